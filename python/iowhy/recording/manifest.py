@@ -1,7 +1,7 @@
 """manifest.json: what was recorded, on what machine, by which sensors, and what was lost.
 
 A manifest may come from anybody, so every value is checked for its type on the way in. Unknown
-values are None; keys that this version does not know are ignored, so that newer recordings still open.
+values are None; keys that this version does not know are ignored: newer recordings still open.
 """
 
 import json

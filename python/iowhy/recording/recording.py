@@ -44,9 +44,13 @@ class Recording:
             connection.execute("SET enable_progress_bar = false")
             connection.execute("SET autoinstall_known_extensions = false")
             connection.execute("SET autoload_known_extensions = false")
+            opened: list[Path] = []
             for table in tables().values():
-                connection.execute(self._view(connection, table))
-            connection.execute(f"SET allowed_directories = [{_quoted(str(self.path.resolve()))}]")
+                files = self.files(table.name)
+                connection.execute(self._view(connection, table, files))
+                opened += files
+            allowed = ", ".join(_quoted(str(file.resolve())) for file in opened)
+            connection.execute(f"SET allowed_paths = [{allowed}]")
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         except BaseException:
@@ -65,11 +69,10 @@ class Recording:
         finally:
             connection.close()
 
-    def _view(self, connection: duckdb.DuckDBPyConnection, table: Table) -> str:
-        files = self.files(table.name)
+    def _view(self, connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path]) -> str:
         if not files:
-            columns = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
-            return f"CREATE VIEW {table.name} AS SELECT {columns} WHERE false"
+            empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
+            return f"CREATE VIEW {table.name} AS SELECT {empty} WHERE false"
         paths = ", ".join(_quoted(str(f.resolve())) for f in files)
         source = f"read_parquet([{paths}])"
         try:

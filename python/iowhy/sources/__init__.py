@@ -1,0 +1,1 @@
+"""Where a recording comes from: the recorder here, or text that other tools printed."""

@@ -1,0 +1,178 @@
+"""What a foreign format's module provides, and what it hands back.
+
+A module in `iowhy.sources.formats` is found by being there. It has
+
+    NAME: str       the name for `--as`, in words and dashes ("freebsd-vmstat")
+    TOOL: str       the program that prints it, as people type it ("vmstat")
+
+and one or more of these ways in:
+
+    HINT: str       a regular expression; only at lines that it matches (re.search) is `sniff` asked
+    def sniff(lines: Sequence[str], at: int) -> Claim | None
+                    does an output of mine begin at lines[at]? Look ahead only a few lines.
+    def read(block: Block) -> Parsed
+                    the block runs from the claimed line to the next claim, prompt or end of file
+
+    def sniff_head(head: bytes) -> float | None
+                    is a whole file mine, by its first 64 KiB? (0..1) For big logs and binary files.
+    def stream(path: Path, names: Names, progress: Progress) -> Parsed
+                    reads such a file with bounded memory
+
+A module with `sniff_head` alone (binary) needs no `sniff`. For a big text log have both: in a file
+that is one log, `stream` is taken; in a paste, `read`.
+
+A reader never raises on bad text: what it does not understand goes to `Parsed.rejects`, with the
+line number. It may raise `iowhy.errors.Problem` when the whole input cannot be used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from iowhy.sources.names import Names
+
+#: Called with (bytes done, bytes in all) now and then by `stream`.
+Progress = Callable[[int, int], None]
+
+#: What `ts_ns` of the rows counts from. "wall": the Unix epoch; "boot": the traced machine's
+#: CLOCK_MONOTONIC; "own": the start of this output, because it is not dated.
+Clock = Literal["wall", "boot", "own"]
+
+#: How many rejected lines are kept with their text; beyond it they are only counted.
+REJECTS_KEPT = 1000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A format recognises its output at a line.
+
+    `sure` (0..1) decides between formats that claim the same line. `again` says that these lines
+    may as well be a header repeated inside a running output: a block that is already this format's
+    goes on, instead of a second one being begun.
+    """
+
+    sure: float
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines of one tool: `lines[i]` is line `first_line + i` of `source`.
+
+    Lines come without line ends, carriage returns, NULs and terminal colours. `command` is the
+    command line typed at a prompt before them, when the paste shows one.
+    """
+
+    lines: Sequence[str]
+    first_line: int
+    source: str
+    names: Names
+    command: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What happened in one interval, for the *_samples tables, whose counters are cumulative.
+
+    `counters` hold the change within the interval (rate times length), `levels` the value at its
+    end; `key` tells the things apart ({"dev": n}, {"cpu": 3}, {}). Diagnosis sums the intervals up.
+    """
+
+    table: str
+    key: Mapping[str, object]
+    start_ns: int
+    interval_ns: int
+    counters: Mapping[str, float]
+    levels: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass
+class Parsed:
+    """What one output says.
+
+    `tables`: rows by table of schema.toml (all required columns present), or an Arrow table.
+    `intervals`: rates, to be summed up into the *_samples tables; both use the same `clock`.
+    `units`: what the numbers were read as, in words ("kB/s are 1000 bytes").
+    `host`: facts for the manifest: name, kernel, machine, os (text), cpus, memory_bytes,
+    page_bytes.
+    `notes`: what a reader of the verdict should know ("first report left out: since boot").
+    `missing`: what this output would have told with other options, as a command ("iostat -x 1").
+    """
+
+    tool: str
+    version: str | None = None
+    units: str | None = None
+    clock: Clock = "own"
+    tables: dict[str, list[dict[str, object]] | pa.Table] = field(default_factory=dict)
+    intervals: list[Interval] = field(default_factory=list)
+    host: dict[str, object] = field(default_factory=dict)
+    lines_understood: int = 0
+    rejects: list[tuple[int, str]] = field(default_factory=list)
+    rejects_dropped: int = 0
+    notes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def add(self, table: str, row: dict[str, object]) -> None:
+        """Append one row to a table that holds plain rows."""
+        rows = self.tables.setdefault(table, [])
+        assert isinstance(rows, list)
+        rows.append(row)
+
+    def reject(self, number: int, text: str) -> None:
+        """Note a line that was not understood; its text is cut to 200 characters."""
+        if len(self.rejects) < REJECTS_KEPT:
+            self.rejects.append((number, text[:200]))
+        else:
+            self.rejects_dropped += 1
+
+    def note(self, text: str) -> None:
+        """Add a note once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One module of `iowhy.sources.formats`, with the ways in that it has."""
+
+    name: str
+    tool: str
+    hint: re.Pattern[str] | None
+    sniff: Callable[[Sequence[str], int], Claim | None] | None
+    read: Callable[[Block], Parsed] | None
+    sniff_head: Callable[[bytes], float | None] | None
+    stream: Callable[[Path, Names, Progress], Parsed] | None
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats, by name. A module without NAME is a helper of its neighbours, not a format."""
+    return tuple(sorted(_discover(), key=lambda one: one.name))
+
+
+def _discover() -> Iterator[Format]:
+    package = importlib.import_module("iowhy.sources.formats")
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"iowhy.sources.formats.{info.name}")
+        if not hasattr(module, "NAME"):
+            continue
+        hint = getattr(module, "HINT", None)
+        yield Format(
+            name=module.NAME,
+            tool=module.TOOL,
+            hint=re.compile(hint) if hint is not None else None,
+            sniff=getattr(module, "sniff", None),
+            read=getattr(module, "read", None),
+            sniff_head=getattr(module, "sniff_head", None),
+            stream=getattr(module, "stream", None),
+        )

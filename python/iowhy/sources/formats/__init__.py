@@ -1,0 +1,1 @@
+"""One module per foreign format. A new format is a new file here: nothing lists them."""

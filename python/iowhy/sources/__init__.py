@@ -1,1 +1,1 @@
-"""Where a recording comes from: the recorder here, or text that other tools printed."""
+"""Where recordings come from: this machine, live, or what other tools printed."""

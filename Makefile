@@ -1,0 +1,32 @@
+# Each target sets up what it needs first; that is quick when it is done already.
+.PHONY: demo test check bench readme docs setup
+PYTHON = .venv/bin/python
+
+demo: setup
+	@tools/demo
+
+test:
+	@tools/setup test
+	cargo test --release --workspace --quiet
+	$(PYTHON) -m pytest
+
+check:
+	@tools/setup test
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
+	.venv/bin/ruff format --check --quiet python tests benchmarks
+	.venv/bin/ruff check --quiet python tests benchmarks
+	.venv/bin/mypy python/iowhy
+
+bench:
+	@tools/setup test
+	$(PYTHON) -m benchmarks
+
+# Pages that are made from the code.
+docs: setup
+	$(PYTHON) -m iowhy.recording.document > docs/recording.md
+	$(PYTHON) -m iowhy.reports.document > docs/reports.md
+	$(PYTHON) -m iowhy.whys.document docs
+
+setup:
+	@tools/setup build

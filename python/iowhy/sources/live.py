@@ -1,0 +1,142 @@
+"""Record this machine: find the recorder, run it, hand over to the recording it made."""
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from iowhy.errors import Problem
+
+RECORDER = "iowhy-record"
+
+
+def program(name: str) -> Path:
+    """The path of one of the project's own programs (iowhy-record, iowhy-disk, iowhy-work).
+
+    $IOWHY_RECORD names the recorder, and the folder of the others, when they are not installed
+    beside this Python. Raises Problem when it is nowhere.
+    """
+    chosen = os.environ.get("IOWHY_RECORD")
+    if chosen:
+        path = Path(chosen).with_name(name)
+        if not os.access(path, os.X_OK):
+            raise Problem(f"IOWHY_RECORD={chosen}: {path} is not a program that can be run")
+        return path
+    beside = Path(sysconfig.get_path("scripts")) / name
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which(name)
+    if found is None:
+        raise Problem(f"{name} is not installed; `pip install iowhy` brings it along")
+    return Path(found)
+
+
+def invoking_user() -> str | None:
+    """The user behind sudo: the command runs as them, not as root. None without sudo."""
+    name = os.environ.get("SUDO_USER")
+    return name if name and name != "root" and os.geteuid() == 0 else None
+
+
+def free_name(argv: Sequence[str], folder: Path) -> Path:
+    """A name for a recording that is not taken: fio.iowhy, fio-2.iowhy, …"""
+    stem = re.sub(r"[^A-Za-z0-9._+-]", "_", Path(argv[0]).name) if argv else "machine"
+    path = folder / f"{stem}.iowhy"
+    number = 2
+    while path.exists():
+        path = folder / f"{stem}-{number}.iowhy"
+        number += 1
+    return path
+
+
+def record(
+    argv: Sequence[str],
+    out: Path,
+    *,
+    user: str | None = None,
+    mode: str = "auto",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdout_to_stderr: bool = False,
+    extra: Sequence[str] = (),
+) -> int:
+    """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
+
+    The status is the command's own (128 + signal when one killed it). Its standard streams are this
+    process's. Raises Problem when the recorder cannot start the command or write the recording.
+    """
+    options = ["run", "-o", str(out), "--mode", mode, *extra]
+    if user is not None:
+        options += ["--user", user]
+    return _recorder([*options, "--", *argv], out, cwd, env, stdout_to_stderr)
+
+
+def attach(pids: Sequence[int], out: Path, *, duration_s: float | None = None) -> int:
+    """Record running processes until they end, `duration_s` passed, or Ctrl-C."""
+    options = ["attach", "-o", str(out), "--pid", ",".join(map(str, pids))]
+    if duration_s is not None:
+        options += ["--duration", str(duration_s)]
+    return _recorder(options, out)
+
+
+def machine(out: Path, *, duration_s: float | None = None) -> int:
+    """Record the whole machine for `duration_s`, or until Ctrl-C."""
+    options = ["machine", "-o", str(out)]
+    if duration_s is not None:
+        options += ["--duration", str(duration_s)]
+    return _recorder(options, out)
+
+
+def give(path: Path, user: str) -> None:
+    """Hand a recording that root made to the user who asked for it."""
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        return
+    for item in [path, *path.rglob("*")]:
+        os.chown(item, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+
+
+def _recorder(
+    options: Sequence[str],
+    out: Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdout_to_stderr: bool = False,
+) -> int:
+    command = [str(program(RECORDER)), *options]
+    # Ctrl-C reaches the recorder too, which ends the recording; the verdict is still ours to give.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _main_thread() else None
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdout=sys.stderr if stdout_to_stderr else None,
+            check=False,
+            restore_signals=True,
+            preexec_fn=_default_interrupt,
+        )
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+    if not (out / "manifest.json").exists():
+        # The recorder has said on stderr what is wrong.
+        raise SystemExit(status or 1)
+    return status
+
+
+def _default_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()

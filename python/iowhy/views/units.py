@@ -1,0 +1,53 @@
+"""Numbers as people of the field read them: 4 KiB, 12.3 ms, 31 %."""
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_BYTES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+def duration(ns: float | None) -> str:
+    """Nanoseconds with three significant digits: 1.23 s, 45.6 ms; minutes from 120 s on."""
+    if ns is None:
+        return "unknown"
+    if abs(ns) >= 120e9:
+        minutes, seconds = divmod(round(ns / 1e9), 60)
+        return f"{minutes} min {seconds} s"
+    for scale, unit in _TIMES:
+        if abs(ns) >= scale:
+            return f"{_three(ns / scale)} {unit}"
+    return "0 s" if ns == 0 else f"{ns:.2f} ns"
+
+
+def size(count: float | None) -> str:
+    """Bytes with binary prefixes."""
+    if count is None:
+        return "unknown"
+    for scale, unit in _BYTES:
+        if abs(count) >= scale:
+            return f"{_three(count / scale)} {unit}"
+    return f"{count:.0f} B"
+
+
+def rate(bytes_per_s: float | None) -> str:
+    """Bytes per second in MB/s, the unit of device data sheets."""
+    if bytes_per_s is None:
+        return "unknown"
+    return f"{_three(bytes_per_s / 1e6)} MB/s"
+
+
+def count(number: float | None) -> str:
+    """A count with thousands separated."""
+    return "unknown" if number is None else f"{number:,.0f}"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; below 10 % with one digit."""
+    if share is None:
+        return "unknown"
+    value = share * 100
+    return f"{value:.1f} %" if 0 < abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def _three(value: float) -> str:
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

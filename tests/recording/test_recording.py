@@ -1,0 +1,209 @@
+"""A recording goes out and comes back whole; a damaged or hostile one is one clear error."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.recording import open_recording
+from iowhy.recording.check import check_recording
+from iowhy.recording.document import document
+from iowhy.recording.manifest import Kept, Manifest, Sensor, read_manifest
+from iowhy.recording.schema import Column, tables
+from iowhy.recording.writer import write_recording
+
+CALL = {"ts_ns": 5, "dur_ns": 2, "tgid": 1, "tid": 1, "name": "read"}
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def made(path: Path, **rows: object) -> Path:
+    write_recording(path, Manifest.made(argv=["x"], start_ns=0, end_ns=10**9), rows)  # type: ignore[arg-type]
+    return path
+
+
+def value(column: Column) -> st.SearchStrategy[object]:
+    integer = st.integers(-(2**63), 2**63 - 1)
+    by_type = {
+        "int": integer,
+        "float": st.floats(allow_nan=False),
+        "bool": st.booleans(),
+        "text": st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        "ints": st.lists(integer, max_size=3),
+        "texts": st.lists(
+            st.text(st.characters(exclude_categories=["Cs"]), max_size=4), max_size=3
+        ),
+    }[column.type]
+    return st.none() | by_type if column.null else by_type
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_every_table_comes_back_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    table = data.draw(st.sampled_from(list(tables().values())))
+    row = st.fixed_dictionaries({c.name: value(c) for c in table.columns})
+    rows = data.draw(st.lists(row, min_size=1, max_size=5))
+    path = tmp_path_factory.mktemp("r") / "a.iowhy"
+    recording = write_recording(path, Manifest.made(), {table.name: rows})
+    with recording.connected() as connection:
+        back = connection.sql(f"SELECT * FROM {table.name}").to_arrow_table().to_pylist()
+    assert back == rows
+    assert recording.manifest.tables[table.name] == Kept(len(rows), 0)
+
+
+def test_a_table_without_files_is_empty_and_typed(tmp_path: Path) -> None:
+    with open_recording(made(tmp_path / "a.iowhy")).connected() as connection:
+        for table in tables().values():
+            found = connection.execute(f"DESCRIBE {table.name}").fetchall()
+            assert [(row[0], row[1]) for row in found] == [
+                (c.name, c.sql_type) for c in table.columns
+            ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ({"nonsense": []}, "no such table"),
+        ({"syscalls": [{**CALL, "colour": 1}]}, "no column colour"),
+        ({"syscalls": [{"ts_ns": 1}]}, "a value is missing"),
+        ({"syscalls": [{**CALL, "dur_ns": "long"}]}, "syscalls.dur_ns"),
+        ({"syscalls": [{**CALL, "dur_ns": 2**70}]}, "syscalls.dur_ns"),
+    ],
+)
+def test_what_does_not_fit_the_schema_is_refused(
+    tmp_path: Path, rows: dict[str, list[dict[str, object]]], told: str
+) -> None:
+    with pytest.raises(Problem, match=told):
+        write_recording(tmp_path / "a.iowhy", Manifest.made(), rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    with pytest.raises(Problem, match="exists already"):
+        made(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "not JSON"),
+        ("[1]", "not a JSON object"),
+        ("{}", "schema None"),
+        ('{"schema": 7}', "schema 7"),
+        ('{"schema": 1, "host": 3}', "host: expected an object"),
+        ('{"schema": 1, "command": {"start_ns": "now"}}', "start_ns: expected a whole number"),
+        ('{"schema": 1, "command": {"start_ns": 1e3}}', "start_ns: expected a whole number"),
+        ('{"schema": 1, "command": {"argv": [1]}}', r"argv\[0\]: expected str"),
+        ('{"schema": 1, "sensors": [{"ran": true}]}', "name is missing"),
+        ('{"schema": 1, "tables": {"waits": {"kept": 99999999999999999999}}}', "64 bits"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_damaged_manifest_is_one_clear_error(tmp_path: Path, text: str, told: str) -> None:
+    path = made(tmp_path / "a.iowhy")
+    (path / "manifest.json").write_text(text)
+    with pytest.raises(Problem, match=told) as caught:
+        open_recording(path)
+    assert "manifest.json" in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda c: (
+            st.lists(c, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["schema", "host", "command", "argv", "tables", "sensors", "kept", "name"]
+                ),
+                c,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_no_manifest_raises_anything_but_a_problem(
+    tmp_path_factory: pytest.TempPathFactory, loaded: object
+) -> None:
+    path = tmp_path_factory.mktemp("m") / "manifest.json"
+    if isinstance(loaded, dict):
+        loaded = {**loaded, "schema": 1}
+    path.write_text(json.dumps(loaded))
+    try:
+        read_manifest(path)
+    except Problem as problem:
+        assert str(path) in str(problem)
+
+
+def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    manifest = Manifest.made(
+        argv=["a b", "\\xff"],
+        start_ns=1,
+        end_ns=2,
+        sensors=["syscalls", Sensor("waits", False, "no")],
+    )
+    (tmp_path / "manifest.json").write_text(manifest.as_json())
+    assert read_manifest(tmp_path / "manifest.json") == manifest
+
+
+def test_damage_is_named_by_file(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    file = path / "syscalls" / "000001.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(Problem, match="syscalls"):
+        open_recording(path).connection()
+    bad = [c for c in check_recording(open_recording(path)) if not c.ok]
+    assert [c.subject for c in bad] == ["syscalls/000001.parquet"]
+
+
+def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    table = pa.table({**{k: [v] for k, v in CALL.items()}, "ts_ns": ["x"]})
+    pq.write_table(table, path / "syscalls" / "000001.parquet")
+    with pytest.raises(Problem, match="ts_ns is VARCHAR"):
+        open_recording(path).connection()
+
+
+def test_check_tells_a_wrong_count_and_a_wrong_clock(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL, {**CALL, "ts_ns": 10**15}])
+    (path / "syscalls" / "000002.parquet").write_bytes(
+        (path / "syscalls" / "000001.parquet").read_bytes()
+    )
+    found = {c.found for c in check_recording(open_recording(path)) if not c.ok}
+    assert found == {
+        "4 rows, the manifest counts 2",
+        "2 rows lie over a minute outside the command's time",
+    }
+
+
+def test_sql_reaches_this_recording_and_nothing_else(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    other = tmp_path / "secret.csv"
+    other.write_text("a\n1\n")
+    (path / "waits").mkdir()
+    (path / "waits" / "000001.parquet").symlink_to(other)
+    with open_recording(path).connected() as connection:
+        assert connection.execute("SELECT count(*) FROM waits").fetchone() == (0,)
+        for statement in (
+            f"SELECT * FROM read_csv('{other}')",
+            f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+            f"COPY (SELECT 1) TO '{path}/out.csv'",
+            f"ATTACH '{tmp_path}/x.db'",
+            "SET enable_external_access = true",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(statement)
+
+
+def test_the_page_of_the_schema_is_current() -> None:
+    assert (DOCS / "recording.md").read_text() == document(), "run make docs"

@@ -1,0 +1,133 @@
+"""What live tests do with the machine: record a command, make a filesystem that nobody else uses."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.recording import Recording, open_recording
+from iowhy.sources.live import RECORDER, program
+
+MKFS = {
+    # No lazy initialisation: a kernel thread would write in the background for minutes.
+    "ext4": ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"],
+    "xfs": ["mkfs.xfs", "-q", "-f", "-K"],
+    "btrfs": ["mkfs.btrfs", "-q", "-f", "-K"],
+}
+
+
+def record(
+    argv: Sequence[str | Path],
+    out: Path,
+    *options: str,
+    cwd: Path | None = None,
+    status: int | None = 0,
+    stdin: bytes = b"",
+) -> Recording:
+    """Record `argv` and open the recording; the command must end with `status` (None: any)."""
+    done = subprocess.run(
+        [program(RECORDER), "run", "-o", out, *options, "--", *argv],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=240,
+        check=False,
+    )
+    assert status is None or done.returncode == status, (done.returncode, done.stderr.decode())
+    return open_recording(out)
+
+
+def python(code: str, *arguments: str | Path) -> list[str | Path]:
+    """The command that runs `code` in Python without site packages (they read many files)."""
+    return [sys.executable, "-I", "-S", "-c", code, *arguments]
+
+
+def work(*arguments: str | Path) -> list[str | Path]:
+    """The command that runs one of the lab's own workloads."""
+    return [program("iowhy-work"), *arguments]
+
+
+@dataclass(frozen=True)
+class Filesystem:
+    """A mounted scratch filesystem: where, on which loop device, and its device number (s_dev)."""
+
+    mount: Path
+    disk: str
+    dev: int
+
+
+@contextmanager
+def filesystem(
+    kind: str, folder: Path, *, bytes_: int = 512 * 2**20, options: str = "noatime"
+) -> Iterator[Filesystem]:
+    """A filesystem on a loop device over a file in `folder`, that nothing else writes to."""
+    image, mount = folder / f"{kind}.img", folder / f"{kind}.mount"
+    with image.open("wb") as file:
+        file.truncate(bytes_)
+    mount.mkdir()
+    disk = run("losetup", "--find", "--show", str(image)).strip()
+    try:
+        run(*MKFS[kind], disk)
+        run("mount", "-o", options, disk, str(mount))
+        try:
+            run("sync", "-f", str(mount))
+            yield Filesystem(mount, Path(disk).name, number(mount))
+        finally:
+            run("umount", str(mount))
+    finally:
+        run("losetup", "--detach", disk)
+        image.unlink()
+
+
+def number(path: Path) -> int:
+    """The kernel's device number (major << 20 | minor) of the filesystem of `path`."""
+    import os
+
+    dev = path.stat().st_dev
+    return os.major(dev) << 20 | os.minor(dev)
+
+
+def disk_number(name: str) -> int:
+    """The kernel's device number of the disk called `name`."""
+    major, minor = Path(f"/sys/block/{name}/dev").read_text().strip().split(":")
+    return int(major) << 20 | int(minor)
+
+
+def disk_counters(name: str) -> dict[str, int]:
+    """The counters of one disk from /proc/diskstats (Documentation/admin-guide/iostats.rst)."""
+    for line in Path("/proc/diskstats").read_text().splitlines():
+        fields = line.split()
+        if fields[2] == name:
+            values = [int(field) for field in fields[3:]]
+            return {
+                "reads": values[0],
+                "read_bytes": values[2] * 512,
+                "writes": values[4],
+                "written_bytes": values[6] * 512,
+                "discards": values[11],
+                "discarded_bytes": values[13] * 512,
+                "flushes": values[15],
+            }
+    raise AssertionError(f"no disk {name} in /proc/diskstats")
+
+
+def run(*argv: str) -> str:
+    """Run a command that must succeed; its output."""
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, (argv, done.stdout, done.stderr)
+    return done.stdout
+
+
+def ask(recording: Recording, statement: str, *parameters: object) -> list[tuple[object, ...]]:
+    """The rows of an SQL statement over a recording."""
+    with recording.connected() as connection:
+        return connection.execute(statement, parameters).fetchall()
+
+
+def one(recording: Recording, statement: str, *parameters: object) -> object:
+    """The one value of an SQL statement over a recording."""
+    rows = ask(recording, statement, *parameters)
+    assert len(rows) == 1 and len(rows[0]) == 1, rows
+    return rows[0][0]

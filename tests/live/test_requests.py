@@ -1,0 +1,97 @@
+"""Block requests agree with the kernel's own counters of the device."""
+
+from pathlib import Path
+
+import pytest
+from machine import ask, disk_counters, disk_number, filesystem, one, python, record, run
+
+pytestmark = pytest.mark.usefixtures("live")
+
+MIXED = """
+import os, sys
+folder = sys.argv[1]
+for number in range(20):
+    fd = os.open(f"{folder}/{number}", os.O_CREAT | os.O_RDWR)
+    os.write(fd, os.urandom(100_000))
+    os.fsync(fd)
+    os.close(fd)
+os.sync()
+fd = os.open(f"{folder}/7", os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+os.read(fd, 100_000)
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+def test_counts_and_bytes_are_those_of_diskstats(tmp_path: Path, kind: str) -> None:
+    with filesystem(kind, tmp_path) as scratch:
+        run("sync", "-f", str(scratch.mount))
+        before = disk_counters(scratch.disk)
+        recording = record(python(MIXED, scratch.mount), tmp_path / "a.iowhy")
+        after = disk_counters(scratch.disk)
+        counted = ask(
+            recording,
+            """
+            SELECT count(*) FILTER (op = 'read'), coalesce(sum(bytes) FILTER (op = 'read'), 0),
+                   count(*) FILTER (op = 'write'), coalesce(sum(bytes) FILTER (op = 'write'), 0),
+                   count(*) FILTER (op = 'discard'), coalesce(sum(bytes) FILTER (op = 'discard'), 0),
+                   count(*) FILTER (op = 'flush')
+            FROM block_requests WHERE dev = ?
+            """,
+            disk_number(scratch.disk),
+        )[0]
+        assert counted == tuple(after[name] - before[name] for name in after)
+        assert recording.manifest.lost() == 0
+
+
+def test_a_request_goes_through_its_states_in_order(tmp_path: Path) -> None:
+    with filesystem("ext4", tmp_path) as scratch:
+        recording = record(python(MIXED, scratch.mount), tmp_path / "a.iowhy")
+        assert one(recording, "SELECT count(*) FROM block_requests") > 20
+        assert (
+            one(
+                recording,
+                "SELECT count(*) FROM block_requests WHERE queue_ns > issue_ns OR issue_ns > complete_ns",
+            )
+            == 0
+        )
+        assert one(recording, "SELECT count(*) FROM block_requests WHERE error <> 0") == 0
+
+
+def test_every_data_request_names_its_file_and_the_rest_its_kind(tmp_path: Path) -> None:
+    for kind in ("ext4", "xfs"):
+        with filesystem(kind, tmp_path) as scratch:
+            recording = record(python(MIXED, scratch.mount), tmp_path / f"{kind}.iowhy")
+            disk = disk_number(scratch.disk)
+            kinds = dict(
+                ask(
+                    recording,
+                    "SELECT owner_kind, count(*) FROM block_requests WHERE dev = ? GROUP BY 1",
+                    disk,
+                )
+            )
+            assert kinds.get("unknown", 0) == 0, kinds
+            assert kinds["journal"] >= 20, kinds  # each fsync of a new file commits
+            owners = ask(
+                recording,
+                "SELECT owner_ino, sum(bytes) FROM block_requests"
+                " WHERE dev = ? AND op = 'write' AND owner_kind = 'data' GROUP BY 1",
+                disk,
+            )
+            expected = {p.stat().st_ino: 102_400 for p in scratch.mount.glob("[0-9]*")}
+            assert {ino: size for ino, size in owners if ino in expected} == expected, kind
+
+
+def test_barriers_show_flushes_and_nobarrier_none(tmp_path: Path) -> None:
+    for options, flushes in (("noatime,barrier=1", True), ("noatime,barrier=0", False)):
+        folder = tmp_path / options[-1]
+        folder.mkdir()
+        with filesystem("ext4", folder, options=options) as scratch:
+            recording = record(python(MIXED, scratch.mount), folder / "a.iowhy")
+            counted = one(
+                recording,
+                "SELECT count(*) FROM block_requests WHERE dev = ?"
+                " AND (op = 'flush' OR list_contains(flags, 'preflush'))",
+                disk_number(scratch.disk),
+            )
+            assert (counted >= 20) if flushes else (counted == 0), (options, counted)

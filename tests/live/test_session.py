@@ -1,0 +1,229 @@
+"""A session begins and ends cleanly, whatever happens to the command or to the recorder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from machine import ask, one, python, record, run
+
+from iowhy.recording import open_recording
+from iowhy.recording.check import check_recording
+from iowhy.sources.live import RECORDER, program
+
+pytestmark = pytest.mark.usefixtures("live")
+
+IOWHY = [sys.executable, "-m", "iowhy.cli.main"]
+
+
+def good(path: Path) -> None:
+    bad = [check for check in check_recording(open_recording(path)) if not check.ok]
+    assert not bad, bad
+
+
+def bpf_programs() -> str:
+    listed = json.loads(run("bpftool", "--json", "prog", "list"))
+    ours = [p.get("name") for p in listed if any("iowhy" in str(h) for h in p.get("pids", []))]
+    return str(sorted(map(str, ours)))
+
+
+def test_streams_and_status_pass_through(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "sh", "-c", "cat; echo oops >&2; exit 3"],
+        input="hello\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("hello\n", 3)
+    assert done.stderr.startswith("oops\n")
+    assert open_recording(tmp_path / "a.iowhy").manifest.command.exit_status == 3
+
+
+def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*IOWHY, "run", "--json", "-o", tmp_path / "a.iowhy", "--", "echo", "hello"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    verdict = json.loads(done.stdout)
+    assert verdict["version"] == 1 and "findings" in verdict
+    assert "hello" in done.stderr
+
+
+def test_a_missing_command_is_one_clear_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "no-such-command"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 127
+    assert "no-such-command" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "a.iowhy").exists()
+
+
+def test_a_signal_is_told(tmp_path: Path) -> None:
+    recording = record(["sh", "-c", "kill -TERM $$"], tmp_path / "a.iowhy", status=143)
+    assert recording.manifest.command.signal == signal.SIGTERM
+
+
+def test_interrupt_ends_the_command_and_still_gives_the_verdict(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [*IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "sleep", "60"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    _wait_for(lambda: _running("sleep", child.pid))
+    os.killpg(child.pid, signal.SIGINT)
+    _, told = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "sleep" in told or "idle" in told, told
+    good(tmp_path / "a.iowhy")
+    assert open_recording(tmp_path / "a.iowhy").manifest.complete
+
+
+def test_a_killed_recorder_leaves_a_recording_that_opens_and_no_programs(tmp_path: Path) -> None:
+    writer = "import os\nwhile True: os.write(os.open('/dev/null', os.O_WRONLY), b'x'); os.close(3)"
+    before = bpf_programs()
+    child = subprocess.Popen(
+        [program(RECORDER), "run", "-o", tmp_path / "a.iowhy", "--", *python(writer)],
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(lambda: any((tmp_path / "a.iowhy" / "syscalls").glob("*.parquet")), 60)
+        child.kill()
+        child.wait(10)
+    finally:
+        os.killpg(child.pid, signal.SIGKILL)
+    recording = open_recording(tmp_path / "a.iowhy")
+    good(recording.path)
+    assert not recording.manifest.complete
+    assert one(recording, "SELECT count(*) FROM syscalls WHERE name = 'write'") > 0  # type: ignore[operator]
+    _wait_for(lambda: bpf_programs() == before)
+
+
+def test_a_full_disk_is_told_and_what_was_kept_opens(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(small))
+    try:
+        code = "import os\nfor n in range(400_000): os.lseek(0, n, 0) if n % 7 else os.read(0, 0)"
+        done = subprocess.run(
+            [program(RECORDER), "run", "-o", small / "a.iowhy", "--", *python(code)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        filled = "space" in done.stderr
+        if filled:
+            assert "a.iowhy" in done.stderr and "Traceback" not in done.stderr
+        good(small / "a.iowhy")
+    finally:
+        run("umount", str(small))
+
+
+def test_two_recordings_at_once_do_not_mix(tmp_path: Path) -> None:
+    code = "import os, sys\nfor _ in range(int(sys.argv[1])): os.stat('/')\nimport time; time.sleep(0.5)"
+    first, second = (
+        subprocess.Popen(
+            [program(RECORDER), "run", "-o", tmp_path / f"{n}.iowhy", "--", *python(code, str(n))],
+            stderr=subprocess.DEVNULL,
+        )
+        for n in (1013, 2027)
+    )
+    assert first.wait(60) == 0 and second.wait(60) == 0
+    for number in (1013, 2027):
+        recording = open_recording(tmp_path / f"{number}.iowhy")
+        assert one(recording, "SELECT count(DISTINCT tgid) FROM threads") == 1
+        calls = one(
+            recording,
+            "SELECT sum(calls)::BIGINT FROM syscall_totals WHERE name IN ('stat', 'newfstatat')",
+        )
+        assert isinstance(calls, int) and number <= calls < number + 500
+
+
+def test_a_running_process_is_attached_to(tmp_path: Path) -> None:
+    busy = subprocess.Popen(python("import os, time\nwhile True: os.stat('/'); time.sleep(0.01)"))
+    try:
+        done = subprocess.run(
+            [
+                program(RECORDER),
+                "attach",
+                "-o",
+                tmp_path / "a.iowhy",
+                "--pid",
+                str(busy.pid),
+                "--duration",
+                "1.5",
+            ],
+            timeout=60,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert busy.poll() is None
+    finally:
+        busy.kill()
+    recording = open_recording(tmp_path / "a.iowhy")
+    assert ask(recording, "SELECT DISTINCT tgid FROM threads") == [(busy.pid,)]
+    calls = one(recording, "SELECT sum(calls)::BIGINT FROM syscall_totals WHERE name LIKE '%stat%'")
+    assert isinstance(calls, int) and calls > 20
+    assert one(recording, "SELECT sum(interval_ns)/1e9 FROM thread_time") == pytest.approx(
+        1.5, abs=0.3
+    )
+
+
+def test_the_whole_machine_is_watched_without_the_recorder(tmp_path: Path) -> None:
+    busy = subprocess.Popen(python("import os, time\nwhile True: os.stat('/'); time.sleep(0.01)"))
+    try:
+        done = subprocess.run(
+            [program(RECORDER), "machine", "-o", tmp_path / "a.iowhy", "--duration", "1.5"],
+            timeout=60,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    finally:
+        busy.kill()
+    recording = open_recording(tmp_path / "a.iowhy")
+    assert one(recording, "SELECT count(*) FROM threads WHERE tgid = ?", busy.pid) == 1
+    own = recording.manifest.recorder.pid
+    assert one(recording, "SELECT count(*) FROM syscalls WHERE tgid = ?", own) == 0
+
+
+def test_proc_alone_says_what_it_cannot_tell(tmp_path: Path) -> None:
+    code = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+    recording = record(python(code), tmp_path / "a.iowhy", "--mode", "proc")
+    assert recording.manifest.source == "proc"
+    assert not recording.ran("syscalls") and recording.ran("thread_time")
+    assert all(sensor.why for sensor in recording.manifest.sensors if not sensor.ran)
+    spun = one(
+        recording, "SELECT sum(cpu_user_ns + cpu_kernel_ns + runnable_ns)/1e9 FROM thread_time"
+    )
+    assert spun == pytest.approx(1.0, abs=0.25)
+
+
+def _running(name: str, above: int) -> bool:
+    listed = run("ps", "-e", "-o", "comm=,sid=").splitlines()
+    return any(line.split() == [name, str(above)] for line in listed)
+
+
+def _wait_for(condition: object, seconds: float = 20) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)

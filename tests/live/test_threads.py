@@ -1,0 +1,163 @@
+"""Every thread-second is in one state, and the states agree with the kernel's own accounting."""
+
+import re
+from pathlib import Path
+
+import pytest
+from machine import ask, filesystem, one, python, record
+
+pytestmark = pytest.mark.usefixtures("live")
+
+THIRDS = """
+import mmap, os, sys, time
+def spin(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: pass
+page = mmap.mmap(-1, 4096)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+spin(1)
+time.sleep(1)
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    os.preadv(fd, [page], 0)
+print(open("/proc/self/schedstat").read(), open("/proc/self/stat").read().rsplit(")")[1])
+"""
+
+
+def test_a_second_each_of_spinning_sleeping_and_reading(tmp_path: Path) -> None:
+    with filesystem("ext4", tmp_path) as scratch:
+        file = scratch.mount / "file"
+        file.write_bytes(bytes(4096))
+        recording = record(python(THIRDS, file), tmp_path / "a.iowhy")
+    user, kernel, runnable, blocked, sleeping, total, reach = ask(
+        recording,
+        "SELECT sum(cpu_user_ns)/1e9, sum(cpu_kernel_ns)/1e9, sum(runnable_ns)/1e9,"
+        " sum(blocked_ns)/1e9, sum(sleeping_ns)/1e9, sum(interval_ns)/1e9,"
+        " (max(ts_ns + interval_ns) - min(ts_ns))/1e9 FROM thread_time",
+    )[0]
+    assert user + kernel + runnable + blocked + sleeping == pytest.approx(total, abs=1e-6)
+    assert total == pytest.approx(reach, rel=0.01)  # one thread: no gap, no overlap
+    # On a busy machine some of the time is spent waiting for a CPU; the rest is where it must be.
+    assert 0.98 <= sleeping <= 1.1
+    assert user + kernel + runnable + blocked >= 1.95
+    assert blocked > 0.05  # the reads wait for the device
+
+
+@pytest.mark.parametrize("threads", [1, 200])
+def test_cpu_time_is_that_of_schedstat(tmp_path: Path, threads: int) -> None:
+    code = f"""
+import threading
+told = []
+def work():
+    for _ in range(40_000): pass
+    fields = open("/proc/thread-self/schedstat").read().split()
+    told.append((threading.get_native_id(), int(fields[0])))
+others = [threading.Thread(target=work) for _ in range({threads})]
+for t in others: t.start()
+for t in others: t.join()
+open(__import__("sys").argv[1], "w").write("\\n".join(f"{{t}} {{ns}}" for t, ns in told))
+"""
+    listed = tmp_path / "schedstat"
+    recording = record(python(code, listed), tmp_path / "a.iowhy")
+    kernel = dict(map(int, line.split()) for line in listed.read_text().splitlines())
+    assert len(kernel) == threads
+    ours = dict(
+        ask(
+            recording,
+            "SELECT tid, sum(cpu_user_ns + cpu_kernel_ns)::BIGINT FROM thread_time GROUP BY tid",
+        )
+    )
+    assert set(kernel) <= set(ours)
+    # The threads read their own figure a little before they end.
+    spent = sum(ours[tid] for tid in kernel)
+    told = sum(kernel.values())
+    assert told * 0.99 <= spent <= told * 1.01 + threads * 1_500_000
+
+
+def test_ten_thousand_children_are_all_there(tmp_path: Path) -> None:
+    code = """
+import os
+for _ in range(10_000):
+    pid = os.fork()
+    if not pid: os._exit(7)
+    os.waitpid(pid, 0)
+"""
+    recording = record(python(code), tmp_path / "a.iowhy")
+    assert one(recording, "SELECT count(DISTINCT tgid) FROM threads") == 10_001
+    # A wait status carries the exit code in its second byte (wait(2)).
+    assert one(recording, "SELECT count(*) FROM threads WHERE exit_code = 7 * 256") == 10_000
+    assert recording.manifest.lost() == 0
+    assert (
+        one(recording, "SELECT sum(calls)::BIGINT FROM syscall_totals WHERE name = 'wait4'")
+        == 10_000
+    )
+
+
+def test_a_command_that_execs_is_followed(tmp_path: Path) -> None:
+    code = "import os; os.execvp('sh', ['sh', '-c', 'exec dd if=/dev/zero of=/dev/null bs=7 count=31'])"
+    recording = record(python(code), tmp_path / "a.iowhy")
+    assert one(recording, "SELECT count(*) FROM syscalls WHERE name = 'write' AND bytes = 7") == 31
+    assert ask(recording, "SELECT DISTINCT comm FROM threads") == [("dd",)]
+
+
+def test_waits_lie_inside_blocked_time_and_have_a_reason(tmp_path: Path) -> None:
+    code = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for _ in range(50):
+    os.write(fd, bytes(8192)); os.fsync(fd)
+"""
+    with filesystem("ext4", tmp_path) as scratch:
+        recording = record(python(code, scratch.mount / "f"), tmp_path / "a.iowhy")
+    waited, blocked = ask(
+        recording,
+        "SELECT (SELECT sum(dur_ns) FROM waits)::BIGINT, (SELECT sum(blocked_ns) FROM thread_time)::BIGINT",
+    )[0]
+    assert waited == pytest.approx(blocked, rel=0.02)
+    reasons = dict(
+        ask(
+            recording,
+            "SELECT reason, sum(dur_ns)::BIGINT FROM waits WHERE syscall = 'fsync' GROUP BY 1",
+        )
+    )
+    assert set(reasons) <= {
+        "page_writeback",
+        "journal_commit",
+        "device_flush",
+        "inode_lock",
+        "request_queue_full",
+        "journal_space",
+        "page_lock",
+    }, reasons
+    assert reasons.get("journal_commit", 0) > 0
+    frames = one(
+        recording,
+        "SELECT count(*) FROM waits w JOIN stacks s USING (stack_id)"
+        " WHERE w.syscall = 'fsync' AND len(s.frames) > 3",
+    )
+    assert isinstance(frames, int) and frames > 0
+
+
+def test_names_with_spaces_and_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    code = r"""
+import os, sys
+folder = os.fsencode(sys.argv[1])
+for name in (b"with space", b"caf\xe9", b"new\nline", b"gone"):
+    fd = os.open(folder + b"/" + name, os.O_CREAT | os.O_WRONLY)
+    os.write(fd, b"12345")
+    if name == b"gone": os.unlink(folder + b"/" + name)
+    os.write(fd, b"678")
+    os.close(fd)
+"""
+    recording = record(python(code, tmp_path), tmp_path / "a.iowhy")
+    paths = [
+        path
+        for (path,) in ask(
+            recording,
+            "SELECT f.path FROM files f WHERE (f.dev, f.ino) IN"
+            " (SELECT (dev, ino) FROM syscalls WHERE name = 'write' AND bytes = 5)",
+        )
+    ]
+    base = re.escape(str(tmp_path))
+    for wanted in (r"with space", r"caf\\xe9", r"new(\n|\\x0a)line", r"gone( \(deleted\))?"):
+        assert any(re.fullmatch(f"{base}/{wanted}", str(path)) for path in paths), (wanted, paths)

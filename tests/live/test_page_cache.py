@@ -1,0 +1,247 @@
+"""The page cache is counted exactly: what was asked for, missed, prefetched, written and evicted."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from machine import Filesystem, ask, filesystem, python, record
+
+from iowhy.recording import Recording
+
+pytestmark = pytest.mark.usefixtures("live")
+
+PAGE = 4096
+
+READ = """
+import mmap, os, sys
+path, how, pages, advice = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+fd = os.open(path, os.O_RDONLY)
+if advice == "random": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+if how == "read":
+    for number in range(pages):
+        assert len(os.pread(fd, 4096, number * 4096)) == 4096
+elif how == "big":
+    done = 0
+    while done < pages * 4096:
+        done += len(os.pread(fd, 1 << 20, done))
+else:
+    memory = mmap.mmap(fd, pages * 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+    if advice == "random": memory.madvise(mmap.MADV_RANDOM)
+    for number in range(pages): memory[number * 4096]
+"""
+
+
+def make(path: Path, pages: int) -> None:
+    with path.open("wb") as file:
+        for _ in range(pages // 256):
+            file.write(bytes(256 * PAGE))
+        file.write(bytes(pages % 256 * PAGE))
+    subprocess.run(["sync", path], check=True)
+
+
+def drop(path: Path) -> None:
+    """Take a clean file out of the cache (posix_fadvise(2), DONTNEED)."""
+    import os
+
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def counted(recording: Recording, scratch: Filesystem, path: Path) -> dict[str, int]:
+    names = (
+        "lookup_pages", "demand_miss_pages", "readahead_pages", "prefetched_hit_pages",
+        "dirtied_pages", "evicted_pages", "refault_pages", "major_faults", "minor_faults",
+    )  # fmt: skip
+    sums = ", ".join(f"coalesce(sum({name}), 0)::BIGINT" for name in names)
+    row = ask(
+        recording,
+        f"SELECT {sums} FROM page_cache WHERE dev = ? AND ino = ?",
+        scratch.dev,
+        path.stat().st_ino,
+    )[0]
+    return dict(zip(names, row, strict=True))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+@pytest.mark.parametrize("pages", [1, 4_099])
+def test_cold_without_readahead_warm_and_with_readahead(
+    tmp_path: Path, kind: str, pages: int
+) -> None:
+    with filesystem(kind, tmp_path) as scratch:
+        file = scratch.mount / "file"
+        make(file, pages)
+        drop(file)
+        cold = counted(
+            record(python(READ, file, "read", str(pages), "random"), tmp_path / "cold.iowhy"),
+            scratch,
+            file,
+        )
+        assert cold["lookup_pages"] == pages
+        assert cold["demand_miss_pages"] == pages
+        assert cold["readahead_pages"] == cold["prefetched_hit_pages"] == 0
+        warm = counted(
+            record(python(READ, file, "read", str(pages), "random"), tmp_path / "warm.iowhy"),
+            scratch,
+            file,
+        )
+        assert warm["lookup_pages"] == pages
+        assert warm["demand_miss_pages"] == warm["readahead_pages"] == 0
+        drop(file)
+        ahead = counted(
+            record(python(READ, file, "read", str(pages), "normal"), tmp_path / "ahead.iowhy"),
+            scratch,
+            file,
+        )
+        assert ahead["lookup_pages"] == pages
+        assert ahead["demand_miss_pages"] + ahead["prefetched_hit_pages"] == pages
+        if pages > 1:
+            assert ahead["prefetched_hit_pages"] > 0.9 * pages
+            added = ahead["demand_miss_pages"] + ahead["readahead_pages"]
+            assert added == pages
+
+
+def test_a_gibibyte_in_large_folios(tmp_path: Path) -> None:
+    pages = 262_147
+    with filesystem("xfs", tmp_path, bytes_=1536 * 2**20) as scratch:
+        file = scratch.mount / "file"
+        make(file, pages)
+        drop(file)
+        found = counted(
+            record(python(READ, file, "big", str(pages), "normal"), tmp_path / "a.iowhy"),
+            scratch,
+            file,
+        )
+        assert found["lookup_pages"] == pages
+        assert found["demand_miss_pages"] + found["prefetched_hit_pages"] == pages
+        warm = counted(
+            record(python(READ, file, "big", str(pages), "normal"), tmp_path / "b.iowhy"),
+            scratch,
+            file,
+        )
+        assert (warm["lookup_pages"], warm["demand_miss_pages"]) == (pages, 0)
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_mapped_memory_counts_by_its_faults(tmp_path: Path, kind: str) -> None:
+    pages = 1_031
+    with filesystem(kind, tmp_path) as scratch:
+        file = scratch.mount / "file"
+        make(file, pages)
+        drop(file)
+        found = counted(
+            record(python(READ, file, "map", str(pages), "random"), tmp_path / "a.iowhy"),
+            scratch,
+            file,
+        )
+        assert found["major_faults"] == pages
+        assert found["demand_miss_pages"] == pages
+        assert found["readahead_pages"] == 0
+
+
+def test_half_resident_is_half_missed(tmp_path: Path) -> None:
+    pages = 2_048
+    with filesystem("ext4", tmp_path) as scratch:
+        file = scratch.mount / "file"
+        make(file, pages)
+        drop(file)
+        subprocess.run(
+            python(READ, file, "read", str(pages // 2), "random"), check=True, timeout=60
+        )
+        found = counted(
+            record(python(READ, file, "read", str(pages), "random"), tmp_path / "a.iowhy"),
+            scratch,
+            file,
+        )
+        assert found["lookup_pages"] == pages
+        assert found["demand_miss_pages"] == pages // 2
+
+
+def test_the_same_page_written_a_hundred_times_is_one_page(tmp_path: Path) -> None:
+    code = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+for _ in range(100): os.pwrite(fd, b"x" * 4096, 8192)
+os.fsync(fd)
+"""
+    with filesystem("ext4", tmp_path) as scratch:
+        file = scratch.mount / "file"
+        make(file, 8)
+        recording = record(python(code, file), tmp_path / "a.iowhy")
+        assert counted(recording, scratch, file)["dirtied_pages"] == 1
+        assert ask(
+            recording,
+            "SELECT count(*), sum(bytes), min(owner_page) FROM block_requests"
+            " WHERE owner_dev = ? AND owner_ino = ? AND op = 'write'",
+            scratch.dev,
+            file.stat().st_ino,
+        ) == [(1, PAGE, 2)]
+
+
+def test_buffered_and_direct_bytes_arrive_at_the_device(tmp_path: Path) -> None:
+    code = """
+import mmap, os, sys
+folder = sys.argv[1]
+fd = os.open(folder + "/buffered", os.O_CREAT | os.O_WRONLY)
+for _ in range(517): os.write(fd, b"b" * 4096)
+os.close(fd)
+page = mmap.mmap(-1, 4096)
+fd = os.open(folder + "/direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
+for _ in range(101): os.write(fd, page)
+os.close(fd)
+os.sync()
+"""
+    for kind in ("ext4", "xfs"):
+        with filesystem(kind, tmp_path) as scratch:
+            recording = record(python(code, scratch.mount), tmp_path / f"{kind}.iowhy")
+            for name, pages in (("buffered", 517), ("direct", 101)):
+                written = ask(
+                    recording,
+                    "SELECT sum(bytes)::BIGINT, bool_and(in_scope) FROM block_requests"
+                    " WHERE owner_dev = ? AND owner_ino = ? AND op = 'write'"
+                    " AND owner_kind = 'data'",
+                    scratch.dev,
+                    (scratch.mount / name).stat().st_ino,
+                )
+                assert written == [(pages * PAGE, True)], (kind, name)
+
+
+def test_what_does_not_fit_a_memory_limit_is_read_on_every_pass(tmp_path: Path) -> None:
+    """16 passes under a limit of 32 MiB: 16 MiB are read once, 64 MiB on every pass."""
+    group = Path("/sys/fs/cgroup/memory/iowhy-test-passes")
+    if not group.parent.joinpath("memory.limit_in_bytes").exists():
+        pytest.skip("no cgroup v1 memory controller here")
+    code = """
+import os, sys
+open(sys.argv[3] + "/cgroup.procs", "w").write(str(os.getpid()))
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for _ in range(16):
+    done = 0
+    while chunk := os.pread(fd, 1 << 17, done): done += len(chunk)
+"""
+    with filesystem("ext4", tmp_path) as scratch:
+        group.mkdir()
+        try:
+            (group / "memory.limit_in_bytes").write_text(str(32 * 2**20))
+            for mebibytes, fits in ((16, True), (64, False)):
+                file = scratch.mount / f"{mebibytes}"
+                pages = mebibytes * 256
+                make(file, pages)
+                drop(file)
+                recording = record(
+                    python(code, file, "", str(group)), tmp_path / f"{mebibytes}.iowhy"
+                )
+                found = counted(recording, scratch, file)
+                added = found["demand_miss_pages"] + found["readahead_pages"]
+                assert found["lookup_pages"] >= 16 * pages
+                if fits:
+                    assert added == pages
+                else:
+                    # LRU over a loop that is larger than the memory keeps next to nothing; the
+                    # kernel's working-set protection saves a few pages.
+                    assert added > 14 * pages
+                    assert found["refault_pages"] > 12 * pages
+                    assert found["evicted_pages"] > 14 * pages
+        finally:
+            group.rmdir()

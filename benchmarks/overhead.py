@@ -1,0 +1,143 @@
+"""How much slower a command gets under iowhy, and under other tracers, in pairs side by side.
+
+A pair is one run without a tracer and one with it, in random order; the command times itself by a
+wrapper that runs under the tracer too, so that starting the tracer does not count. The ratio of a
+pair is quoted as median (lowest to highest).
+"""
+
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.sources.live import RECORDER, program
+
+from benchmarks.workloads import WORKLOADS, Workload
+
+PAIRS = 7
+SLOW_PAIRS = 3  # for tracers that make the command many times slower
+WRAPPER = (
+    "import subprocess, sys, time; start = time.monotonic();"
+    "subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL);"
+    "open(sys.argv[1], 'w').write(str(time.monotonic() - start))"
+)
+HISTOGRAM = (
+    "tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; } "
+    "tracepoint:raw_syscalls:sys_exit /@start[tid]/ "
+    "{ @ns[args.id] = hist(nsecs - @start[tid]); delete(@start[tid]); }"
+)
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """A way to run a command; `slow` ones get less work."""
+
+    name: str
+    wrap: Callable[[Sequence[str], Path], Sequence[str]]
+    slow: bool = False
+
+
+def _iowhy(command: Sequence[str], folder: Path) -> Sequence[str]:
+    shutil.rmtree(folder / "bench.iowhy", ignore_errors=True)
+    return [str(program(RECORDER)), "run", "-o", f"{folder}/bench.iowhy", "--", *command]
+
+
+TRACERS = (
+    Tracer("iowhy, all sensors", _iowhy),
+    Tracer(
+        "bpftrace, histogram per call",
+        lambda c, f: ["bpftrace", "-o", f"{f}/bt", "-e", HISTOGRAM, "-c", _joined(c, f)],
+    ),
+    Tracer("perf trace -s", lambda c, f: ["perf", "trace", "-s", "-o", f"{f}/pt", *c], slow=True),
+    Tracer("strace -f -c", lambda c, f: ["strace", "-f", "-c", "-o", f"{f}/st", *c], slow=True),
+)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Slow-down of one workload under one tracer: one ratio per pair."""
+
+    workload: str
+    tracer: str
+    ratios: tuple[float, ...]
+
+    def __str__(self) -> str:
+        ordered = sorted(self.ratios)
+        middle = statistics.median(ordered)
+        return f"{middle:.2f} ({ordered[0]:.2f} to {ordered[-1]:.2f})"
+
+
+def measure(
+    workloads: Sequence[Workload] = WORKLOADS, tracers: Sequence[Tracer] = TRACERS, seed: int = 1
+) -> list[Ratio]:
+    """Run all pairs; progress goes to stderr."""
+    shuffled = random.Random(seed)
+    found = []
+    for workload in workloads:
+        for tracer in tracers:
+            with tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name:
+                folder = Path(name)
+                command = _scaled(workload, folder, tracer.slow)
+                plain = [*command]
+                _timed(workload, plain, folder)  # warms files and caches
+                pairs = []
+                for number in range(SLOW_PAIRS if tracer.slow else PAIRS):
+                    times = {}
+                    for traced in shuffled.sample([False, True], 2):
+                        times[traced] = _timed(workload, plain, folder, tracer if traced else None)
+                    pairs.append(times[True] / times[False])
+                    print(
+                        f"\r{workload.name} · {tracer.name}: pair {number + 1}  ",
+                        end="",
+                        file=sys.stderr,
+                    )
+                found.append(Ratio(workload.name, tracer.name, tuple(pairs)))
+                print(f"\r{workload.name} · {tracer.name}: {found[-1]}", file=sys.stderr)
+    return found
+
+
+def table(ratios: Sequence[Ratio]) -> str:
+    """A Markdown table, a row per workload and a column per tracer."""
+    tracers = list(dict.fromkeys(r.tracer for r in ratios))
+    lines = ["| slow-down of | " + " | ".join(tracers) + " |", "|---" * (len(tracers) + 1) + "|"]
+    for workload in dict.fromkeys(r.workload for r in ratios):
+        cells = {r.tracer: str(r) for r in ratios if r.workload == workload}
+        lines.append(f"| {workload} | " + " | ".join(cells.get(t, "–") for t in tracers) + " |")
+    return "\n".join(lines)
+
+
+def _scaled(workload: Workload, folder: Path, slow: bool) -> Sequence[str]:
+    if not slow:
+        return workload.make(folder)
+    defaults = workload.make.__defaults__
+    assert defaults is not None
+    return workload.make(folder, defaults[0] // workload.scale_for_slow)  # type: ignore[call-arg]
+
+
+def _timed(
+    workload: Workload, command: Sequence[str], folder: Path, tracer: Tracer | None = None
+) -> float:
+    workload.prepare(folder)
+    told = folder / "seconds"
+    wrapped: Sequence[str] = [sys.executable, "-I", "-S", "-c", WRAPPER, str(told), *command]
+    if tracer is not None:
+        wrapped = tracer.wrap(wrapped, folder)
+    subprocess.run(
+        wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900
+    )
+    return float(told.read_text())
+
+
+def _joined(command: Sequence[str], folder: Path) -> str:
+    """bpftrace's -c takes one string and no shell: a script holds the command."""
+    import shlex
+
+    script = folder / "command.sh"
+    script.write_text("#!/bin/sh\nexec " + shlex.join(command) + "\n")
+    script.chmod(0o755)
+    return str(script)

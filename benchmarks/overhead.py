@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.sources.live import RECORDER, program
-
 from benchmarks.workloads import WORKLOADS, Workload
+from iowhy.sources.live import RECORDER, program
 
 PAIRS = 7
 SLOW_PAIRS = 3  # for tracers that make the command many times slower

@@ -7,10 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.workloads import compile_, fio, preads, sqlite
 from iowhy.recording import open_recording
 from iowhy.sources.live import RECORDER, program
-
-from benchmarks.workloads import compile_, fio, preads, sqlite
 
 
 def losses() -> str:

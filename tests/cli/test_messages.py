@@ -1,0 +1,63 @@
+"""Wrong input on the command line is one line that names it, exit status 2, and no traceback."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from iowhy.cli.main import app, main
+from iowhy.errors import Problem
+
+runner = CliRunner()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run"], "nothing to watch"),
+        (["run", "-a", "--", "ls"], "choose one of"),
+        (["run", "--duration", "3s", "--", "ls"], "--duration goes with"),
+        (["run", "-a", "--duration", "soon"], "--duration soon"),
+        (["run", "--mode", "magic", "--", "ls"], "--mode magic"),
+        (["run", "-o", ".", "--", "ls"], "exists already"),
+        (["why", "/no/such"], "no such recording"),
+        (["why", "/etc/passwd"], "iowhy diagnose"),
+        (["check", "/tmp"], "not a recording"),
+        (["report", "no-such-report", "/tmp"], "no-such-report"),
+        (["diagnose", "/no/such/file"], "/no/such/file"),
+        (["compare", "/no/a.iowhy", "/no/b.iowhy"], "/no/a.iowhy"),
+        (["lab", "run", "no-such-scenario"], "no-such-scenario"),
+        (["experiment", "no-such-lever", "--", "true"], "no-such-lever"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line(
+    arguments: list[str],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["iowhy", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert told in error and "Traceback" not in error
+    assert len(error.strip().splitlines()) <= 2, error
+
+
+@pytest.mark.parametrize(
+    "name", ["run", "why", "report", "sql", "diagnose", "experiment", "compare", "check", "lab"]
+)
+def test_every_command_has_a_help_that_fits_100_columns(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    told = runner.invoke(app, [name, "--help"])
+    assert told.exit_code == 0
+    assert all(len(line) <= 100 for line in told.output.splitlines())
+    assert "Example" in told.output or name == "lab"
+
+
+def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(Problem):
+        runner.invoke(app, ["why", str(tmp_path)], catch_exceptions=False)

@@ -1,0 +1,273 @@
+//! A recording while it is made.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use anyhow::{anyhow, bail, Context, Result};
+
+use crate::batch::Batch;
+use crate::manifest::Manifest;
+use crate::rows::{Row, TABLES};
+use crate::writer::{queued_bytes, Order, Shared, Writer, Written};
+
+/// When files are closed and how much may wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Rows of a file.
+    pub rows_per_file: usize,
+    /// Shortest time between two closings of all tables.
+    pub close_every_ns: i64,
+    /// The interval grows to a twentieth of the recording's age, up to this: a killed recorder loses at
+    /// most 5 %, and an hour does not become ten thousand files.
+    pub close_at_most_ns: i64,
+    /// Memory of rows that wait for the writer; what comes on top is lost and counted.
+    pub queue_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            rows_per_file: 128 * 1024,
+            close_every_ns: 3_000_000_000,
+            close_at_most_ns: 15_000_000_000,
+            queue_bytes: 512 << 20,
+        }
+    }
+}
+
+/// Takes rows and writes them to `DIR/TABLE/000001.parquet`, … and `DIR/manifest.json`. No call but
+/// [`Recording::create`] and [`Recording::finish`] waits for the disk. After a failure to write, every
+/// [`push`](Recording::push) and [`tick`](Recording::tick) returns it; what was closed stays readable.
+#[derive(Debug)]
+pub struct Recording {
+    dir: PathBuf,
+    limits: Limits,
+    manifest: Manifest,
+    batches: Vec<Batch>,
+    /// Emptied batches, to be filled again: their memory is already there.
+    ready: Vec<Option<Batch>>,
+    lost: Vec<u64>,
+    first_tick_ns: Option<i64>,
+    closed_ns: i64,
+    shared: Arc<Shared>,
+    orders: Option<Sender<Order>>,
+    spares: Receiver<(usize, Batch)>,
+    thread: Option<JoinHandle<Written>>,
+}
+
+impl Recording {
+    /// Makes the directory (or takes an empty one) and writes the first manifest.
+    ///
+    /// Fails when there is something in it: a recording is never overwritten.
+    pub fn create(dir: &Path, manifest: Manifest) -> Result<Recording> {
+        Recording::create_with(dir, manifest, Limits::default())
+    }
+
+    /// As [`Recording::create`], with other limits.
+    pub fn create_with(dir: &Path, mut manifest: Manifest, limits: Limits) -> Result<Recording> {
+        let name = dir.display();
+        match std::fs::read_dir(dir) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    bail!("{name} exists and is not empty: choose another name with -o");
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                std::fs::create_dir_all(dir)
+                    .with_context(|| format!("cannot make the recording {name}"))?;
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
+                bail!("{name} exists and is not a directory: choose another name with -o");
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        }
+        manifest.complete = false;
+        let shared = Arc::new(Shared::default());
+        let (spare_sender, spares) = channel();
+        let start_ns = manifest.command.start_ns.or(manifest.clock.monotonic_ns);
+        let mut recording = Recording {
+            dir: dir.to_owned(),
+            limits,
+            manifest,
+            batches: TABLES.iter().map(Batch::new).collect(),
+            ready: TABLES.iter().map(|_| None).collect(),
+            lost: vec![0; TABLES.len()],
+            first_tick_ns: None,
+            closed_ns: 0,
+            shared: shared.clone(),
+            orders: None,
+            spares,
+            thread: None,
+        };
+        recording
+            .snapshot()
+            .write(dir)
+            .and_then(|()| Writer::new(dir, start_ns, shared, spare_sender))
+            .and_then(|writer| {
+                let (orders, received) = channel();
+                recording.orders = Some(orders);
+                let thread = std::thread::Builder::new().name("iowhy-write".into());
+                recording.thread = Some(thread.spawn(move || writer.run(received))?);
+                Ok(())
+            })
+            .with_context(|| format!("cannot write the recording {name}"))?;
+        Ok(recording)
+    }
+
+    /// Where it is written.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What is known of the recording; written at the next closing of the files. `tables` and `complete`
+    /// are filled in by the recording itself.
+    pub fn manifest_mut(&mut self) -> &mut Manifest {
+        &mut self.manifest
+    }
+
+    /// Adds a row. Costs some tens of nanoseconds and never waits.
+    #[inline]
+    pub fn push<R: Row>(&mut self, row: R) -> Result<()> {
+        let batch = &mut self.batches[R::INDEX];
+        row.append(&mut batch.columns);
+        batch.rows += 1;
+        if batch.rows >= self.limits.rows_per_file {
+            self.send(R::INDEX);
+            self.failure()?;
+        } else if self.shared.failed.load(Ordering::Relaxed) {
+            self.failure()?;
+        }
+        Ok(())
+    }
+
+    /// Counts `n` rows of `table` that were lost before they got here. A name that is not in the schema
+    /// is a mistake of the program and panics.
+    pub fn lost(&mut self, table: &str, n: u64) {
+        let index = TABLES.iter().position(|t| t.name == table);
+        self.lost[index.unwrap_or_else(|| panic!("no table {table} in the schema"))] += n;
+    }
+
+    /// Closes the files and rewrites the manifest when it is time for it; `now_ns` is CLOCK_MONOTONIC.
+    /// To be called several times a second.
+    pub fn tick(&mut self, now_ns: i64) -> Result<()> {
+        let first_ns = *self.first_tick_ns.get_or_insert_with(|| {
+            self.closed_ns = now_ns;
+            now_ns
+        });
+        let longest = self.limits.close_at_most_ns.max(self.limits.close_every_ns);
+        let every = ((now_ns - first_ns) / 20).clamp(self.limits.close_every_ns, longest);
+        if now_ns - self.closed_ns >= every {
+            self.closed_ns = now_ns;
+            (0..TABLES.len()).for_each(|index| self.send(index));
+            let manifest = Box::new(self.snapshot());
+            if let Some(orders) = &self.orders {
+                let _ = orders.send(Order::Manifest(now_ns, manifest));
+            }
+        }
+        self.failure()
+    }
+
+    /// Writes what is left and the last manifest, with `complete` true unless writing failed.
+    pub fn finish(mut self) -> Result<()> {
+        (0..TABLES.len()).for_each(|index| self.send(index));
+        let written = self.join();
+        let failure = self.failure();
+        let mut manifest = self.snapshot();
+        for (index, table) in TABLES.iter().enumerate() {
+            let kept = manifest.tables.entry(table.name.to_owned()).or_default();
+            kept.kept = written.kept[index];
+            kept.lost += written.dropped[index];
+        }
+        if let Err(error) = &failure {
+            manifest.notes.push(error.to_string());
+        }
+        manifest.complete = failure.is_ok();
+        let last = manifest
+            .write(&self.dir)
+            .with_context(|| format!("cannot write {}", self.dir.join("manifest.json").display()));
+        failure.and(last)
+    }
+
+    /// Hands a table's rows to the writer.
+    fn send(&mut self, index: usize) {
+        while let Ok((of, emptied)) = self.spares.try_recv() {
+            self.ready[of] = Some(emptied);
+        }
+        if self.batches[index].rows > 0 {
+            let next = self.ready[index].take();
+            let next = next.unwrap_or_else(|| Batch::new(&TABLES[index]));
+            let full = std::mem::replace(&mut self.batches[index], next);
+            self.queue(index, full);
+        }
+    }
+
+    fn queue(&mut self, index: usize, batch: Batch) {
+        let bytes = queued_bytes(&batch);
+        let rows = batch.rows as u64;
+        let waiting = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let sent = waiting + bytes <= self.limits.queue_bytes
+            && self
+                .orders
+                .as_ref()
+                .is_some_and(|o| o.send(Order::Rows(index, batch)).is_ok());
+        if !sent {
+            self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.lost[index] += rows;
+        }
+    }
+
+    fn failure(&self) -> Result<()> {
+        if !self.shared.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let text = self
+            .shared
+            .failure
+            .lock()
+            .ok()
+            .and_then(|failure| failure.clone());
+        Err(anyhow!(text.unwrap_or_else(|| format!(
+            "cannot write {}",
+            self.dir.display()
+        ))))
+    }
+
+    /// The manifest with the losses so far; `kept` is the writer's to fill.
+    fn snapshot(&self) -> Manifest {
+        let mut manifest = self.manifest.clone();
+        for (index, table) in TABLES.iter().enumerate() {
+            manifest
+                .tables
+                .entry(table.name.to_owned())
+                .or_default()
+                .lost = self.lost[index];
+        }
+        manifest
+    }
+
+    /// Hangs up, waits for the writer and takes its counts.
+    fn join(&mut self) -> Written {
+        drop(self.orders.take());
+        let ended = self.thread.take().and_then(|thread| thread.join().ok());
+        ended.unwrap_or_else(|| {
+            // Only a panic in the writer leads here.
+            self.shared.failed.store(true, Ordering::Release);
+            Written {
+                kept: vec![0; TABLES.len()],
+                dropped: vec![0; TABLES.len()],
+            }
+        })
+    }
+}
+
+impl Drop for Recording {
+    /// A recording that is dropped stays incomplete, with what the writer had been given.
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            self.join();
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Kinds of disks with figures that are usual for them.
+
+use clap::ValueEnum;
+
+use super::flash::{Chips, Flash};
+use super::model::Device;
+use super::rotating::{Geometry, Rotating};
+
+/// A kind of disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// A 7200/min disk: seeks of 1 to 12 ms, 150 to 120 MB/s, 16 MiB of volatile write cache.
+    Hdd,
+    /// A SATA flash disk: 80 us, four channels, 500 MB/s, 1 ms to flush.
+    Ssd,
+    /// A cheap flash disk that flushes slowly: as `ssd`, but 20 ms.
+    FlushSlow,
+}
+
+/// Figures that replace those of the profile.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Changes {
+    /// Seek to a neighbouring track (hdd).
+    #[arg(long, value_name = "MS")]
+    pub seek_min_ms: Option<f64>,
+    /// Seek across the whole disk (hdd).
+    #[arg(long, value_name = "MS")]
+    pub seek_max_ms: Option<f64>,
+    /// One turn of the platter (hdd).
+    #[arg(long, value_name = "MS")]
+    pub turn_ms: Option<f64>,
+    /// Transfer rate; on a mechanical disk at byte 0, falling by a fifth to the end.
+    #[arg(long, value_name = "MB/S")]
+    pub megabytes_per_s: Option<f64>,
+    /// Volatile write cache (hdd); 0 writes through.
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
+    pub cache_bytes: Option<u64>,
+    /// Cost of a flush beyond draining the cache.
+    #[arg(long, value_name = "MS")]
+    pub flush_ms: Option<f64>,
+    /// Time of one access (ssd).
+    #[arg(long, value_name = "US")]
+    pub access_us: Option<f64>,
+    /// Accesses at once (ssd).
+    #[arg(long, value_name = "N")]
+    pub channels: Option<usize>,
+}
+
+fn ns(milliseconds: f64) -> u64 {
+    (milliseconds.max(0.0) * 1e6) as u64
+}
+
+fn rate(megabytes_per_s: f64) -> u64 {
+    ((megabytes_per_s * 1e6) as u64).max(1)
+}
+
+impl Profile {
+    /// The mechanical figures; `None` for a profile without mechanics.
+    pub fn geometry(self, size_bytes: u64) -> Option<Geometry> {
+        match self {
+            Self::Hdd => Some(Geometry {
+                size_bytes,
+                seek_min_ns: 1_000_000,
+                seek_max_ns: 12_000_000,
+                turn_ns: 8_400_000,
+                slowest_bytes_per_s: 120_000_000,
+                fastest_bytes_per_s: 150_000_000,
+                cache_bytes: 16 << 20,
+                readahead_bytes: 2 << 20,
+                overhead_ns: 50_000,
+                bus_bytes_per_s: 300_000_000,
+                flush_ns: 0,
+            }),
+            Self::Ssd | Self::FlushSlow => None,
+        }
+    }
+
+    fn chips(self) -> Chips {
+        Chips {
+            channels: 4,
+            access_ns: 80_000,
+            bytes_per_s: 500_000_000,
+            flush_ns: if self == Self::FlushSlow {
+                20_000_000
+            } else {
+                1_000_000
+            },
+        }
+    }
+
+    /// A disk of this kind with some figures changed.
+    pub fn device(self, size_bytes: u64, changes: &Changes) -> Box<dyn Device> {
+        match self.geometry(size_bytes) {
+            Some(usual) => Box::new(Rotating::new(mechanical(usual, changes))),
+            None => {
+                let usual = self.chips();
+                Box::new(Flash::new(Chips {
+                    channels: changes.channels.unwrap_or(usual.channels),
+                    access_ns: changes.access_us.map_or(usual.access_ns, |us| ns(us / 1e3)),
+                    bytes_per_s: changes.megabytes_per_s.map_or(usual.bytes_per_s, rate),
+                    flush_ns: changes.flush_ms.map_or(usual.flush_ns, ns),
+                }))
+            }
+        }
+    }
+}
+
+fn mechanical(usual: Geometry, changes: &Changes) -> Geometry {
+    let seek_min_ns = changes.seek_min_ms.map_or(usual.seek_min_ns, ns);
+    let fastest = changes
+        .megabytes_per_s
+        .map_or(usual.fastest_bytes_per_s, rate);
+    Geometry {
+        seek_min_ns,
+        seek_max_ns: changes
+            .seek_max_ms
+            .map_or(usual.seek_max_ns, ns)
+            .max(seek_min_ns),
+        turn_ns: changes.turn_ms.map_or(usual.turn_ns, ns).max(1),
+        fastest_bytes_per_s: fastest,
+        slowest_bytes_per_s: (fastest / 5 * 4).max(1),
+        cache_bytes: changes.cache_bytes.unwrap_or(usual.cache_bytes),
+        flush_ns: changes.flush_ms.map_or(usual.flush_ns, ns),
+        ..usual
+    }
+}

@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from machine import ask, disk_number, filesystem, one, python, record, work
-
 from iowhy.reports.engine import run as report
+
+from machine import ask, disk_number, filesystem, one, python, record, work
 
 pytestmark = pytest.mark.usefixtures("live")
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from machine import ask, filesystem, one, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

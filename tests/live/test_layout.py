@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from machine import ask, filesystem, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

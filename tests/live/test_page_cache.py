@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from machine import Filesystem, ask, filesystem, python, record
 
 from iowhy.recording import Recording
+from machine import Filesystem, ask, filesystem, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from machine import ask, disk_counters, disk_number, filesystem, one, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

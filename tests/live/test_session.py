@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-from machine import ask, one, python, record, run
 
 from iowhy.recording import open_recording
 from iowhy.recording.check import check_recording
 from iowhy.sources.live import RECORDER, program
+from machine import ask, one, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")
 

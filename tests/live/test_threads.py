@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from machine import ask, filesystem, one, python, record
 
 pytestmark = pytest.mark.usefixtures("live")

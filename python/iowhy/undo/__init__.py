@@ -12,6 +12,6 @@ killed session left is undone by the next :func:`recover`.
 """
 
 from iowhy.undo.journal import Undo, recover, state_directory
-from iowhy.undo.kinds import MARK_VARIABLE, MARKER_FILE
+from iowhy.undo.kinds import MARK_VARIABLE, MARKER_FILE, opposite_option
 
-__all__ = ["MARKER_FILE", "MARK_VARIABLE", "Undo", "recover", "state_directory"]
+__all__ = ["MARKER_FILE", "MARK_VARIABLE", "Undo", "opposite_option", "recover", "state_directory"]

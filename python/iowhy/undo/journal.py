@@ -193,6 +193,10 @@ class Undo:
         """A filesystem is about to be mounted on ``path``."""
         return self._add("umount", path=_absolute(path))
 
+    def remount(self, path: str | os.PathLike[str], option: str) -> int:
+        """A filesystem in a directory of ours is about to be remounted; ``option`` puts it back."""
+        return self._add("remount", path=_absolute(path), option=option)
+
     def losetup_detach(self, backing: str | os.PathLike[str]) -> int:
         """A loop device is about to be set up on the file or device ``backing``."""
         return self._add("losetup-detach", backing=os.path.realpath(backing))

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -125,6 +126,44 @@ def _undo_umount(entry: Entry) -> None:
     flags = _UMOUNT_NOFOLLOW | _MNT_DETACH
     if not _until(gone, 1.0):
         raise Failed(f"umount {path}: busy")
+
+
+# -- remount --------------------------------------------------------------------------------------
+
+
+def opposite_option(option: str, now: tuple[str, ...]) -> str | None:
+    """The mount option that takes ``option`` back, given those in force; None when not known."""
+    key, equals, _ = option.partition("=")
+    if not re.fullmatch(r"[a-z_]+(=[a-z0-9_]+)?", option):
+        return None
+    if equals:
+        return next((old for old in now if old.startswith(f"{key}=")), None)
+    if key in ("ro", "rw"):
+        return None  # a filesystem that goes read-only under a command shows nothing
+    plain = {"sync": "async", "async": "sync", "relatime": "relatime", "nodiscard": "discard"}
+    return plain.get(key) or (key[2:] if key.startswith("no") else f"no{key}")
+
+
+def _check_remount(entry: Entry) -> None:
+    _check_umount(entry)
+    _text(entry, "option", r"[a-z_]+(=[a-z0-9_]+)?")
+    # One that is gone was perhaps ours; one that is there without our marker is somebody else's.
+    ours = any((parent / MARKER_FILE).is_file() for parent in Path(entry["path"]).parents)
+    if not ours and entry["path"] in mount_points():
+        raise Refused(f"{entry['path']} is no mount of ours")
+
+
+def _undo_remount(entry: Entry) -> None:
+    if entry["path"] not in mount_points():
+        return
+    done = subprocess.run(
+        ["mount", "-o", f"remount,{entry['option']}", entry["path"]],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise Failed(f"remount {entry['path']} with {entry['option']}: {done.stderr.strip()}")
 
 
 # -- losetup-detach -------------------------------------------------------------------------------
@@ -372,6 +411,7 @@ def _undo_affinity(entry: Entry) -> None:
 
 
 KINDS: dict[str, Kind] = {
+    "remount": Kind(_check_remount, _undo_remount),
     "umount": Kind(_check_umount, _undo_umount),
     "losetup-detach": Kind(_check_loop, _undo_loop),
     "kill-process": Kind(_check_process, _undo_process),

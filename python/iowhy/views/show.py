@@ -1,0 +1,278 @@
+"""The verdict of a recording: the answer first, then why, where the time went, and what is unknown."""
+
+import json
+import textwrap
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy.errors import Problem
+from iowhy.recording import Recording
+from iowhy.reports import engine
+from iowhy.views import units
+from iowhy.views.terminal import Field, console, printable, rows
+from iowhy.whys import document
+from iowhy.whys.finding import Finding
+from iowhy.whys.verdict import Verdict, judge
+
+# One colour per class of the budget: the same kind of time has the same hue everywhere.
+COLOURS = {
+    "on-CPU user": "green",
+    "on-CPU kernel": "bright_green",
+    "runnable": "yellow",
+    "waiting to read": "blue",
+    "waiting to write": "magenta",
+    "waiting for sync": "red",
+    "throttled": "bright_red",
+    "waiting for a lock": "cyan",
+    "waiting for memory": "bright_magenta",
+    "idle": "bright_black",
+    "unexplained": "white",
+}
+# Also told apart without colour.
+LETTERS = {
+    "on-CPU user": "u",
+    "on-CPU kernel": "k",
+    "runnable": "q",
+    "waiting to read": "r",
+    "waiting to write": "w",
+    "waiting for sync": "s",
+    "throttled": "t",
+    "waiting for a lock": "l",
+    "waiting for memory": "m",
+    "idle": ".",
+    "unexplained": "?",
+}
+SHOWN = 3
+
+
+def verdict(
+    recording: Recording, *, as_json: bool = False, to_stderr: bool = False, every: bool = False
+) -> None:
+    """Judge a recording and print the verdict, on the terminal or as the documented JSON object."""
+    found = judge(recording)
+    if as_json:
+        print(json.dumps(document.as_json(found), ensure_ascii=False))
+        return
+    show_verdict(recording, found, console(to_stderr), every=every)
+
+
+def show_verdict(
+    recording: Recording, found: Verdict, out: Console, *, every: bool = False
+) -> None:
+    """Print a verdict that is there already."""
+    _paragraph(out, f"iowhy: {found.answer}", "bold")
+    shown = found.findings if every else found.findings[:SHOWN]
+    for number, finding in enumerate(shown, 1):
+        out.print()
+        _finding(out, number, finding)
+    if len(found.findings) > len(shown):
+        more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
+        _paragraph(out, f"also: {more} (iowhy why --all {recording.path})", "dim", 2)
+    _budget(out, found)
+    _calls(out, recording)
+    _devices(out, recording)
+    _files(out, recording)
+    _unknown(out, recording, found)
+    out.print()
+    _paragraph(out, f"kept in {recording.path}; more: iowhy report NAME {recording.path}", "dim")
+
+
+def _paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
+    for line in textwrap.wrap(
+        printable(text),
+        out.width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+        break_on_hyphens=False,
+    ):
+        out.print(Text(line, style=style), soft_wrap=True)
+
+
+def _finding(out: Console, number: int, finding: Finding) -> None:
+    sure = f"confidence {units.percent(finding.confidence)}"
+    _paragraph(
+        out,
+        f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of the time, {sure}",
+        "bold",
+    )
+    for link in finding.chain:
+        _paragraph(out, f"→ {link.statement}", "", 3)
+    for text in finding.against:
+        _paragraph(out, f"but {text}", "yellow", 3)
+    for text in finding.lowered_by:
+        _paragraph(out, f"less sure: {text}", "dim", 3)
+    if finding.remedies:
+        _paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
+        for remedy in finding.remedies[1:3]:
+            _paragraph(out, f"or: {remedy}", "green", 3)
+    if finding.experiment:
+        _paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
+
+
+def _budget(out: Console, found: Verdict) -> None:
+    lines = [line for line in found.budget.lines if line.elapsed_share >= 0.0005]
+    if not found.budget.known or not lines:
+        return
+    out.print()
+    total = sum(line.elapsed_share for line in lines) or 1.0
+    width = out.width - 2
+    bar = Text("  ")
+    cells = _cells([line.elapsed_share / total for line in lines], width - 2)
+    for line, count in zip(lines, cells, strict=True):
+        letter = LETTERS[line.cls]
+        if out.color_system is None:
+            bar.append(letter * count)
+        else:
+            bar.append("█" * count, COLOURS[line.cls])
+    heading = Text("Time", style="bold")
+    if found.budget.thread_s is not None:
+        heading.append(f"  {units.duration(found.budget.thread_s * 1e9)} of threads", "dim")
+    out.print(heading)
+    out.print(bar, soft_wrap=True)
+    legend, length = Text("  "), 2
+    for line in sorted(lines, key=lambda line: -line.elapsed_share):
+        mark = LETTERS[line.cls] if out.color_system is None else "█"
+        words = f" {line.cls} {units.percent(line.elapsed_share)}   "
+        if length + 1 + len(words) > out.width:
+            out.print(legend, soft_wrap=True)
+            legend, length = Text("  "), 2
+        legend.append(mark, COLOURS[line.cls])
+        legend.append(words)
+        length += 1 + len(words)
+    out.print(legend, soft_wrap=True)
+
+
+def _cells(shares: list[float], width: int) -> list[int]:
+    """Whole cells that sum to `width`, by largest remainder; a share that is there gets one."""
+    exact = [share * width for share in shares]
+    cells = [max(1, int(value)) for value in exact]
+    order = sorted(range(len(exact)), key=lambda at: int(exact[at]) - exact[at])
+    at = 0
+    while sum(cells) < width:
+        cells[order[at % len(order)]] += 1
+        at += 1
+    while sum(cells) > width:
+        cells[cells.index(max(cells))] -= 1
+    return cells
+
+
+def _report(recording: Recording, name: str) -> list[dict[str, object]]:
+    try:
+        found: list[dict[str, object]] = engine.run(recording, name).to_pylist()
+    except Problem:
+        return []
+    return found
+
+
+def _table(
+    out: Console, title: str, hint: str, fields: list[Field], values: list[list[object]]
+) -> None:
+    if not values:
+        return
+    out.print()
+    out.print(Text.assemble((title, "bold"), (f"  {hint}", "dim")), soft_wrap=True)
+    for line in rows(fields, values, out.width):
+        out.print(line, soft_wrap=True)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _time(value: object) -> str:
+    return units.duration(_number(value)) if value is not None else "–"
+
+
+def _size(value: object) -> str:
+    return units.size(_number(value)) if value is not None else "–"
+
+
+def _count(value: object) -> str:
+    return units.count(_number(value)) if value is not None else "–"
+
+
+def _share(value: object) -> str:
+    return units.percent(_number(value)) if value is not None else "–"
+
+
+def _calls(out: Console, recording: Recording) -> None:
+    found = sorted(
+        (row for row in _report(recording, "syscalls") if row["total_ns"]),
+        key=lambda row: -(_number(row["total_ns"]) or 0),
+    )[:5]
+    fields = [
+        Field("call", str, left=True),
+        Field("calls", _count),
+        Field("time", _time),
+        Field("mean", _time),
+        Field("99th percentile", _time),
+        Field("of it CPU", _share),
+        Field("bytes", _size),
+    ]
+    keys = ("name", "calls", "total_ns", "mean_ns", "p99_ns", "cpu_share", "bytes")
+    values = [[row.get(key) for key in keys] for row in found]
+    _table(out, "Calls", "by time, summed over threads", fields, values)
+
+
+def _devices(out: Console, recording: Recording) -> None:
+    found = [
+        row
+        for row in _report(recording, "devices")
+        if any(_number(row.get(key)) for key in ("reads", "writes", "flushes"))
+    ]
+    fields = [
+        Field("device", str, left=True),
+        Field("reads", _count),
+        Field("writes", _count),
+        Field("flushes", _count),
+        Field("read", _size),
+        Field("written", _size),
+        Field("mean wait", _time),
+        Field("queue", lambda v: "–" if v is None else f"{_number(v):.1f}"),
+        Field("busy", _share),
+        Field("others'", _share),
+    ]
+    keys = (
+        "name", "reads", "writes", "flushes", "read_bytes", "written_bytes", "await_ns",
+        "mean_queue", "utilisation", "others_share",
+    )  # fmt: skip
+    values = [[row.get(key) for key in keys] for row in found[:5]]
+    _table(out, "Devices", "iowhy report devices", fields, values)
+
+
+def _files(out: Console, recording: Recording) -> None:
+    found = _report(recording, "files")
+    fields = [
+        Field("file", str, left=True),
+        Field("call time", _time),
+        Field("asked", _size),
+        Field("requests", _count),
+        Field("moved", _size),
+        Field("jumps", _share),
+        Field("extents", _count),
+    ]
+    keys = (
+        "path", "call_ns", "asked_bytes", "requests", "request_bytes", "seek_share",
+        "extents_after",
+    )  # fmt: skip
+    values = [[row.get(key) for key in keys] for row in found[:5]]
+    _table(out, "Files", "iowhy report files", fields, values)
+
+
+def _unknown(out: Console, recording: Recording, found: Verdict) -> None:
+    manifest = recording.manifest
+    lines = []
+    if not manifest.complete:
+        lines.append("the recording was cut off: its end is missing")
+    for name, kept in manifest.tables.items():
+        if kept.lost:
+            lines.append(f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept")
+    lines += found.unknowns
+    lines += found.notes
+    if not lines:
+        return
+    out.print()
+    out.print(Text("Unknown", style="bold"))
+    for text in dict.fromkeys(lines):
+        _paragraph(out, text, "dim", 2)

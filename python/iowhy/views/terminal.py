@@ -1,0 +1,87 @@
+"""The terminal: one console, 100 columns at most, plain text where it is not a terminal."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+WIDTH = 100
+
+
+def console(to_stderr: bool = False) -> Console:
+    """A console on stdout or stderr. Honours NO_COLOR; a pipe gets plain text of full width."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    width = WIDTH
+    if stream.isatty():
+        try:
+            width = min(WIDTH, os.get_terminal_size(stream.fileno()).columns)
+        except OSError:
+            width = WIDTH
+    return Console(file=stream, width=max(40, width), highlight=False, soft_wrap=False)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a printed table: heading, how a value is written, and whether it is text."""
+
+    heading: str
+    write: Callable[[object], str]
+    left: bool = False
+
+
+def printable(text: str) -> str:
+    """Text from a recording, safe to print: control characters (also ESC) become visible."""
+    return "".join(
+        c
+        if c.isprintable()
+        else f"\\x{ord(c):02x}"
+        if ord(c) < 256
+        else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """Text cut in the middle to `width` cells: of a path, both ends tell the most."""
+    if cell_len(text) <= width:
+        return text
+    keep = max(1, width - 1)
+    return text[: keep // 3] + "…" + text[len(text) - (keep - keep // 3) :]
+
+
+def rows(
+    fields: Sequence[Field], values: Iterable[Sequence[object]], width: int, indent: int = 2
+) -> list[Text]:
+    """A table as lines: numbers to the right, the last text column takes what is left."""
+    written = [
+        [printable(field.write(value)) for field, value in zip(fields, row, strict=True)]
+        for row in values
+    ]
+    widths = [
+        max([cell_len(field.heading), *(cell_len(row[at]) for row in written)])
+        for at, field in enumerate(fields)
+    ]
+    over = indent + sum(widths) + 2 * (len(widths) - 1) - width
+    if over > 0:
+        texts = [at for at, field in enumerate(fields) if field.left]
+        if texts:
+            widest = max(texts, key=lambda at: widths[at])
+            widths[widest] = max(8, widths[widest] - over)
+    lines = [_line([f.heading for f in fields], fields, widths, indent, "dim")]
+    lines += [_line(row, fields, widths, indent, "") for row in written]
+    return lines
+
+
+def _line(
+    cells: Sequence[str], fields: Sequence[Field], widths: Sequence[int], indent: int, style: str
+) -> Text:
+    parts = []
+    for cell, field, width in zip(cells, fields, widths, strict=True):
+        short = shorten(cell, width)
+        space = " " * max(0, width - cell_len(short))
+        parts.append(short + space if field.left else space + short)
+    return Text((" " * indent + "  ".join(parts)).rstrip(), style=style, no_wrap=True)

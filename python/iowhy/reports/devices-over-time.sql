@@ -1,0 +1,154 @@
+-- title: Devices over time
+-- question: How did rates, sizes, queue and waits of each device change?
+-- stands in for: iostat -x 1
+-- column at_s: begin of the interval, after the start of the recording, s
+-- column device: block device, text
+-- column reads_per_s: read requests completed, 1/s
+-- column writes_per_s: write requests completed, 1/s
+-- column read_bytes_per_s: read, bytes/s
+-- column written_bytes_per_s: written, bytes/s
+-- column mean_bytes: mean size of a read or write, bytes
+-- column mean_queue: requests in flight (queue to completion), mean over the interval, number
+-- column await_ns: mean read or write, queue to completion, ns
+-- column utilisation: share of the interval with at least one request in flight, share
+-- column flushes_per_s: cache flushes completed, 1/s
+-- column others_share: requests submitted by others than the command, share
+-- Where requests were not seen, the samples of /proc/diskstats stand in.
+WITH done AS (
+    SELECT
+        q.dev,
+        q.op,
+        q.bytes,
+        q.queue_ns,
+        q.complete_ns,
+        q.in_scope,
+        CAST(floor((q.complete_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
+    FROM block_requests q
+    CROSS JOIN recording r
+    WHERE q.complete_ns IS NOT NULL
+), ranges AS (
+    SELECT
+        q.dev,
+        r.start_ns,
+        r.slice_ns,
+        generate_series(
+            CAST(floor((min(q.queue_ns) - r.start_ns) / r.slice_ns) AS BIGINT),
+            CAST(floor((max(q.complete_ns) - r.start_ns) / r.slice_ns) AS BIGINT)
+        ) AS slices
+    FROM done q
+    CROSS JOIN recording r
+    GROUP BY q.dev, r.start_ns, r.slice_ns
+), marks AS (
+    SELECT dev, start_ns, slice_ns, unnest(slices) AS slice FROM ranges
+), edges AS (
+    SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
+    UNION ALL
+    SELECT dev, complete_ns, -1 FROM done
+    UNION ALL
+    SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
+), levels AS (
+    SELECT
+        dev,
+        t_ns,
+        lead(t_ns) OVER (PARTITION BY dev ORDER BY t_ns, step) - t_ns AS span_ns,
+        sum(step) OVER (PARTITION BY dev ORDER BY t_ns, step ROWS UNBOUNDED PRECEDING) AS depth
+    FROM edges
+), queue AS (
+    SELECT
+        l.dev,
+        CAST(floor((l.t_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
+        sum(l.span_ns * l.depth) AS area_ns,
+        sum(CASE WHEN l.depth > 0 THEN l.span_ns ELSE 0 END) AS busy_ns
+    FROM levels l
+    CROSS JOIN recording r
+    GROUP BY 1, 2
+), counted AS (
+    SELECT
+        dev,
+        slice,
+        count(*) FILTER (WHERE op = 'read') AS reads,
+        count(*) FILTER (WHERE op = 'write') AS writes,
+        sum(CASE WHEN op = 'read' THEN bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' THEN bytes ELSE 0 END) AS written_bytes,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
+        count(*) FILTER (WHERE op = 'flush') AS flushes,
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share
+    FROM done
+    GROUP BY dev, slice
+), from_requests AS (
+    SELECT
+        m.dev,
+        m.slice,
+        -- The last slice ends with the recording.
+        least(m.slice_ns, greatest(r.end_ns - (m.start_ns + m.slice * m.slice_ns), 1)) AS span_ns,
+        coalesce(c.reads, 0) AS reads,
+        coalesce(c.writes, 0) AS writes,
+        coalesce(c.read_bytes, 0) AS read_bytes,
+        coalesce(c.written_bytes, 0) AS written_bytes,
+        q.area_ns,
+        c.await_ns,
+        q.busy_ns,
+        coalesce(c.flushes, 0) AS flushes,
+        c.others_share
+    FROM marks m
+    CROSS JOIN recording r
+    LEFT JOIN counted c ON c.dev = m.dev AND c.slice = m.slice
+    LEFT JOIN queue q ON q.dev = m.dev AND q.slice = m.slice
+), ticks AS (
+    SELECT
+        s.dev,
+        CAST(floor((s.ts_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
+        max(s.ts_ns) AS ts_ns,
+        max(s.reads) AS reads,
+        max(s.writes) AS writes,
+        max(s.read_bytes) AS read_bytes,
+        max(s.written_bytes) AS written_bytes,
+        max(s.read_ns) AS read_ns,
+        max(s.write_ns) AS write_ns,
+        max(s.busy_ns) AS busy_ns,
+        max(s.queue_ns) AS queue_ns,
+        max(s.flushes) AS flushes
+    FROM disk_samples s
+    CROSS JOIN recording r
+    WHERE s.dev NOT IN (SELECT dev FROM done)
+    GROUP BY 1, 2
+), from_samples AS (
+    SELECT
+        dev,
+        slice,
+        ts_ns - lag(ts_ns) OVER w AS span_ns,
+        reads - lag(reads) OVER w AS reads,
+        writes - lag(writes) OVER w AS writes,
+        read_bytes - lag(read_bytes) OVER w AS read_bytes,
+        written_bytes - lag(written_bytes) OVER w AS written_bytes,
+        queue_ns - lag(queue_ns) OVER w AS area_ns,
+        (read_ns + write_ns - lag(read_ns + write_ns) OVER w)
+            / nullif(reads + writes - lag(reads + writes) OVER w, 0) AS await_ns,
+        busy_ns - lag(busy_ns) OVER w AS busy_ns,
+        flushes - lag(flushes) OVER w AS flushes,
+        CAST(NULL AS DOUBLE) AS others_share
+    FROM ticks
+    WINDOW w AS (PARTITION BY dev ORDER BY ts_ns)
+), measured AS (
+    SELECT * FROM from_requests
+    UNION ALL
+    SELECT * FROM from_samples WHERE span_ns IS NOT NULL
+)
+SELECT
+    m.slice * r.slice_ns / 1e9 AS at_s,
+    coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
+        AS device,
+    m.reads * 1e9 / nullif(m.span_ns, 0) AS reads_per_s,
+    m.writes * 1e9 / nullif(m.span_ns, 0) AS writes_per_s,
+    m.read_bytes * 1e9 / nullif(m.span_ns, 0) AS read_bytes_per_s,
+    m.written_bytes * 1e9 / nullif(m.span_ns, 0) AS written_bytes_per_s,
+    (m.read_bytes + m.written_bytes) / nullif(m.reads + m.writes, 0) AS mean_bytes,
+    m.area_ns / nullif(m.span_ns, 0) AS mean_queue,
+    m.await_ns,
+    m.busy_ns / nullif(m.span_ns, 0) AS utilisation,
+    m.flushes * 1e9 / nullif(m.span_ns, 0) AS flushes_per_s,
+    m.others_share
+FROM measured m
+CROSS JOIN recording r
+LEFT JOIN devices d ON d.dev = m.dev
+ORDER BY at_s, device

@@ -1,0 +1,194 @@
+-- title: Devices
+-- question: How busy was each device, with what, and for whom?
+-- stands in for: iostat -x
+-- filters: since until pid file
+-- column device: block device, text
+-- column source: requests (each one seen) or samples (/proc/diskstats), text
+-- column reads_per_s: read requests completed, 1/s
+-- column writes_per_s: write requests completed, 1/s
+-- column read_bytes_per_s: read, bytes/s
+-- column written_bytes_per_s: written, bytes/s
+-- column mean_read_bytes: mean size of a read, bytes
+-- column mean_write_bytes: mean size of a write, bytes
+-- column mean_queue: requests in flight (queue to completion), mean over time, number
+-- column read_await_ns: mean read, queue to completion, ns
+-- column write_await_ns: mean write, queue to completion, ns
+-- column service_ns: mean read or write, issue to completion, ns
+-- column utilisation: share of the time with at least one request in flight, share
+-- column deep_share: share of the time with at least two requests in flight, share
+-- column best_bytes_per_s: bytes completed in the best second, bytes/s
+-- column best_ops_per_s: reads and writes completed in the best second, 1/s
+-- column others_share: requests submitted by others than the command, share
+-- column flushes: cache flushes, count
+-- column flush_ns: mean flush, queue to completion, ns
+-- column unseen: requests whose completion was not seen; they count in no other column, count
+-- column lies_on: device below it; what passes here is seen there again, text
+WITH done AS (
+    SELECT
+        q.dev,
+        q.op,
+        q.bytes,
+        q.queue_ns,
+        q.issue_ns,
+        q.complete_ns,
+        q.in_scope,
+        CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
+    FROM block_requests q
+    CROSS JOIN recording r
+), edges AS (
+    SELECT dev, queue_ns AS t_ns, 1 AS step FROM done WHERE complete_ns IS NOT NULL
+    UNION ALL
+    SELECT dev, complete_ns, -1 FROM done WHERE complete_ns IS NOT NULL
+), levels AS (
+    SELECT
+        dev,
+        lead(t_ns) OVER (PARTITION BY dev ORDER BY t_ns, step) - t_ns AS span_ns,
+        sum(step) OVER (PARTITION BY dev ORDER BY t_ns, step ROWS UNBOUNDED PRECEDING) AS depth
+    FROM edges
+), queue AS (
+    SELECT
+        dev,
+        sum(span_ns * depth) AS area_ns,
+        sum(CASE WHEN depth > 0 THEN span_ns ELSE 0 END) AS busy_ns,
+        sum(CASE WHEN depth > 1 THEN span_ns ELSE 0 END) AS deep_ns
+    FROM levels
+    GROUP BY dev
+), seconds AS (
+    SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
+    FROM done
+    WHERE op IN ('read', 'write') AND complete_ns IS NOT NULL
+    GROUP BY dev, second
+), best AS (
+    SELECT dev, max(bytes) AS bytes, max(ops) AS ops FROM seconds GROUP BY dev
+), counted AS (
+    SELECT
+        dev,
+        count(*) FILTER (WHERE op = 'read' AND complete_ns IS NOT NULL) AS reads,
+        count(*) FILTER (WHERE op = 'write' AND complete_ns IS NOT NULL) AS writes,
+        sum(CASE WHEN op = 'read' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+            AS written_bytes,
+        avg(CASE WHEN op = 'read' THEN complete_ns - queue_ns END) AS read_await_ns,
+        avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share,
+        count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
+        avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
+        count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
+    FROM done
+    GROUP BY dev
+), ticks AS (
+    -- The last reading of each second, so that a difference of two is about a second's work.
+    SELECT
+        s.dev,
+        max(s.ts_ns) AS ts_ns,
+        max(s.reads + s.writes) AS ops,
+        max(s.read_bytes + s.written_bytes) AS bytes
+    FROM disk_samples s
+    CROSS JOIN recording r
+    GROUP BY s.dev, CAST(floor((s.ts_ns - r.start_ns) / 1e9) AS BIGINT)
+), steps AS (
+    SELECT
+        dev,
+        (ops - lag(ops) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
+            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS ops_per_s,
+        (bytes - lag(bytes) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
+            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS bytes_per_s
+    FROM ticks
+), best_sampled AS (
+    SELECT dev, max(ops_per_s) AS ops_per_s, max(bytes_per_s) AS bytes_per_s FROM steps GROUP BY dev
+), sampled AS (
+    SELECT
+        dev,
+        max(ts_ns) - min(ts_ns) AS span_ns,
+        max(reads) - min(reads) AS reads,
+        max(writes) - min(writes) AS writes,
+        max(read_bytes) - min(read_bytes) AS read_bytes,
+        max(written_bytes) - min(written_bytes) AS written_bytes,
+        max(read_ns) - min(read_ns) AS read_ns,
+        max(write_ns) - min(write_ns) AS write_ns,
+        max(busy_ns) - min(busy_ns) AS busy_ns,
+        max(queue_ns) - min(queue_ns) AS queue_ns,
+        max(flushes) - min(flushes) AS flushes,
+        max(flush_ns) - min(flush_ns) AS flush_ns
+    FROM disk_samples
+    WHERE dev NOT IN (SELECT dev FROM counted)
+    GROUP BY dev
+), measured AS (
+    SELECT
+        c.dev,
+        'requests' AS source,
+        c.reads * 1e9 / nullif(r.elapsed_ns, 0) AS reads_per_s,
+        c.writes * 1e9 / nullif(r.elapsed_ns, 0) AS writes_per_s,
+        c.read_bytes * 1e9 / nullif(r.elapsed_ns, 0) AS read_bytes_per_s,
+        c.written_bytes * 1e9 / nullif(r.elapsed_ns, 0) AS written_bytes_per_s,
+        c.read_bytes / nullif(c.reads, 0) AS mean_read_bytes,
+        c.written_bytes / nullif(c.writes, 0) AS mean_write_bytes,
+        q.area_ns / nullif(r.elapsed_ns, 0) AS mean_queue,
+        c.read_await_ns,
+        c.write_await_ns,
+        c.service_ns,
+        q.busy_ns / nullif(r.elapsed_ns, 0) AS utilisation,
+        q.deep_ns / nullif(r.elapsed_ns, 0) AS deep_share,
+        b.bytes * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_bytes_per_s,
+        b.ops * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_ops_per_s,
+        c.others_share,
+        c.flushes,
+        c.flush_ns,
+        c.unseen
+    FROM counted c
+    CROSS JOIN recording r
+    LEFT JOIN queue q ON q.dev = c.dev
+    LEFT JOIN best b ON b.dev = c.dev
+    UNION ALL
+    SELECT
+        s.dev,
+        'samples',
+        s.reads * 1e9 / nullif(s.span_ns, 0),
+        s.writes * 1e9 / nullif(s.span_ns, 0),
+        s.read_bytes * 1e9 / nullif(s.span_ns, 0),
+        s.written_bytes * 1e9 / nullif(s.span_ns, 0),
+        s.read_bytes / nullif(s.reads, 0),
+        s.written_bytes / nullif(s.writes, 0),
+        s.queue_ns / nullif(s.span_ns, 0),
+        s.read_ns / nullif(s.reads, 0),
+        s.write_ns / nullif(s.writes, 0),
+        NULL,
+        s.busy_ns / nullif(s.span_ns, 0),
+        NULL,
+        b.bytes_per_s,
+        b.ops_per_s,
+        NULL,
+        s.flushes,
+        s.flush_ns / nullif(s.flushes, 0),
+        NULL
+    FROM sampled s
+    LEFT JOIN best_sampled b ON b.dev = s.dev
+)
+SELECT
+    coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
+        AS device,
+    m.source,
+    m.reads_per_s,
+    m.writes_per_s,
+    m.read_bytes_per_s,
+    m.written_bytes_per_s,
+    m.mean_read_bytes,
+    m.mean_write_bytes,
+    m.mean_queue,
+    m.read_await_ns,
+    m.write_await_ns,
+    m.service_ns,
+    m.utilisation,
+    m.deep_share,
+    m.best_bytes_per_s,
+    m.best_ops_per_s,
+    m.others_share,
+    m.flushes,
+    m.flush_ns,
+    m.unseen,
+    below.name AS lies_on
+FROM measured m
+LEFT JOIN devices d ON d.dev = m.dev
+LEFT JOIN devices below ON below.dev = d.below_dev
+ORDER BY m.utilisation DESC NULLS LAST, device

@@ -1,0 +1,183 @@
+"""Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
+
+import re
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from iowhy.errors import Problem
+from iowhy.recording import Recording
+from iowhy.recording.schema import tables
+from iowhy.reports.filters import Filters, Selection, resolve
+from iowhy.reports.relations import SENSORS, Facts, relations
+from iowhy.reports.report import Report, find
+
+PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
+
+
+def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> pa.Table:
+    """The rows of a report over the chosen part of a recording.
+
+    Whole numbers are int64, shares and means float64; unknown is null. Raises Problem for a report
+    that does not exist, a filter that does not apply, SQL that does not run, a damaged recording.
+    """
+    report = name if isinstance(name, Report) else find(name)
+    filters = filters or Filters()
+    with rec.connected() as connection:
+        sql = _statement(rec, report, filters, connection)
+        if filters.file is not None:
+            _must_match(rec, filters, connection)
+        try:
+            relation = connection.sql(sql)
+            if relation is None:
+                raise Problem(f"{report.where}: this SQL returns no rows; a report is a SELECT")
+            result = relation.to_arrow_table()
+        except (duckdb.IOException, duckdb.InvalidInputException):
+            raise  # damage: the recording says which file
+        except duckdb.Error as error:
+            raise Problem(f"{report.where}: {_first(error)}") from None
+    return plain(result)
+
+
+def statement(
+    rec: Recording, name: str | Report, filters: Filters | None = None, dialect: str = "duckdb"
+) -> str:
+    """The whole SQL of a report: what `run` executes, or the same for Spark.
+
+    For Spark, the recording's tables must be there as (temporary) views of their names.
+    """
+    report = name if isinstance(name, Report) else find(name)
+    with rec.connected() as connection:
+        sql = _statement(rec, report, filters or Filters(), connection)
+    return to_spark(sql, report.where) if dialect == "spark" else sql
+
+
+def compose(report: Report, facts: Facts, selection: Selection) -> str:
+    """The report's SQL with what it selects from put in front, in DuckDB's dialect."""
+    available = relations(facts)
+    chosen = selection.chosen_files()
+    front: dict[str, str] = {}
+    if chosen is not None:
+        front["chosen_files"] = chosen
+    for relation in [*tables(), *available]:
+        if not re.search(rf"\b{relation}\b", report.sql):
+            continue
+        body = available.get(relation)
+        where = selection.where(relation)
+        if where is not None:
+            source = f"({body}) AS unfiltered" if body else f"main.{relation}"
+            body = f"SELECT * FROM {source} WHERE {where}"
+        if body is not None:
+            front[relation] = body
+    if not front:
+        return report.sql
+    # Not materialised: a filter then reaches down to the columns and rows that are read.
+    parts = [
+        f"{name} AS {'NOT MATERIALIZED ' if _streams(name) else ''}(\n{body}\n)"
+        for name, body in front.items()
+    ]
+    own = re.match(r"with\s+(recursive\s+)?", report.sql, re.IGNORECASE)
+    head = "WITH RECURSIVE " if own and own[1] else "WITH "
+    tail = ", " + report.sql[own.end() :] if own else "\n" + report.sql
+    return head + ", ".join(parts) + tail
+
+
+def to_spark(sql: str, where: str = "the report") -> str:
+    """DuckDB's SQL as Spark's. Raises Problem where it cannot be said there."""
+    try:
+        tree = sqlglot.parse_one(sql, read="duckdb")
+    except sqlglot.ParseError as error:
+        raise Problem(f"{where}: cannot be put into Spark's SQL: {_first(error)}") from None
+    for table in tree.find_all(exp.Table):
+        if table.db == "main":
+            table.set("db", None)
+    for cte in tree.find_all(exp.CTE):
+        cte.set("materialized", None)
+    # Spark's PERCENTILE is DuckDB's quantile_cont; its PERCENTILE_CONT takes another form.
+    tree = tree.transform(
+        lambda node: (
+            exp.Quantile(this=node.this, quantile=node.expression)
+            if isinstance(node, exp.PercentileCont) and node.expression is not None
+            else node
+        )
+    )
+    return str(tree.sql(dialect="spark", pretty=True))
+
+
+def facts_of(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Facts:
+    """What the manifest tells, its gaps filled from the tables' first and last times."""
+    command = rec.manifest.command
+    start, end = command.start_ns, command.end_ns
+    if start is None or end is None:
+        first, last = _span(connection)
+        start = start if start is not None else first
+        end = end if end is not None else last
+    start = start or 0
+    end = max(start, end if end is not None else start)
+    return Facts(
+        start_ns=start,
+        end_ns=end,
+        elapsed_ns=end - start,
+        cpus=rec.manifest.host.cpus,
+        memory_bytes=rec.manifest.host.memory_bytes,
+        page_bytes=rec.manifest.host.page_bytes or PAGE_BYTES,
+        ran=frozenset(sensor for sensor in SENSORS if rec.ran(sensor)),
+    )
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """DuckDB sums whole numbers as 128-bit decimals: 64 bits again, which the tables had."""
+    columns = [
+        column.cast(pa.int64())
+        if pa.types.is_decimal(column.type) and column.type.scale == 0
+        else column.cast(pa.float64())
+        if pa.types.is_decimal(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def _statement(
+    rec: Recording, report: Report, filters: Filters, connection: duckdb.DuckDBPyConnection
+) -> str:
+    for name in filters.given():
+        if name not in report.filters:
+            able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
+            raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
+    facts = facts_of(rec, connection)
+    selection = resolve(filters, rec.manifest, facts)
+    return compose(report, selection.facts(facts), selection)
+
+
+def _must_match(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyConnection) -> None:
+    like = resolve(
+        Filters(file=filters.file), rec.manifest, facts_of(rec, connection)
+    ).chosen_files()
+    row = connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchone()
+    if row is None or row[0] == 0:
+        raise Problem(
+            f"--file {filters.file}: no file of the recording matches; "
+            f"`iowhy report files {rec.path}` lists them"
+        )
+
+
+def _span(connection: duckdb.DuckDBPyConnection) -> tuple[int | None, int | None]:
+    """First and last time in all tables, (None, None) when there is none."""
+    parts = " UNION ALL ".join(
+        f"SELECT min({t.time}) AS first_ns, max({t.time}) AS last_ns FROM main.{t.name}"
+        for t in tables().values()
+        if t.time is not None
+    )
+    row = connection.execute(f"SELECT min(first_ns), max(last_ns) FROM ({parts}) AS p").fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
+def _streams(relation: str) -> bool:
+    return relation in tables() or relation in ("recording", "call_kinds", "every_request")
+
+
+def _first(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

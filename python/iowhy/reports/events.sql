@@ -1,0 +1,69 @@
+-- title: Events in order
+-- question: What did the threads do, in order? (--pid takes a thread's id too)
+-- stands in for: trcrpt, truss -D, strace -f -r
+-- column at_s: begin, after the start of the recording, s
+-- column tid: thread; of a request, the one that submitted it, id
+-- column event: call, wait or request, text
+-- column name: the call; the reason of the wait; the operation of the request, text
+-- column since_ns: from the end of the thread's previous call to this one's begin, ns
+-- column dur_ns: length; of a request, from queue to completion, ns
+-- column path: file, or the device of a request without one, text
+-- column offset: byte offset in the file; of a request, on the device, bytes
+-- column bytes: bytes asked for, bytes
+-- column ret: result of the call; error of the request, number
+-- column cpu_ns: of dur_ns, on a CPU, ns
+-- column runnable_ns: of dur_ns, ready and waiting for a CPU, ns
+-- column blocked_ns: of dur_ns, in uninterruptible sleep, ns
+-- column sleeping_ns: of dur_ns, in interruptible sleep, ns
+-- column comm: name of the thread, text
+-- column tgid: process, id
+-- column fd: file descriptor, number
+WITH happened AS (
+    SELECT
+        ts_ns, tgid, tid, 'call' AS event, 0 AS nested, name,
+        ts_ns - lag(ts_ns + dur_ns) OVER (PARTITION BY tid ORDER BY ts_ns) AS since_ns,
+        dur_ns, dev, ino, CAST(NULL AS BIGINT) AS disk, "offset", bytes, ret,
+        cpu_ns, runnable_ns, blocked_ns, sleeping_ns, fd
+    FROM syscalls
+    UNION ALL
+    SELECT
+        ts_ns, tgid, tid, 'wait', 1, reason, NULL,
+        dur_ns, dev, ino, NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL, NULL
+    FROM waits
+    UNION ALL
+    SELECT
+        queue_ns, tgid, tid, 'request', 2, op, NULL,
+        complete_ns - queue_ns, owner_dev, owner_ino, dev, sector * 512, bytes, error,
+        NULL, NULL, NULL, NULL, NULL
+    FROM block_requests
+    WHERE in_scope IS NULL OR in_scope
+), named AS (
+    SELECT tgid, tid, max(comm) AS comm FROM threads GROUP BY tgid, tid
+), paths AS (
+    SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
+)
+SELECT
+    (h.ts_ns - r.start_ns) / 1e9 AS at_s,
+    h.tid,
+    h.event,
+    h.name,
+    h.since_ns,
+    h.dur_ns,
+    coalesce(p.path, d.name) AS path,
+    h."offset",
+    h.bytes,
+    h.ret,
+    h.cpu_ns,
+    h.runnable_ns,
+    h.blocked_ns,
+    h.sleeping_ns,
+    n.comm,
+    h.tgid,
+    h.fd
+FROM happened h
+CROSS JOIN recording r
+LEFT JOIN named n ON n.tgid = h.tgid AND n.tid = h.tid
+LEFT JOIN paths p ON p.dev = h.dev AND p.ino = h.ino
+LEFT JOIN devices d ON d.dev = h.disk
+ORDER BY h.ts_ns, h.tid, h.nested, h.name, h."offset"

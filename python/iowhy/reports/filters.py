@@ -1,0 +1,187 @@
+"""Choose a part of a recording: by time, by process, by file."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from iowhy.errors import Problem
+from iowhy.recording import Manifest
+from iowhy.recording.schema import Table, tables
+from iowhy.reports.relations import Facts
+
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s|m|min|h)?\Z")
+_SCALE = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
+_SCALE |= {"min": _SCALE["m"], "h": 3600 * 10**9, "": 10**9}
+
+_OF_TABLE = {
+    "every_request": None,
+    "counted_requests": "block_requests",
+    "request_sequence": "block_requests",
+    "extent_runs": "extents",
+}
+"""Relations that are filtered like the table they are made of; None: never filtered."""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What part to look at. The defaults choose everything.
+
+    since, until: seconds after the start of the command (`12`, `1.5s`, `250ms`, `2m`), or a
+    wall-clock time (`2026-11-21T17:20:04`, `17:20:04`; UTC unless it names its offset).
+    What begins in [since, until) is in.
+    pids: process ids; in tables that name threads, thread ids too.
+    file: part of a path, or a pattern with `*` and `?` for the whole path.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    pids: tuple[int, ...] = ()
+    file: str | None = None
+
+    def given(self) -> tuple[str, ...]:
+        """The names of the filters that choose something."""
+        named = {"since": self.since, "until": self.until, "pid": self.pids, "file": self.file}
+        return tuple(name for name, value in named.items() if value not in (None, ()))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Filters that were resolved against one recording: times in ns, the path as an SQL pattern."""
+
+    since_ns: int | None = None
+    until_ns: int | None = None
+    pids: tuple[int, ...] = ()
+    path_like: str | None = None
+
+    def facts(self, facts: Facts) -> Facts:
+        """The facts of the chosen part: less time elapsed, the same origin of times."""
+        start = max(facts.start_ns, facts.start_ns if self.since_ns is None else self.since_ns)
+        end = min(facts.end_ns, facts.end_ns if self.until_ns is None else self.until_ns)
+        return replace(facts, end_ns=max(start, end), elapsed_ns=max(end - start, 0))
+
+    def where(self, relation: str) -> str | None:
+        """The SQL condition for a table or relation, None when nothing is filtered."""
+        name = _OF_TABLE.get(relation, relation)
+        table = tables().get(name) if name else None
+        if table is None:
+            return None
+        columns = {column.name for column in table.columns}
+        conditions = [*self._times(table), *self._processes(table.name, columns)]
+        if self.path_like is not None:
+            conditions += self._files(columns)
+        return " AND ".join(conditions) or None
+
+    def chosen_files(self) -> str | None:
+        """SQL for the relation `chosen_files(dev, ino)`, None without a file filter."""
+        if self.path_like is None:
+            return None
+        return (
+            f"SELECT DISTINCT dev, ino FROM main.files WHERE path LIKE {self.path_like} ESCAPE '!'"
+        )
+
+    def _times(self, table: Table) -> list[str]:
+        if table.time is None:
+            return []
+        conditions = []
+        if self.since_ns is not None:
+            conditions.append(f"{table.time} >= {self.since_ns}")
+        if self.until_ns is not None:
+            conditions.append(f"{table.time} < {self.until_ns}")
+        return conditions
+
+    def _processes(self, table: str, columns: set[str]) -> list[str]:
+        if not self.pids or "tgid" not in columns:
+            return []
+        ids = ", ".join(map(str, self.pids))
+        mine = f"tgid IN ({ids})"
+        if "tid" in columns:
+            mine = f"({mine} OR tid IN ({ids}))"
+        if table not in ("block_requests", "writeback"):
+            return [mine]
+        # Kernel workers write back what a process dirtied: by the file, unless it was the work of
+        # another process of the recording.
+        dev, ino = ("owner_dev", "owner_ino") if table == "block_requests" else ("dev", "ino")
+        touched = (
+            f"({dev}, {ino}) IN (SELECT dev, ino FROM main.syscalls WHERE (tgid IN ({ids}) OR "
+            f"tid IN ({ids})) AND dev IS NOT NULL AND ino IS NOT NULL)"
+        )
+        foreign = "coalesce(tgid NOT IN (SELECT tgid FROM main.threads), true)"
+        return [
+            f"({mine} OR ({foreign} AND {dev} IS NOT NULL AND {ino} IS NOT NULL AND {touched}))"
+        ]
+
+    def _files(self, columns: set[str]) -> list[str]:
+        for dev, ino in (("owner_dev", "owner_ino"), ("dev", "ino")):
+            if {dev, ino} <= columns:
+                return [
+                    f"{dev} IS NOT NULL AND {ino} IS NOT NULL AND "
+                    f"({dev}, {ino}) IN (SELECT dev, ino FROM chosen_files)"
+                ]
+        return []
+
+
+def resolve(filters: Filters, manifest: Manifest, facts: Facts) -> Selection:
+    """`filters` as times and patterns of one recording. Raises Problem for one that is no good."""
+    since = _moment("--since", filters.since, manifest, facts)
+    until = _moment("--until", filters.until, manifest, facts)
+    if since is not None and until is not None and since >= until:
+        raise Problem(f"--since {filters.since}: not before --until {filters.until}")
+    for pid in filters.pids:
+        if not 0 <= pid < 2**31:
+            raise Problem(f"--pid {pid}: not a process id")
+    if filters.file == "":
+        raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
+    like = None if filters.file is None else _like(filters.file)
+    return Selection(since, until, filters.pids, like)
+
+
+def _moment(option: str, text: str | None, manifest: Manifest, facts: Facts) -> int | None:
+    if text is None:
+        return None
+    text = text.strip()
+    span = _SPAN.match(text)
+    if span:
+        whole, _, fraction = span[1].partition(".")
+        scale = _SCALE[span[2] or ""]
+        # Exact: a double has not the digits for nanoseconds of a long recording.
+        ns: int = int(whole or 0) * scale + int(fraction or 0) * scale // int(10 ** len(fraction))
+        if ns >= 2**62:
+            raise Problem(f"{option} {text}: longer than any recording")
+        return facts.start_ns + ns
+    clock = manifest.clock
+    try:
+        wall = _wall(text, manifest, facts)
+    except (ValueError, OverflowError):
+        raise Problem(
+            f"{option} {text}: give seconds after the start (12, 1.5s, 250ms, 2m) or a time "
+            "(2026-11-21T17:20:04, 17:20:04)"
+        ) from None
+    if wall is None or clock.wall_ns is None or clock.monotonic_ns is None:
+        raise Problem(
+            f"{option} {text}: this recording does not tell the wall-clock time; "
+            "give seconds after the start, e.g. 12"
+        )
+    return clock.monotonic_ns + wall - clock.wall_ns
+
+
+def _wall(text: str, manifest: Manifest, facts: Facts) -> int | None:
+    """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    if re.match(r"[0-9]{1,2}:[0-9]{2}", text):
+        if manifest.clock.wall_ns is None or manifest.clock.monotonic_ns is None:
+            return None
+        begin_ns = manifest.clock.wall_ns + facts.start_ns - manifest.clock.monotonic_ns
+        day = (epoch + timedelta(microseconds=begin_ns // 1000)).date().isoformat()
+        text = f"{day}T{text.zfill(8) if text.count(':') == 2 else text.zfill(5)}"
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - epoch) // timedelta(microseconds=1) * 1000
+
+
+def _like(pattern: str) -> str:
+    """An SQL literal for LIKE with `!` as the escape character."""
+    text = re.sub(r"([!%_])", r"!\1", pattern).replace("'", "''")
+    if "*" in pattern or "?" in pattern:
+        return "'" + text.replace("*", "%").replace("?", "_") + "'"
+    return f"'%{text}%'"

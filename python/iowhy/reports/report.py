@@ -1,0 +1,208 @@
+"""A report: an SQL file whose header says what it answers and what its columns mean.
+
+The header is the run of `--` lines at the top:
+
+    -- title: System calls
+    -- question: Which calls were made?
+    -- stands in for: strace -c
+    -- filters: since until pid
+    -- column calls: calls that began, count
+
+`title` and `question` are needed; without `filters` all apply. Other comment lines are notes for
+the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
+kind of file.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from iowhy.errors import Problem
+
+FILTERS = ("since", "until", "pid", "file")
+
+UNITS = (
+    "text",
+    "id",
+    "number",
+    "count",
+    "bool",
+    "ns",
+    "s",
+    "bytes",
+    "pages",
+    "blocks",
+    "share",
+    "ratio",
+    "bytes/s",
+    "1/s",
+)
+
+REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a report's result: its name, meaning and unit (one of UNITS)."""
+
+    name: str
+    meaning: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """One report. `notes` are the comment lines after the header, `sql` the statement alone."""
+
+    name: str
+    title: str
+    question: str
+    stands_in_for: str
+    filters: tuple[str, ...]
+    columns: tuple[Column, ...]
+    notes: str
+    sql: str
+    where: str
+
+    def unit(self, column: str) -> str | None:
+        """The unit of a result column, None when the header does not tell."""
+        return next((c.unit for c in self.columns if c.name == column), None)
+
+
+def parse(name: str, text: str, where: str) -> Report:
+    """The report in `text`. Raises Problem with the file and line that is wrong."""
+    fields: dict[str, str] = {}
+    columns: list[Column] = []
+    notes: list[str] = []
+    lines = text.splitlines()
+    start = 0
+    for start, line in enumerate([*lines, ""]):
+        if not line.startswith("--"):
+            if line.strip():
+                break
+            if start == len(lines):
+                break
+            continue
+        body = line[2:].strip()
+        key, colon, value = body.partition(":")
+        key, value = key.strip(), value.strip()
+        here = f"{where}:{start + 1}"
+        if colon and key.startswith("column "):
+            column = _column(key.removeprefix("column ").strip(), value, here)
+            if any(c.name == column.name for c in columns):
+                raise Problem(f"{here}: column {column.name} is described twice")
+            columns.append(column)
+        elif colon and key in ("title", "question", "stands in for", "filters"):
+            if key in fields:
+                raise Problem(f"{here}: `{key}` is given twice")
+            if not value:
+                raise Problem(f"{here}: `{key}` is empty")
+            fields[key] = value
+        else:
+            notes.append(body)
+    for needed in ("title", "question"):
+        if needed not in fields:
+            raise Problem(f"{where}: the header has no line `-- {needed}: …`")
+    filters = tuple(fields.get("filters", " ".join(FILTERS)).replace(",", " ").split())
+    for word in filters:
+        if word not in FILTERS and word != "none":
+            raise Problem(f"{where}: filters: {word} is none of {', '.join(FILTERS)}, none")
+    sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
+    if not sql:
+        raise Problem(f"{where}: there is no SQL after the header")
+    return Report(
+        name=name,
+        title=fields["title"],
+        question=fields["question"],
+        stands_in_for=fields.get("stands in for", ""),
+        filters=tuple(word for word in filters if word != "none"),
+        columns=tuple(columns),
+        notes=" ".join(note for note in notes if note),
+        sql=sql,
+        where=where,
+    )
+
+
+def reports() -> dict[str, Report]:
+    """All reports by name: those of the package, then the user's own.
+
+    A user's report of the same name takes the place of the package's. Raises Problem for one that
+    cannot be read.
+    """
+    found = dict(_built_in())
+    folder = user_folder()
+    try:
+        files = sorted(folder.glob("*.sql"))
+    except OSError as error:
+        raise Problem(f"{folder}: {error.strerror or error}") from None
+    for file in files:
+        if not _NAME.match(file.stem):
+            raise Problem(
+                f"{file}: a report's name has only lower-case letters, digits, - and _; rename it"
+            )
+        found[file.stem] = parse(file.stem, _text(file), str(file))
+    return found
+
+
+def built_in() -> dict[str, Report]:
+    """The reports of this package, by name."""
+    return dict(_built_in())
+
+
+def find(name: str) -> Report:
+    """The report of that name. Raises Problem that lists the names there are."""
+    known = reports()
+    if name not in known:
+        raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def user_folder() -> Path:
+    """Where a user's own reports lie (XDG Base Directory Specification)."""
+    config = os.environ.get("XDG_CONFIG_HOME")
+    base = Path(config) if config else Path("~/.config").expanduser()
+    return base / "iowhy" / "reports"
+
+
+@cache
+def _built_in() -> dict[str, Report]:
+    folder = resources.files("iowhy.reports")
+    files = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".sql")),
+        key=lambda entry: entry.name,
+    )
+    return {
+        file.name.removesuffix(".sql"): parse(
+            file.name.removesuffix(".sql"), file.read_text("utf-8"), file.name
+        )
+        for file in files
+    }
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(REPORT_MAX_BYTES + 1)
+    except OSError as error:
+        raise Problem(f"{file}: {error.strerror or error}") from None
+    if len(data) > REPORT_MAX_BYTES:
+        raise Problem(f"{file}: larger than {REPORT_MAX_BYTES:,} bytes; not a report")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem(f"{file}: not UTF-8 text (byte {error.start})") from None
+
+
+def _column(name: str, value: str, where: str) -> Column:
+    meaning, comma, unit = value.rpartition(",")
+    unit = unit.strip()
+    if not name or not comma or not meaning.strip():
+        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
+    if unit not in UNITS:
+        raise Problem(f"{where}: unit {unit!r} is none of {', '.join(UNITS)}")
+    return Column(name, meaning.strip(), unit)

@@ -1,0 +1,203 @@
+-- title: Synchronous writing
+-- question: Where did each fsync-like call's time go: own data, journal, device flush, others, CPU?
+-- stands in for: ext4slower, latencytop
+-- column name: call; writes that waited for the log or the device are O_SYNC ones, text
+-- column calls: calls, count
+-- column total_ns: their durations, ns
+-- column own_data_ns: waiting for the file's own pages, ns
+-- column journal_ns: waiting for the journal or log, less the device flushes in it, ns
+-- column flush_ns: waiting for the device to empty its cache, ns
+-- column others_ns: waiting behind other writers (locks, full queues, throttles), ns
+-- column cpu_ns: on a CPU, ns
+-- column runnable_ns: ready and waiting for a CPU, ns
+-- column other_ns: the rest (memory, interruptible sleep, reasons not known), ns
+-- column mean_ns: mean duration, ns
+-- column p50_ns: median duration, ns
+-- column p99_ns: 99th percentile of the duration, ns
+-- column max_ns: longest, ns
+-- column files: different files, count
+-- column flush_share: flush_ns over total_ns, share
+-- column journal_share: journal_ns over total_ns, share
+-- own_data to other sum to total_ns. A wait belongs to the call of its thread that it began in.
+-- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
+-- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
+-- requests were not seen, that part stays in journal_ns.
+WITH calls AS (
+    SELECT
+        s.tid,
+        s.ts_ns,
+        s.ts_ns + s.dur_ns AS end_ns,
+        s.dur_ns,
+        s.name,
+        k.kind,
+        s.cpu_ns,
+        s.runnable_ns,
+        s.dev,
+        s.ino
+    FROM syscalls s
+    JOIN call_kinds k ON k.name = s.name
+    WHERE k.kind = 'sync' OR (k.kind IN ('write', 'copy') AND s.blocked_ns > 0)
+), in_order AS (
+    SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, end_ns AS call_end_ns,
+        CAST(NULL AS BIGINT) AS wait_end_ns, CAST(NULL AS VARCHAR) AS reason,
+        CAST(NULL AS BIGINT) AS wait_dev
+    FROM calls
+    UNION ALL
+    SELECT tid, ts_ns, 1, NULL, NULL, ts_ns + dur_ns, reason, dev
+    FROM waits
+), last_call AS (
+    -- A thread's calls do not overlap, so the latest begin and the latest end belong to one call.
+    SELECT
+        tid,
+        ts_ns,
+        is_wait,
+        wait_end_ns,
+        reason,
+        wait_dev,
+        max(call_ns) OVER w AS call_ns,
+        max(call_end_ns) OVER w AS call_end_ns
+    FROM in_order
+    WINDOW w AS (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
+), inside AS (
+    SELECT
+        w.tid,
+        w.call_ns,
+        c.name,
+        c.kind,
+        w.ts_ns,
+        least(w.wait_end_ns, w.call_end_ns) AS end_ns,
+        least(w.wait_end_ns, w.call_end_ns) - w.ts_ns AS dur_ns,
+        coalesce(w.wait_dev, c.dev) AS dev,
+        CASE
+            WHEN w.reason IN ('page_writeback', 'page_read', 'metadata_read', 'direct_io') THEN 'own'
+            WHEN w.reason IN ('journal_commit', 'log_force') THEN 'commit'
+            WHEN w.reason = 'journal_space' THEN 'journal'
+            WHEN w.reason = 'device_flush' THEN 'flush'
+            WHEN w.reason IN ('inode_lock', 'page_lock', 'mmap_lock', 'request_queue_full',
+                'io_throttle', 'dirty_throttle') THEN 'others'
+            ELSE 'other'
+        END AS part
+    FROM last_call w
+    JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
+    WHERE w.is_wait = 1 AND w.ts_ns < w.call_end_ns
+), durable AS (
+    -- Writes that waited for the log or for a flush were made with O_SYNC or O_DSYNC.
+    SELECT DISTINCT tid, call_ns
+    FROM inside
+    WHERE kind <> 'sync' AND part IN ('commit', 'flush')
+), syncs AS (
+    SELECT c.tid, c.ts_ns, c.name AS name, c.dur_ns, c.cpu_ns, c.runnable_ns, c.dev, c.ino
+    FROM calls c
+    WHERE c.kind = 'sync'
+    UNION ALL
+    SELECT c.tid, c.ts_ns, c.name || ' (O_SYNC)', c.dur_ns, c.cpu_ns, c.runnable_ns, c.dev, c.ino
+    FROM calls c
+    JOIN durable u ON u.tid = c.tid AND u.call_ns = c.ts_ns
+), waited AS (
+    SELECT i.name, i.part, i.ts_ns, i.end_ns, i.dur_ns, i.dev FROM inside i WHERE i.kind = 'sync'
+    UNION ALL
+    SELECT i.name || ' (O_SYNC)', i.part, i.ts_ns, i.end_ns, i.dur_ns, i.dev
+    FROM inside i
+    JOIN durable u ON u.tid = i.tid AND u.call_ns = i.call_ns
+), disks AS (
+    SELECT dev, max(disk_dev) AS disk_dev FROM filesystems GROUP BY dev
+), flights AS (
+    SELECT
+        dev,
+        coalesce(issue_ns, queue_ns) AS begin_ns,
+        complete_ns AS end_ns,
+        max(complete_ns) OVER (
+            PARTITION BY dev ORDER BY coalesce(issue_ns, queue_ns), complete_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before_ns
+    FROM every_request
+    WHERE op = 'flush' AND complete_ns IS NOT NULL
+), flushing AS (
+    SELECT dev, greatest(begin_ns, coalesce(before_ns, begin_ns)) AS begin_ns, end_ns
+    FROM flights
+    WHERE end_ns > coalesce(before_ns, begin_ns)
+), moments AS (
+    SELECT dev, begin_ns AS t_ns, 0 AS sign, end_ns - begin_ns AS flush_ns, end_ns, NULL AS name
+    FROM flushing
+    UNION ALL
+    SELECT d.disk_dev, w.ts_ns, -1, 0, NULL, w.name
+    FROM waited w JOIN disks d ON d.dev = w.dev
+    WHERE w.part = 'commit' AND d.disk_dev IS NOT NULL
+    UNION ALL
+    SELECT d.disk_dev, w.end_ns, 1, 0, NULL, w.name
+    FROM waited w JOIN disks d ON d.dev = w.dev
+    WHERE w.part = 'commit' AND d.disk_dev IS NOT NULL
+), passed AS (
+    -- Flush time that had passed on the disk by each moment: the flushes begun so far, less what
+    -- the last one still has to go. The difference of two moments is the overlap.
+    SELECT
+        name,
+        sign,
+        sum(flush_ns) OVER w - greatest(coalesce(max(end_ns) OVER w, t_ns) - t_ns, 0) AS passed_ns
+    FROM moments
+    WINDOW w AS (PARTITION BY dev ORDER BY t_ns, flush_ns DESC ROWS UNBOUNDED PRECEDING)
+), overlap AS (
+    SELECT name, sum(sign * passed_ns) AS flush_ns FROM passed WHERE sign <> 0 GROUP BY name
+), parts AS (
+    SELECT
+        name,
+        sum(CASE WHEN part = 'own' THEN dur_ns ELSE 0 END) AS own_ns,
+        sum(CASE WHEN part IN ('commit', 'journal') THEN dur_ns ELSE 0 END) AS journal_ns,
+        sum(CASE WHEN part = 'flush' THEN dur_ns ELSE 0 END) AS flush_ns,
+        sum(CASE WHEN part = 'others' THEN dur_ns ELSE 0 END) AS others_ns
+    FROM waited
+    GROUP BY name
+), summed AS (
+    SELECT
+        name,
+        count(*) AS calls,
+        sum(dur_ns) AS total_ns,
+        sum(cpu_ns) AS cpu_ns,
+        sum(runnable_ns) AS runnable_ns,
+        quantile_cont(dur_ns, 0.5) AS p50_ns,
+        quantile_cont(dur_ns, 0.99) AS p99_ns,
+        max(dur_ns) AS max_ns,
+        count(DISTINCT CASE WHEN ino IS NOT NULL THEN (dev, ino) END) AS files
+    FROM syncs
+    GROUP BY name
+), split AS (
+    SELECT
+        s.name,
+        s.calls,
+        s.total_ns,
+        s.cpu_ns,
+        s.runnable_ns,
+        s.p50_ns,
+        s.p99_ns,
+        s.max_ns,
+        s.files,
+        coalesce(p.own_ns, CASE WHEN r.ran_waits THEN 0 END) AS own_data_ns,
+        coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) - coalesce(o.flush_ns, 0) AS journal_ns,
+        coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) + coalesce(o.flush_ns, 0) AS flush_ns,
+        coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
+    FROM summed s
+    CROSS JOIN recording r
+    LEFT JOIN parts p ON p.name = s.name
+    LEFT JOIN overlap o ON o.name = s.name
+)
+SELECT
+    name,
+    calls,
+    total_ns,
+    own_data_ns,
+    journal_ns,
+    flush_ns,
+    others_ns,
+    cpu_ns,
+    runnable_ns,
+    total_ns - coalesce(own_data_ns, 0) - coalesce(journal_ns, 0) - coalesce(flush_ns, 0)
+        - coalesce(others_ns, 0) - coalesce(cpu_ns, 0) - coalesce(runnable_ns, 0) AS other_ns,
+    total_ns / calls AS mean_ns,
+    p50_ns,
+    p99_ns,
+    max_ns,
+    files,
+    flush_ns / nullif(total_ns, 0) AS flush_share,
+    journal_ns / nullif(total_ns, 0) AS journal_share
+FROM split
+ORDER BY total_ns DESC, name

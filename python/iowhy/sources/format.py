@@ -96,6 +96,21 @@ class Interval:
     levels: Mapping[str, int | None] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """Counters since boot as one copy of a /proc file has them; two copies make an interval.
+
+    `copy` numbers the copies of one file within its block (0, 1, …). The copies may as well be in two
+    files: before and after.
+    """
+
+    table: str
+    key: Mapping[str, object]
+    copy: int
+    counters: Mapping[str, int]
+    levels: Mapping[str, int | None] = field(default_factory=dict)
+
+
 @dataclass
 class Parsed:
     """What one output says.
@@ -103,6 +118,7 @@ class Parsed:
     `tables`: rows by table of schema.toml (all required columns present), or an Arrow table.
     `intervals`: rates, to be summed up into the *_samples tables; both use the same `clock`.
     `units`: what the numbers were read as, in words ("kB/s are 1000 bytes").
+    `readings`: counters since boot, of which the differences count.
     `host`: facts for the manifest: name, kernel, machine, os (text), cpus, memory_bytes,
     page_bytes.
     `notes`: what a reader of the verdict should know ("first report left out: since boot").
@@ -115,6 +131,7 @@ class Parsed:
     clock: Clock = "own"
     tables: dict[str, list[dict[str, object]] | pa.Table] = field(default_factory=dict)
     intervals: list[Interval] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
     host: dict[str, object] = field(default_factory=dict)
     lines_understood: int = 0
     rejects: list[tuple[int, str]] = field(default_factory=list)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-#: Major number of made-up disks (block majors end at 511: BLKDEV_MAJOR_MAX, include/linux/blkdev.h).
+#: Major number of made-up disks (block majors end below 512: BLKDEV_MAJOR_MAX, linux/blkdev.h).
 MADE_UP_DISK = 4094
 #: Major number of the made-up filesystem that files known only by path are said to be on.
 MADE_UP_FILES = 4095
@@ -62,17 +62,14 @@ class Names:
         self._files[path] = pair
         return pair
 
-    def thread(
-        self,
-        tid: int,
-        tgid: int,
-        comm: str,
-        start_ns: int = 0,
-        ppid: int | None = None,
-    ) -> None:
-        """Name a thread; the last name stays, as in a live recording."""
+    def thread(self, tid: int, tgid: int, comm: str, ppid: int | None = None) -> None:
+        """Name a thread; the last name stays, as in a live recording.
+
+        For tools that do not say when it started: it is said to be there from the beginning. One
+        that knows puts rows into `threads` itself.
+        """
         row = self._threads.setdefault(
-            (tgid, tid), {"tid": tid, "tgid": tgid, "ppid": ppid, "start_ns": start_ns}
+            (tgid, tid), {"tid": tid, "tgid": tgid, "ppid": ppid, "start_ns": 0}
         )
         row["comm"] = comm
         if ppid is not None:

@@ -1,0 +1,72 @@
+"""Intervals from two copies of a /proc file: the differences of counters since boot.
+
+The time between the copies is not in them. When copies of /proc/stat are among them, its ticks tell
+it: each CPU's states together pass as fast as time does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from iowhy.sources.format import Interval, Reading
+from iowhy.sources.numbers import NS_PER_S
+from iowhy.sources.paste import Part
+
+Key: TypeAlias = tuple[tuple[str, object], ...]
+
+
+def intervals_of_copies(parts: Sequence[Part]) -> tuple[list[Interval], list[str]]:
+    """Intervals over all files in their order; notes on what is assumed.
+
+    /proc/stat and /proc/vmstat both fill vm_samples: intervals of the same copies become one.
+    """
+    series: dict[tuple[str, str, Key], list[Reading]] = defaultdict(list)
+    for part in parts:
+        for reading in part.parsed.readings:
+            key = tuple(sorted(reading.key.items()))
+            series[part.format, reading.table, key].append(reading)
+    lengths = _lengths(series)
+    found: dict[tuple[str, Key, int, int], Interval] = {}
+    notes: list[str] = []
+
+    def note(text: str) -> None:
+        if text not in notes:
+            notes.append(text)
+
+    for (form, table, key), readings in series.items():
+        if len(readings) < 2:
+            note(f"one copy for {form} has only counters since boot: not taken for load")
+        start = 0
+        for at, (before, after) in enumerate(pairwise(readings)):
+            length = lengths[at] if at < len(lengths) else NS_PER_S
+            if at >= len(lengths):
+                note(f"the time between the copies for {form} is not shown: 1 s is assumed")
+            shared = before.counters.keys() & after.counters.keys()
+            changes: dict[str, float] = {
+                name: after.counters[name] - before.counters[name] for name in shared
+            }
+            if any(change < 0 for change in changes.values()):
+                note(f"counters of {form} ran backwards: the copies are not in order")
+            else:
+                levels = dict(after.levels)
+                same = found.get((table, key, start, length))
+                if same is not None:
+                    changes = {**same.counters, **changes}
+                    levels = {**same.levels, **levels}
+                found[table, key, start, length] = Interval(
+                    table, dict(key), start, length, changes, levels
+                )
+            start += length
+    return list(found.values()), notes
+
+
+def _lengths(series: dict[tuple[str, str, Key], list[Reading]]) -> list[int]:
+    """Nanoseconds between the copies, from the ticks of one CPU."""
+    for (_, table, key), readings in series.items():
+        if table == "cpu_samples" and dict(key).get("cpu") not in (None, -1):
+            sums = [sum(reading.counters.values()) for reading in readings]
+            return [max(after - before, 1) for before, after in pairwise(sums)]
+    return []

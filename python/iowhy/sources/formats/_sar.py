@@ -1,0 +1,131 @@
+"""What sar's columns mean, for its text and for sadf's JSON alike.
+
+Manual: sar(1). kB are 1024 bytes, pages are 4 KiB where they count; `bread/s` are sectors of 512 bytes.
+`sar -d` counts transfers of both directions together, so devices go to measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iowhy.sources.format import Interval, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.numbers import KIB, MIB, NS_PER_S
+
+#: Column → counter of vm_samples, with what one of it is.
+VM_COUNTERS = {
+    "cswch/s": ("context_switches", 1),
+    "proc/s": ("forks", 1),
+    "pgpgin/s": ("page_in_bytes", KIB),
+    "pgpgout/s": ("page_out_bytes", KIB),
+    "pswpin/s": ("swap_in_pages", 1),
+    "pswpout/s": ("swap_out_pages", 1),
+    "majflt/s": ("major_faults", 1),
+    "pgscand/s": ("direct_scan_pages", 1),
+    "pgscank/s": ("kswapd_scan_pages", 1),
+}
+VM_LEVELS = {"runq-sz": "procs_running", "blocked": "procs_blocked"}
+MEMORY = {
+    "kbmemfree": "free_bytes",
+    "kbavail": "available_bytes",
+    "kbcached": "cached_bytes",
+    "kbbuffers": "buffers_bytes",
+    "kbdirty": "dirty_bytes",
+    "kbanonpg": "anonymous_bytes",
+    "kbslab": "slab_bytes",
+    "kbswpfree": "swap_free_bytes",
+}
+PRESSURE = {
+    "%scpu": ("cpu", "some"),
+    "%sio": ("io", "some"),
+    "%fio": ("io", "full"),
+    "%smem": ("memory", "some"),
+    "%fmem": ("memory", "full"),
+}
+
+
+class Collected:
+    """Columns of one instant, from whichever tables of sar hold them."""
+
+    def __init__(self, start_ns: int, end_ns: int) -> None:
+        self.start_ns = start_ns
+        self.end_ns = end_ns
+        self.machine: dict[str, float] = {}
+        self.cpus: dict[int, dict[str, float]] = {}
+        self.disks: dict[str, dict[str, float]] = {}
+
+    def emit(self, parsed: Parsed) -> None:
+        """Into cpu_samples, vm_samples, memory_samples, pressure_samples and measurements."""
+        interval = self.end_ns - self.start_ns
+        seconds = interval / NS_PER_S
+        for cpu, values in self.cpus.items():
+            parsed.intervals.append(
+                Interval(
+                    "cpu_samples",
+                    {"cpu": cpu},
+                    self.start_ns,
+                    interval,
+                    cpu_counters(values, interval),
+                )
+            )
+        counters = {
+            counter: self.machine[column] * unit * seconds
+            for column, (counter, unit) in VM_COUNTERS.items()
+            if column in self.machine
+        }
+        levels: dict[str, int | None] = {
+            level: int(self.machine[column])
+            for column, level in VM_LEVELS.items()
+            if column in self.machine
+        }
+        if counters or levels:
+            parsed.intervals.append(
+                Interval("vm_samples", {}, self.start_ns, interval, counters, levels)
+            )
+        memory: dict[str, object] = {
+            name: round(self.machine[column] * KIB)
+            for column, name in MEMORY.items()
+            if column in self.machine
+        }
+        if "kbmemfree" in self.machine and "kbmemused" in self.machine:
+            total = (self.machine["kbmemfree"] + self.machine["kbmemused"]) * KIB
+            parsed.host.setdefault("memory_bytes", round(total))
+        if memory:
+            parsed.add("memory_samples", {"ts_ns": self.end_ns, **memory})
+        for column, (resource, kind) in PRESSURE.items():
+            if column in self.machine:
+                parsed.intervals.append(
+                    Interval(
+                        "pressure_samples",
+                        {"scope": "machine", "resource": resource, "kind": kind},
+                        self.start_ns,
+                        interval,
+                        {"total_ns": self.machine[column] / 100 * interval},
+                    )
+                )
+        for disk, values in self.disks.items():
+            self._disk(parsed, disk, values)
+
+    def _disk(self, parsed: Parsed, disk: str, values: Mapping[str, float]) -> None:
+        metrics = {
+            "operations_per_s": (("tps", 1.0),),
+            "read_bytes_per_s": (("rkB/s", KIB), ("rMB/s", MIB), ("rd_sec/s", 512)),
+            "written_bytes_per_s": (("wkB/s", KIB), ("wMB/s", MIB), ("wr_sec/s", 512)),
+            "wait_mean_ns": (("await", 1e6),),
+            "queue_mean": (("aqu-sz", 1.0), ("avgqu-sz", 1.0)),
+            "busy_share": (("%util", 0.01),),
+        }
+        for metric, columns in metrics.items():
+            for column, unit in columns:
+                if column in values:
+                    parsed.add(
+                        "measurements",
+                        {
+                            "ts_ns": self.end_ns,
+                            "tool": "sar",
+                            "subject": disk,
+                            "metric": metric,
+                            "value": values[column] * unit,
+                        },
+                    )
+                    break

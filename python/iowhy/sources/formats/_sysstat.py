@@ -1,0 +1,186 @@
+"""What iostat, mpstat, pidstat and sar share: the banner, time stamps, and rows under a header.
+
+sysstat prints kB as 1024 bytes and counts a sector as 512 (its manual pages). The decimal sign
+follows the locale; dates follow it too, unless S_TIME_FORMAT=ISO.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iowhy.sources.clock import interval_of, wall_ns
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.numbers import NS_PER_S, number
+
+#: "Linux 4.4.0-1072-aws (host) 12/18/2018 _x86_64_ (16 CPU)"
+BANNER = r"^Linux \S+ \([^)]*\)\s+\S+\s+_\w+_\s+\(\d+ CPU\)"
+_BANNER = re.compile(
+    r"Linux (?P<kernel>\S+) \((?P<name>[^)]*)\)\s+(?P<date>\S+)\s+_(?P<machine>\w+)_\s+"
+    r"\((?P<cpus>\d+) CPU\)"
+)
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?(?=\s|$)")
+
+DAY_NS = 86_400 * NS_PER_S
+
+
+@dataclass
+class Banner:
+    """The first line: the machine, and the day (wall clock of its midnight, None if not read)."""
+
+    host: dict[str, object]
+    midnight_ns: int | None
+
+
+def banner(line: str) -> Banner | None:
+    """Read the first line of a sysstat tool's output; None when it is not one."""
+    match = _BANNER.match(line)
+    if match is None:
+        return None
+    host: dict[str, object] = {
+        "kernel": match["kernel"],
+        "name": match["name"],
+        "machine": match["machine"],
+        "cpus": int(match["cpus"]),
+        "os": "Linux",
+    }
+    return Banner(host, wall_ns(f"{match['date']} 00:00:00"))
+
+
+def first_row(lines: Sequence[str], at: int, reach: int = 6) -> str:
+    """The first line after the banner that is neither empty nor a date."""
+    for line in lines[at + 1 : at + 1 + reach]:
+        if line.strip() and wall_ns(line) is None:
+            return line
+    return ""
+
+
+class Day:
+    """Turns times of day into wall-clock time, over midnight too.
+
+    Without a date the first time of day is 0.
+    """
+
+    def __init__(self, midnight_ns: int | None) -> None:
+        self.dated = midnight_ns is not None
+        self._midnight = midnight_ns if midnight_ns is not None else 0
+        self._last: int | None = None
+
+    def split(self, line: str) -> tuple[int, str] | None:
+        """(time in ns, rest of the line) of a line that begins with a time of day, else None."""
+        match = _CLOCK.match(line)
+        if match is None:
+            return None
+        hours = int(match[1])
+        if match[4]:
+            hours = hours % 12 + (12 if match[4] == "PM" else 0)
+        within = (hours * 3600 + int(match[2]) * 60 + int(match[3])) * NS_PER_S
+        when = self._midnight + within
+        if self._last is not None and when < self._last - DAY_NS // 2:
+            self._midnight += DAY_NS
+            when += DAY_NS
+        self._last = when
+        return when, line[match.end() :].strip()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table with times of day; `start_ns` is where its interval begins."""
+
+    line: int
+    start_ns: int | None
+    end_ns: int
+    columns: Sequence[str]
+    cells: Sequence[str]
+
+    def number(self, name: str) -> float | None:
+        """The value of a column, None when there is no such column or it is no number."""
+        for column, cell in zip(self.columns, self.cells, strict=False):
+            if column == name:
+                return number(cell)
+        return None
+
+    def numbers(self) -> dict[str, float]:
+        """All columns that hold numbers."""
+        found = {c: number(cell) for c, cell in zip(self.columns, self.cells, strict=False)}
+        return {column: value for column, value in found.items() if value is not None}
+
+
+def rows(block: Block, parsed: Parsed) -> list[Row]:
+    """The rows of a sysstat report with times of day; notes its machine and its clock in `parsed`.
+
+    "Average:" rows are left out: they repeat the others. `# Time` headers (pidstat -h) have
+    the time as a column, as time of day or as seconds since the epoch.
+    """
+    day = Day(None)
+    dated = False
+    columns: list[str] = []
+    width = 0
+    found: list[tuple[int, int, list[str], list[str]]] = []
+    times: set[int] = set()
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if (head := banner(line)) is not None:
+            apply(parsed, head)
+            day = Day(head.midnight_ns)
+            dated = day.dated
+            continue
+        if words[0] == "#" and len(words) > 2 and words[1] == "Time":
+            columns, width = words[2:], len(words) - 2
+            parsed.lines_understood += 1
+            continue
+        if words[0].startswith("Average"):
+            parsed.lines_understood += 1
+            continue
+        timed = day.split(line.strip())
+        if timed is None and re.fullmatch(r"1\d{9}", words[0]):
+            timed = int(words[0]) * NS_PER_S, " ".join(words[1:])
+            dated = True
+        if timed is None:
+            parsed.reject(at, line)
+            continue
+        when, rest = timed
+        cells = rest.split()
+        if not cells or "RESTART" in rest:
+            parsed.note("the machine was restarted in between") if cells else None
+            columns = []
+            parsed.lines_understood += 1
+        elif all(number(cell) is None for cell in cells) and len(cells) > 1:
+            columns, width = cells, len(cells)
+            times.add(when)
+            parsed.lines_understood += 1
+        elif columns and len(cells) >= width:
+            found.append((at, when, columns, cells))
+            times.add(when)
+            parsed.lines_understood += 1
+        else:
+            parsed.reject(at, line)
+    parsed.clock = "wall" if dated else "own"
+    ordered = sorted(times)
+    before: dict[int, int | None] = dict(zip(ordered[1:], ordered, strict=False))
+    first = ordered[0] if ordered and not dated else 0
+    result = []
+    for at, when, names, cells in found:
+        start = before.get(when)
+        result.append(Row(at, None if start is None else start - first, when - first, names, cells))
+    return result
+
+
+def length(rows_: Sequence[Row], command: Sequence[str] | None) -> int | None:
+    """The usual interval of a report: from its rows, else from its command line."""
+    lengths = sorted(row.end_ns - row.start_ns for row in rows_ if row.start_ns is not None)
+    return lengths[len(lengths) // 2] if lengths else interval_of(command)
+
+
+def stripped(line: str) -> str:
+    """A line's text after the time of day."""
+    return _CLOCK.sub("", line.strip(), count=1).strip()
+
+
+def apply(parsed: Parsed, found: Banner) -> None:
+    """Note the machine of a banner."""
+    parsed.host.update(found.host)
+    parsed.lines_understood += 1

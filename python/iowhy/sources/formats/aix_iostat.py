@@ -1,0 +1,123 @@
+"""AIX `iostat`: CPU and, per disk, busy share, transfers and KiB of each interval.
+
+Manual: iostat command, AIX Commands Reference. Kb_read and Kb_wrtn are KiB of the interval, tps counts both
+directions. The first report is since boot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats.aix_vmstat import configuration
+from iowhy.sources.numbers import KIB, NS_PER_S, number
+
+NAME = "aix-iostat"
+TOOL = "iostat"
+HINT = r"^tty:\s+tin\s+tout|^Disks:\s+% tm_act"
+
+_CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The terminal's line or the disks' column names."""
+    del lines, at
+    return Claim(0.9, again=True)
+
+
+def read(block: Block) -> Parsed:
+    """Into cpu_samples and measurements (reads and writes are not counted apart)."""
+    parsed = Parsed(TOOL, units="KiB")
+    parsed.host["os"] = "AIX"
+    reports: list[tuple[dict[str, float], dict[str, dict[str, float]]]] = []
+    cpu_columns: list[str] = []
+    disk_columns: list[str] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if match := _CONFIGURATION.match(line.strip()):
+            configuration(parsed, match)
+            continue
+        if words[0] == "tty:":
+            cpu_columns = line.split("avg-cpu:")[-1].replace("%", " ").split()
+            disk_columns = []
+            reports.append(({}, {}))
+            parsed.lines_understood += 1
+            continue
+        if words[0] == "Disks:":
+            disk_columns = line.replace("% tm_act", "tm_act").split()[1:]
+            if not cpu_columns or (reports and reports[-1][1]):
+                reports.append(({}, {}))
+            parsed.lines_understood += 1
+            continue
+        values = [value for word in words if (value := number(word)) is not None]
+        if disk_columns and len(values) == len(disk_columns) == len(words) - 1:
+            reports[-1][1][words[0]] = dict(zip(disk_columns, values, strict=True))
+            parsed.lines_understood += 1
+        elif reports and cpu_columns and len(values) == len(words) == 2 + len(cpu_columns):
+            reports[-1][0].update(zip(cpu_columns, values[2:], strict=True))
+            parsed.lines_understood += 1
+        else:
+            parsed.reject(at, line)
+    if reports:
+        parsed.note("the first report of iostat is an average since boot, and not taken for load")
+    if len(reports) < 2:
+        parsed.missing.append("iostat -D 1 10")
+    interval = interval_of(block.command)
+    if interval is None:
+        interval = NS_PER_S
+        if len(reports) > 1:
+            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    for at, (cpu, disks) in enumerate(reports):
+        since_boot = at == 0
+        start = (at - 1) * interval
+        if cpu and not since_boot:
+            _cpu(parsed, cpu, start, interval)
+        for name, row in disks.items():
+            _disk(parsed, name, row, None if since_boot else start + interval, interval)
+    return parsed
+
+
+def _cpu(parsed: Parsed, cpu: dict[str, float], start: int, interval: int) -> None:
+    percent = interval / 100
+    counters = {
+        "user_ns": cpu.get("user", 0.0) * percent,
+        "system_ns": cpu.get("sys", 0.0) * percent,
+        "idle_ns": cpu.get("idle", 0.0) * percent,
+        "iowait_ns": cpu.get("iowait", 0.0) * percent,
+    }
+    parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, counters))
+
+
+def _disk(
+    parsed: Parsed, name: str, row: dict[str, float], ts_ns: int | None, interval: int
+) -> None:
+    seconds = interval / NS_PER_S
+    metrics = {
+        "operations_per_s": row.get("tps"),
+        "bytes_per_s": row["Kbps"] * KIB if "Kbps" in row else None,
+        "busy_share": row["tm_act"] / 100 if "tm_act" in row else None,
+    }
+    if ts_ns is not None:
+        # Of the first report these are totals since boot, of the others totals of the interval.
+        for column, metric in (
+            ("Kb_read", "read_bytes_per_s"),
+            ("Kb_wrtn", "written_bytes_per_s"),
+        ):
+            if column in row:
+                metrics[metric] = row[column] * KIB / seconds
+    for metric, value in metrics.items():
+        if value is not None:
+            parsed.add(
+                "measurements",
+                {
+                    "ts_ns": ts_ns,
+                    "tool": TOOL,
+                    "subject": name,
+                    "metric": metric if ts_ns is not None else f"since_boot_{metric}",
+                    "value": value,
+                },
+            )

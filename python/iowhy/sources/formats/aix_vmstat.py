@@ -1,0 +1,118 @@
+"""AIX `vmstat`: memory in pages of 4 KiB; the first line is the average since boot.
+
+Manual: vmstat command, AIX Commands Reference. -I adds p, fi and fo (file pages in and out); a shared
+partition adds pc and ec.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.numbers import NS_PER_S, number
+
+NAME = "aix-vmstat"
+TOOL = "vmstat"
+HINT = r"^\s*kthr\s+memory|^\s*r\s+b\s+(?:p\s+)?avm\s+fre\s"
+
+PAGE = 4096
+_CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The column names r b avm fre … us sy id wa, within three lines."""
+    for line in lines[at : at + 3]:
+        words = line.split()
+        if words[:2] == ["r", "b"] and "avm" in words and "wa" in words:
+            return Claim(0.9, again=True)
+    return None
+
+
+def read(block: Block) -> Parsed:
+    """Into cpu_samples, vm_samples and memory_samples."""
+    parsed = Parsed(TOOL, units="pages of 4 KiB")
+    parsed.host["os"] = "AIX"
+    columns: list[str] = []
+    rows: list[dict[str, float]] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if match := _CONFIGURATION.match(line.strip()):
+            configuration(parsed, match)
+        elif words[0] == "kthr" or set(line.strip()) <= {"-", " "}:
+            parsed.lines_understood += 1
+        elif words[:2] == ["r", "b"]:
+            columns = list(words)
+            if columns.count("sy") == 2:
+                columns[columns.index("sy")] = "calls"
+            parsed.lines_understood += 1
+        else:
+            values = [number(word) for word in words]
+            whole = [value for value in values if value is not None]
+            if not columns or len(whole) != len(columns) or len(values) != len(columns):
+                parsed.reject(at, line)
+                continue
+            rows.append(dict(zip(columns, whole, strict=True)))
+            parsed.lines_understood += 1
+    interval = interval_of(block.command)
+    if rows:
+        parsed.note("the first line of vmstat is an average since boot, and not taken for load")
+        rows = rows[1:]
+    if not rows:
+        parsed.missing.append("vmstat 1 10")
+    if interval is None:
+        interval = NS_PER_S
+        if rows:
+            parsed.note("the interval of vmstat is not shown: 1 s is assumed")
+    for at, row in enumerate(rows):
+        _emit(parsed, row, at * interval, interval)
+    return parsed
+
+
+def configuration(parsed: Parsed, match: re.Match[str]) -> None:
+    """The line "System configuration: lcpu=… mem=…MB"."""
+    parsed.lines_understood += 1
+    parsed.host["cpus"] = int(match[1])
+    if match[2]:
+        parsed.host["memory_bytes"] = int(match[2]) * 1024**2
+
+
+def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> None:
+    seconds, percent = interval / NS_PER_S, interval / 100
+    parsed.intervals.append(
+        Interval(
+            "cpu_samples",
+            {"cpu": -1},
+            start,
+            interval,
+            {
+                "user_ns": row["us"] * percent,
+                "system_ns": row["sy"] * percent,
+                "idle_ns": row["id"] * percent,
+                "iowait_ns": row["wa"] * percent,
+            },
+        )
+    )
+    counters = {"context_switches": row["cs"] * seconds}
+    if "fi" in row and "fo" in row:
+        counters["page_in_bytes"] = row["fi"] * PAGE * seconds
+        counters["page_out_bytes"] = row["fo"] * PAGE * seconds
+    if "pi" in row and "po" in row:
+        counters["swap_in_pages"] = row["pi"] * seconds
+        counters["swap_out_pages"] = row["po"] * seconds
+    parsed.intervals.append(
+        Interval(
+            "vm_samples",
+            {},
+            start,
+            interval,
+            counters,
+            {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])},
+        )
+    )
+    parsed.add(
+        "memory_samples", {"ts_ns": start + interval, "free_bytes": round(row["fre"] * PAGE)}
+    )

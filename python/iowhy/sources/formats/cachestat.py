@@ -1,0 +1,108 @@
+"""`cachestat` of bcc, of libbpf-tools and of perf-tools: page cache hits and misses of the whole machine.
+
+A miss is a page added to the cache that was not just dirtied, so pages read ahead count as misses; hits are
+estimated from mark_page_accessed (the tools' own documentation says so).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._sysstat import Day
+from iowhy.sources.numbers import MIB, NS_PER_S, number
+
+NAME = "cachestat"
+TOOL = "cachestat"
+HINT = r"^Counting cache functions|^\s*(?:TIME\s+)?(?:TOTAL\s+)?(?:HITS\s+MISSES|MISSES\s+HITS)\s+DIRTIES\b"
+
+_EVERY = re.compile(r"Output every (\d+(?:\.\d+)?) seconds")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The column names (cachetop's have a process before), or perf-tools' title."""
+    title = lines[at].startswith("Counting cache functions")
+    return Claim(0.9, again=not title)
+
+
+def read(block: Block) -> Parsed:
+    """Into page_cache (all files together) and memory_samples."""
+    parsed = Parsed(TOOL, units="pages; memory in MiB")
+    interval = interval_of(block.command)
+    shown = interval is not None
+    columns: list[str] = []
+    rows: list[tuple[int | None, dict[str, float]]] = []
+    day = Day(None)
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        parsed.lines_understood += 1
+        if match := _EVERY.search(line):
+            interval = round(float(match[1]) * NS_PER_S) or NS_PER_S
+            shown = True
+        elif "MISSES" in words:
+            columns = words
+        elif words[0] in {"^C", "^CEnding", "Ending", "Detaching..."} or line.startswith("Tracing"):
+            pass
+        elif (row := _row(columns, words)) is not None:
+            timed = day.split(line.strip()) if columns[0] == "TIME" else None
+            rows.append((timed[0] if timed else None, row))
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    times = [when for when, _ in rows if when is not None]
+    if not shown and len(times) > 1:
+        interval = round((times[-1] - times[0]) / (len(times) - 1)) or NS_PER_S
+        shown = True
+    if interval is None:
+        interval = NS_PER_S
+    if not shown and rows:
+        parsed.note("the interval of cachestat is not shown: 1 s (its default) is assumed")
+    if rows:
+        parsed.note("cachestat counts pages read ahead as misses")
+    for index, (_, row) in enumerate(rows):
+        _emit(parsed, row, index * interval, interval)
+    return parsed
+
+
+def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
+    if not columns or len(words) != len(columns):
+        return None
+    row: dict[str, float] = {}
+    for name, word in zip(columns, words, strict=True):
+        if name == "TIME":
+            continue
+        value = number(word)
+        if value is None:
+            return None
+        row[name] = value
+    return row
+
+
+def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> None:
+    # bcc corrects its estimate below 0 in some versions; what is left negative is no count.
+    hits, misses = max(row["HITS"], 0.0), max(row["MISSES"], 0.0)
+    parsed.add(
+        "page_cache",
+        {
+            "ts_ns": start,
+            "interval_ns": interval,
+            "lookup_pages": int(hits + misses),
+            "demand_miss_pages": int(misses),
+            "dirtied_pages": int(row["DIRTIES"]),
+            "estimated": True,
+        },
+    )
+    memory: dict[str, object] = {"ts_ns": start + interval}
+    for column, name in (
+        ("BUFFERS_MB", "buffers_bytes"),
+        ("CACHE_MB", "cached_bytes"),
+        ("CACHED_MB", "cached_bytes"),
+    ):
+        if column in row:
+            memory[name] = int(row[column] * MIB)
+    if len(memory) > 1:
+        parsed.add("memory_samples", memory)

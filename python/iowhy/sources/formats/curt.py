@@ -1,0 +1,91 @@
+"""AIX `curt`: CPU time by call from a system trace, and with -e the elapsed time of each call.
+
+Layout: the curt command in IBM's AIX documentation (System Calls Summary, System Summary). Times are ms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "curt"
+TOOL = "curt"
+HINT = r"^\s*System Calls Summary|^\s*Count\s+Total Time\s+% sys\s+Avg Time|^Run on .*|^\s*System Summary\s*$"
+
+MS = 1_000_000
+_CALL = re.compile(
+    r"(?P<numbers>[\d.,%\s]+?)\s+(?P<name>[A-Za-z_]\w*)(?:\((?P<address>[0-9a-fA-F]+)\))?"
+)
+_SUMMARY = re.compile(
+    r"\s*(?P<total>[\d.]+)\s+(?P<share>[\d.]+)\s+(?P<busy>[\d.]+)\s+(?P<name>[A-Z+ ][A-Z+ ]*[A-Z])\s*"
+)
+_COLUMNS = ("cpu_mean_ns", "cpu_min_ns", "cpu_max_ns")
+_ELAPSED = ("elapsed_total_ns", "elapsed_mean_ns", "elapsed_min_ns", "elapsed_max_ns")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The title or the column names of the calls' table; a system summary in CPU categories."""
+    near = "\n".join(lines[at : at + 12])
+    if "SVC (Address)" in near:
+        return Claim(0.9, again=True)
+    if "processing total time" in near or "processing category" in near:
+        return Claim(0.85, again=True)
+    return None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the call (or a category of CPU time)."""
+    parsed = Parsed(TOOL, units="ms")
+    parsed.host["os"] = "AIX"
+    section = ""
+    elapsed = False
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text or set(text) <= {"-", "=", " "}:
+            continue
+        parsed.lines_understood += 1
+        if text.endswith(("Summary", "Summary (SCDISK)")):
+            section = text
+            elapsed = False
+        elif section == "System Calls Summary" and text.startswith("Count"):
+            elapsed = "ETime" in text
+        elif section == "System Calls Summary" and text.startswith("(msec)"):
+            pass
+        elif section == "System Calls Summary" and (match := _CALL.fullmatch(text)):
+            if not _call(parsed, match, elapsed):
+                parsed.lines_understood -= 1
+                parsed.reject(at, line)
+        elif section == "System Summary" and (match := _SUMMARY.fullmatch(line)):
+            subject = match["name"].strip().lower()
+            measure(parsed, subject, "cpu_share", float(match["share"]) / 100)
+            measure(parsed, subject, "cpu_total_ns", float(match["total"]) * MS)
+        elif section == "System Summary" and ("processing" in text or "(msec)" in text):
+            pass
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    rows = parsed.tables.get("measurements", [])
+    if rows and not any(row["metric"] == "elapsed_mean_ns" for row in rows):
+        parsed.missing.append("curt -e -i TRACE -o REPORT")
+    return parsed
+
+
+def _call(parsed: Parsed, match: re.Match[str], elapsed: bool) -> bool:
+    cells = [number(cell) for cell in match["numbers"].split()]
+    expected = 10 if elapsed else 6
+    if len(cells) != expected or any(cell is None for cell in cells):
+        return False
+    values = [cell for cell in cells if cell is not None]
+    name = match["name"]
+    measure(parsed, name, "calls", values[0])
+    measure(parsed, name, "cpu_total_ns", values[1] * MS)
+    for metric, value in zip(_COLUMNS, values[3:6], strict=True):
+        measure(parsed, name, metric, value * MS)
+    if elapsed:
+        for metric, value in zip(_ELAPSED, values[6:], strict=True):
+            measure(parsed, name, metric, value * MS)
+    return True

@@ -1,0 +1,113 @@
+"""AIX `filemon`: what files, logical and physical volumes read, wrote and sought.
+
+Layout: the filemon command in IBM's AIX documentation. Sizes of volumes are in blocks of 512 bytes,
+those of files in bytes; times are ms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+
+NAME = "filemon"
+TOOL = "filemon"
+HINT = r"^Most Active (?:Files|Segments|Logical Volumes|Physical Volumes)|^Detailed (?:File|Logical Volume|Physical Volume|VM Segment) Stats|^(?:FILE|VOLUME): /"
+
+BLOCK = 512
+MS = 1_000_000
+_SUBJECT = re.compile(r"(FILE|VOLUME|SEGMENT): (\S+)(?:\s.*)?")
+_COUNT = re.compile(r"(reads|writes):\s+(\d+)\s+\((\d+) errs\)")
+_SIZES = re.compile(
+    r"(read|write) sizes \((bytes|blks)\):\s+avg\s+([\d.]+)\s+min\s+([\d.]+)\s+max\s+([\d.]+)(?:\s+sdev\s+[\d.]+)?"
+)
+_TIMES = re.compile(
+    r"(read|write) times \(msec\):\s+avg\s+([\d.]+)\s+min\s+([\d.]+)\s+max\s+([\d.]+)(?:\s+sdev\s+[\d.]+)?"
+)
+_SEQUENCES = re.compile(r"(read|write) sequences:\s+(\d+)")
+_SEEKS = re.compile(r"seeks:\s+(\d+)\s+\(\s*([\d.]+)%\)")
+_THROUGHPUT = re.compile(r"throughput:\s+([\d.]+) KB/sec")
+_UTILISATION = re.compile(r"utilization:\s+([\d.]+)")
+_ACTIVE_VOLUME = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(/\S+)(?:\s+.*)?")
+_ACTIVE_FILE = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)(?:\s+.*)?")
+_TABLE_HEAD = re.compile(r"(#MBs|util)\s+#.*")
+_KNOWN_REST = re.compile(
+    r"(opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
+    r"(?:lseeks|time to open|time to close|segtype|segments):?|Cpu utilization:|"
+    r"Most Active|Detailed|\d+\.\d+ secs? in measured interval)"
+)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """One of its titles, or a detailed section whose title is cut off."""
+    line = lines[at]
+    if not line.startswith(("FILE:", "VOLUME:")):
+        return Claim(0.9, again=True)
+    near = "\n".join(lines[at : at + 6])
+    return Claim(0.8, again=True) if _COUNT.search(near) else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the file or volume."""
+    parsed = Parsed(TOOL, units="volumes in blocks of 512 bytes, files in bytes, times in ms")
+    parsed.host["os"] = "AIX"
+    subject: str | None = None
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text or set(text) <= {"-", "="}:
+            continue
+        parsed.lines_understood += 1
+        if match := _SUBJECT.fullmatch(text):
+            subject = match[2]
+        elif subject is not None and _detail(parsed, subject, text):
+            pass
+        elif match := _ACTIVE_VOLUME.fullmatch(text):
+            measure(parsed, match[5], "busy_share", float(match[1]))
+            measure(parsed, match[5], "bytes_per_s", float(match[4]) * 1024)
+        elif match := _ACTIVE_FILE.fullmatch(text):
+            measure(parsed, match[5], "bytes", float(match[1]) * 1024**2)
+            measure(parsed, match[5], "read_count", float(match[3]))
+            measure(parsed, match[5], "write_count", float(match[4]))
+        elif _TABLE_HEAD.fullmatch(text) or _KNOWN_REST.match(text):
+            if text.startswith(("Most Active", "Detailed")):
+                subject = None
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    _once(parsed)
+    return parsed
+
+
+def _detail(parsed: Parsed, subject: str, text: str) -> bool:
+    if match := _COUNT.fullmatch(text):
+        measure(parsed, subject, f"{match[1][:-1]}_count", float(match[2]))
+        measure(parsed, subject, f"{match[1][:-1]}_errors", float(match[3]))
+    elif match := _SIZES.fullmatch(text):
+        unit = BLOCK if match[2] == "blks" else 1
+        for name, cell in zip(("mean", "min", "max"), match.groups()[2:], strict=True):
+            measure(parsed, subject, f"{match[1]}_{name}_bytes", float(cell) * unit)
+    elif match := _TIMES.fullmatch(text):
+        for name, cell in zip(("mean", "min", "max"), match.groups()[1:], strict=True):
+            measure(parsed, subject, f"{match[1]}_{name}_ns", float(cell) * MS)
+    elif match := _SEQUENCES.fullmatch(text):
+        measure(parsed, subject, f"{match[1]}_sequences", float(match[2]))
+    elif match := _SEEKS.fullmatch(text):
+        measure(parsed, subject, "seeks", float(match[1]))
+        measure(parsed, subject, "seek_share", float(match[2]) / 100)
+    elif match := _THROUGHPUT.fullmatch(text):
+        measure(parsed, subject, "bytes_per_s", float(match[1]) * 1024)
+    elif match := _UTILISATION.fullmatch(text):
+        measure(parsed, subject, "busy_share", float(match[1]))
+    else:
+        return False
+    return True
+
+
+def _once(parsed: Parsed) -> None:
+    """The summary and the details give some numbers both: the later, more exact one stays."""
+    rows = parsed.tables.get("measurements")
+    if isinstance(rows, list):
+        last = {(row["subject"], row["metric"]): row for row in rows}
+        parsed.tables["measurements"] = list(last.values())

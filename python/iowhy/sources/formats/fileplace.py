@@ -1,0 +1,61 @@
+"""AIX `fileplace` (-p, -l, -v): where a file's blocks lie.
+
+Layout: the fileplace command in IBM's AIX documentation. -v adds the two summary lines with the space
+efficiency and the sequentiality.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+
+NAME = "fileplace"
+TOOL = "fileplace"
+HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|extents? out of \d+ possible"
+
+_FILE = re.compile(r"File: (?P<path>.+?)\s+Size: (?P<size>\d+) bytes\s+Vol: (?P<volume>\S+).*")
+_SPACE = re.compile(r"(\d+) frags? over space of (\d+) frags?:\s+space efficiency = ([\d.]+)%")
+_EXTENTS = re.compile(r"(\d+) extents? out of (\d+) possible:\s+sequentiality = ([\d.]+)%")
+_BLOCKS = re.compile(r"Blk Size: (\d+)\s+Frag Size: (\d+)\s+Nfrags: (\d+).*")
+_EXTENT_ROW = re.compile(r"(?:\d+(?:-\d+)?|unallocated)\s+.*\d+ frags?\b.*")
+_TITLE = re.compile(r"(?:Inode:|Physical Address|Logical (?:Extent|Fragment|Block)).*")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The file's line, or a summary line alone."""
+    del lines, at
+    return Claim(0.9, again=True)
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: sequentiality and space_efficiency (0..1), extents, fragments."""
+    parsed = Parsed(TOOL, units="shares of 1")
+    parsed.host["os"] = "AIX"
+    subject = "(file)"
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text or set(text) <= {"-", " "}:
+            continue
+        parsed.lines_understood += 1
+        if match := _FILE.fullmatch(text):
+            subject = match["path"]
+            measure(parsed, subject, "size_bytes", float(match["size"]))
+        elif match := _SPACE.fullmatch(text):
+            measure(parsed, subject, "fragments", float(match[1]))
+            measure(parsed, subject, "space_efficiency", float(match[3]) / 100)
+        elif match := _EXTENTS.fullmatch(text):
+            measure(parsed, subject, "extents", float(match[1]))
+            measure(parsed, subject, "extents_possible", float(match[2]))
+            measure(parsed, subject, "sequentiality", float(match[3]) / 100)
+        elif match := _BLOCKS.fullmatch(text):
+            measure(parsed, subject, "block_bytes", float(match[1]))
+        elif not (_EXTENT_ROW.fullmatch(text) or _TITLE.fullmatch(text)):
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    rows = parsed.tables.get("measurements", [])
+    if not any(row["metric"] == "sequentiality" for row in rows):
+        parsed.missing.append("fileplace -pv FILE")
+    return parsed

@@ -1,0 +1,95 @@
+"""`fio --output-format=json` (and json+), with warnings printed around it.
+
+fio's documentation, "JSON output": bw in KiB/s (bw_bytes since 3.0), latencies in ns since 3.0
+(clat_ns, lat_ns) and in µs before (clat, lat); old versions print the same key twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._json import begins_with, items, mapping, real, reals, value_of
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import KIB
+
+NAME = "fio"
+TOOL = "fio"
+HINT = r"^\s*\{\s*(?:$|\"fio version\")|^fio: |^fio-\d"
+
+MS = 1_000_000
+DIRECTIONS = (("read", "read"), ("write", "write"), ("trim", "trim"))
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The object with "fio version" first."""
+    return Claim(0.95) if begins_with(lines, at, '"fio version"') else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the job."""
+    parsed = Parsed(TOOL)
+    value = mapping(value_of(block, parsed))
+    version = value.get("fio version")
+    parsed.version = version if isinstance(version, str) else None
+    jobs = [mapping(job) for job in items(value.get("jobs"))]
+    seen: dict[str, int] = {}
+    for job in jobs:
+        name = str(job.get("jobname", "job"))[:200]
+        seen[name] = seen.get(name, 0) + 1
+        subject = name if seen[name] == 1 else f"{name} #{seen[name]}"
+        _job(parsed, subject, job)
+    for used in items(value.get("disk_util")):
+        disk = mapping(used)
+        device = disk.get("name")
+        util = real(disk.get("util"))
+        if isinstance(device, str) and util is not None:
+            measure(parsed, device, "busy_share", min(util / 100, 1.0))
+    parsed.units = "KiB/s; latencies in ns (before fio 3.0 in µs)"
+    return parsed
+
+
+def _job(parsed: Parsed, subject: str, job: Mapping[str, object]) -> None:
+    for section, name in DIRECTIONS:
+        side = mapping(job.get(section))
+        numbers = reals(side)
+        if not numbers.get("io_bytes", numbers.get("iops", 0.0)):
+            continue
+        measure(parsed, subject, f"{name}_iops", numbers.get("iops"))
+        speed = numbers.get("bw_bytes")
+        if speed is None and "bw" in numbers:
+            speed = numbers["bw"] * KIB
+        measure(parsed, subject, f"{name}_bytes_per_s", speed)
+        measure(parsed, subject, f"{name}_count", numbers.get("total_ios"))
+        measure(parsed, subject, f"{name}_runtime_ns", _scaled(numbers.get("runtime"), MS))
+        for key, short in (("lat", "lat"), ("clat", "clat"), ("slat", "slat")):
+            mean, unit = _latency(side, key)
+            measure(parsed, subject, f"{name}_{short}_mean_ns", _scaled(mean.get("mean"), unit))
+            measure(parsed, subject, f"{name}_{short}_max_ns", _scaled(mean.get("max"), unit))
+        details, unit = _percentiles(side)
+        measure(parsed, subject, f"{name}_clat_p99_ns", _scaled(details.get("99.000000"), unit))
+    sync = mapping(job.get("sync"))
+    mean, unit = _latency(sync, "lat")
+    if reals(sync).get("total_ios"):
+        measure(parsed, subject, "sync_count", reals(sync)["total_ios"])
+        measure(parsed, subject, "sync_lat_mean_ns", _scaled(mean.get("mean"), unit))
+    numbers = reals(job)
+    for key, metric in (("usr_cpu", "cpu_user_share"), ("sys_cpu", "cpu_kernel_share")):
+        measure(parsed, subject, metric, _scaled(numbers.get(key), 0.01))
+    measure(parsed, subject, "context_switches", numbers.get("ctx"))
+    measure(parsed, subject, "error", numbers.get("error"))
+
+
+def _latency(side: Mapping[str, object], name: str) -> tuple[dict[str, float], float]:
+    if f"{name}_ns" in side:
+        return reals(side[f"{name}_ns"]), 1.0
+    return reals(side.get(name)), 1000.0
+
+
+def _percentiles(side: Mapping[str, object]) -> tuple[dict[str, float], float]:
+    key, unit = ("clat_ns", 1.0) if "clat_ns" in side else ("clat", 1000.0)
+    return reals(mapping(side.get(key)).get("percentile")), unit
+
+
+def _scaled(value: float | None, unit: float) -> float | None:
+    return None if value is None else value * unit

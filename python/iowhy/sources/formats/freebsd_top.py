@@ -1,0 +1,101 @@
+"""FreeBSD `top`: the summary and the processes. Manual: top(1) of FreeBSD."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.numbers import NS_PER_S, number, size
+
+NAME = "freebsd-top"
+TOOL = "top"
+HINT = r"^last pid:\s*\d+"
+
+_CPU = re.compile(r"CPU(?: states)?:\s+(.*)")
+_STATE = re.compile(r"([\d.]+)%\s+(user|nice|system|interrupt|idle)")
+_AMOUNT = re.compile(r"(\d+[KMGTB]?)\s+(Active|Inact|Laundry|Wired|Cache|Buf|Free|Total|Used)")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its first line."""
+    return Claim(0.95, again=True) if "load averages" in lines[at] else None
+
+
+def read(block: Block) -> Parsed:
+    """Into cpu_samples (2 s, its default, each), memory_samples and measurements."""
+    parsed = Parsed(TOOL, units="memory with letters behind it, powers of 1024")
+    parsed.host["os"] = "FreeBSD"
+    interval = 2 * NS_PER_S
+    count = -1
+    columns: list[str] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            continue
+        parsed.lines_understood += 1
+        if text.startswith("last pid:"):
+            count += 1
+            columns = []
+        elif match := _CPU.fullmatch(text):
+            states = {name: float(value) for value, name in _STATE.findall(match[1])}
+            if "idle" in states:
+                percent = interval / 100
+                parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
+                parsed.intervals.append(
+                    Interval(
+                        "cpu_samples",
+                        {"cpu": -1},
+                        count * interval,
+                        interval,
+                        {
+                            "user_ns": (states.get("user", 0.0) + states.get("nice", 0.0))
+                            * percent,
+                            "system_ns": states.get("system", 0.0) * percent,
+                            "idle_ns": states["idle"] * percent,
+                            "irq_ns": states.get("interrupt", 0.0) * percent,
+                            "iowait_ns": 0.0,
+                        },
+                    )
+                )
+        elif text.startswith("Mem:"):
+            amounts = {name: size(value) for value, name in _AMOUNT.findall(text)}
+            row: dict[str, object] = {"ts_ns": (count + 1) * interval}
+            for name, column in (("Free", "free_bytes"), ("Buf", "buffers_bytes")):
+                if (value := amounts.get(name)) is not None:
+                    row[column] = round(value)
+            parsed.add("memory_samples", row)
+        elif re.match(r"(Swap:|ARC:|CPU \d+:|\d+ (?:processes|threads):|\d+\S* Compressed)", text):
+            pass
+        elif text.startswith("PID "):
+            columns = text.split()
+        elif columns and _process(parsed, columns, text, (count + 1) * interval, block):
+            pass
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    return parsed
+
+
+def _process(parsed: Parsed, columns: Sequence[str], text: str, ts_ns: int, block: Block) -> bool:
+    words = text.split(None, len(columns) - 1)
+    share_name = "WCPU" if "WCPU" in columns else "CPU"
+    if len(words) < len(columns) or share_name not in columns or not words[0].isdigit():
+        return False
+    row = dict(zip(columns, words, strict=False))
+    share = number(row[share_name])
+    if share is None:
+        return False
+    comm = row[columns[-1]].split()[0]
+    block.names.thread(int(words[0]), int(words[0]), comm)
+    parsed.add(
+        "measurements",
+        {
+            "ts_ns": ts_ns,
+            "tool": TOOL,
+            "subject": f"{comm} ({words[0]})",
+            "metric": "cpu_share",
+            "value": share / 100,
+        },
+    )
+    return True

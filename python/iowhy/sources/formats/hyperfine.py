@@ -1,0 +1,40 @@
+"""`hyperfine --export-json`: times of commands, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._json import begins_with, items, mapping, real, value_of
+from iowhy.sources.formats._measure import measure
+
+NAME = "hyperfine"
+TOOL = "hyperfine"
+HINT = r'^\s*\{\s*(?:$|"results")'
+
+METRICS = {
+    "mean": "mean_s", "stddev": "stddev_s", "median": "median_s", "user": "cpu_user_s",
+    "system": "cpu_kernel_s", "min": "min_s", "max": "max_s",
+}  # fmt: skip
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """An object with results of commands."""
+    return Claim(0.95) if begins_with(lines, at, '"results"', '"command"') else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the command (with its parameters)."""
+    parsed = Parsed(TOOL, units="seconds")
+    value = mapping(value_of(block, parsed))
+    for result in items(value.get("results")):
+        row = mapping(result)
+        subject = str(row.get("command", "command"))[:1000]
+        for key, metric in METRICS.items():
+            measure(parsed, subject, metric, real(row.get(key)))
+        for time in items(row.get("times")):
+            measure(parsed, subject, "run_s", real(time))
+        failed = [code for code in items(row.get("exit_codes")) if code not in (0, None)]
+        if failed:
+            parsed.note(f"{len(failed)} runs of {subject!r} failed")
+    return parsed

@@ -1,0 +1,70 @@
+"""`iostat -o JSON` (sysstat 11.6 and later)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of, wall_ns
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._iostat import Report, emit
+from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
+
+NAME = "iostat-json"
+TOOL = "iostat"
+HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """An object "sysstat" whose hosts have a date (sadf: a sysdata version or a file date)."""
+    if not begins_with(lines, at, '"sysstat"', '"hosts"'):
+        return None
+    head = "\n".join(lines[at : at + 12])
+    return Claim(0.9) if '"date"' in head and '"file-date"' not in head else None
+
+
+def read(block: Block) -> Parsed:
+    """As `iostat`, into the same tables."""
+    parsed = Parsed(TOOL, units="kB of 1024 bytes, waits in ms")
+    value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
+    for host in items(value.get("hosts")):
+        facts = mapping(host)
+        _host(parsed, facts)
+        reports = []
+        for entry in items(facts.get("statistics")):
+            statistics = mapping(entry)
+            stamp = statistics.get("timestamp")
+            report = Report(wall_ns(stamp) if isinstance(stamp, str) else None)
+            report.cpu = reals(statistics.get("avg-cpu"))
+            for disk in items(statistics.get("disk")):
+                row = mapping(disk)
+                name = row.get("disk_device")
+                if isinstance(name, str):
+                    columns = reals(row)
+                    if "util" in columns:
+                        columns["%util"] = columns.pop("util")
+                    report.devices[name] = columns
+                    report.has_devices = True
+            reports.append(report)
+        flags = "".join(w[1:] for w in block.command or () if w.startswith("-"))
+        emit(
+            parsed,
+            reports,
+            block.names,
+            since_boot="y" not in flags,
+            interval_ns=interval_of(block.command),
+        )
+    return parsed
+
+
+def _host(parsed: Parsed, facts: dict[str, object]) -> None:
+    for key, name in (
+        ("nodename", "name"),
+        ("release", "kernel"),
+        ("machine", "machine"),
+        ("sysname", "os"),
+    ):
+        if isinstance(facts.get(key), str):
+            parsed.host[name] = facts[key]
+    cpus = facts.get("number-of-cpus")
+    if isinstance(cpus, int):
+        parsed.host["cpus"] = cpus

@@ -1,0 +1,102 @@
+"""`iozone`: the table of a run (kB/s by file size and record length), and the lines of throughput mode.
+
+kB are 1024 bytes; -O prints operations and is not read. Names of the tests stand in two lines above each
+other ("random" over "read").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import KIB
+
+NAME = "iozone"
+TOOL = "iozone"
+HINT = r"^\s*Iozone: Performance Test|^\s*[kK]B\s+reclen\s+\w|^\s*(?:Children see|Parent sees) throughput for|^\s*Command line used: .*iozone"
+
+_VERSION = re.compile(r"\s*Version \$Revision: (\S+) \$")
+_THROUGHPUT = re.compile(
+    r"\s*(?P<who>Children see|Parent sees) throughput for\s+(?P<count>\d+)\s+(?P<test>.+?)\s*=\s*(?P<value>[\d.]+)\s*[kK][bB](?:ytes)?/sec\s*"
+)
+_PROSE = re.compile(
+    r"\s*(?:Iozone: |Version|Compiled for|Build:|Contributors:|Run began:|Command line used:|Output is in|"
+    r"Time Resolution|Processor cache|File stride|Auto Mode|Record Size|File size set|Throughput test|"
+    r"Each process writes|Using |Include |Setting no_|O_DIRECT|SYNC Mode|fsync |No retest|"
+    r"Initial write|iozone test complete|Max process|Min process|Excel|CPU utilization|"
+    r"Stride size|Selected test|Include fsync|Network|Multi_buffer|QUIET).*"
+)
+#: The tests in the order of the columns of -a (iozone's documentation).
+_SECOND = {"random", "bkwd", "record", "stride"}
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its title, its column names or a line of throughput mode."""
+    return Claim(0.95, again=not lines[at].lstrip().startswith("Iozone:"))
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject "TEST KB" (and the record length when it varies), bytes_per_s."""
+    parsed = Parsed(TOOL, units="kB/s of 1024 bytes")
+    columns: list[str] = []
+    above = ""
+    seen: set[str] = set()
+    size = ""
+    contributors = False
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            contributors = False
+            continue
+        parsed.lines_understood += 1
+        words = text.split()
+        if match := _VERSION.match(line):
+            parsed.version = match[1]
+        elif words[:2] in (["kB", "reclen"], ["KB", "reclen"]):
+            columns = _columns(above, line)
+        elif set(words) <= _SECOND:
+            above = line
+        elif columns and all(word.isdigit() for word in words) and len(words) > 2:
+            _row(parsed, columns, words, seen)
+        elif match := _THROUGHPUT.fullmatch(line):
+            if match["who"] == "Children see":
+                test = match["test"].removesuffix("s")
+                subject = f"{test} {match['count']} x {size}" if size else test
+                measure(parsed, subject, "bytes_per_s", float(match["value"]) * KIB)
+        elif (
+            match := re.fullmatch(r"\s*Each process writes a (\d+) [kK]\w* file in .*", line)
+        ) or (match := re.fullmatch(r"\s*File size set to (\d+) [kK]\w*", line)):
+            size = match[1]
+        elif text.startswith("Contributors:"):
+            contributors = True
+        elif _PROSE.fullmatch(line) or contributors or _fact(text):
+            pass
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    return parsed
+
+
+def _fact(text: str) -> bool:
+    return re.fullmatch(r"(?:Min|Max|Avg) (?:throughput|xfer)\b.*", text) is not None
+
+
+def _columns(above: str, line: str) -> list[str]:
+    """Names of the columns; a word above a name belongs to it ("random" over "read")."""
+    tops = [(m.start(), m.end(), m[0]) for m in re.finditer(r"\S+", above)]
+    names: list[str] = []
+    for match in re.finditer(r"\S+", line):
+        top = next((w for s, e, w in tops if s < match.end() and match.start() < e), None)
+        names.append(f"{top} {match[0]}" if top and names else match[0])
+    return names
+
+
+def _row(parsed: Parsed, columns: Sequence[str], words: Sequence[str], seen: set[str]) -> None:
+    for name, word in zip(columns[2:], words[2:], strict=False):
+        subject = f"{name} {words[0]}"
+        if subject in seen:
+            subject = f"{subject} in {words[1]}"
+        seen.add(subject)
+        measure(parsed, subject, "bytes_per_s", float(word) * KIB)

@@ -1,0 +1,87 @@
+"""LatencyTOP's lists (interactive or -d), and copies of /proc/latency_stats.
+
+Its columns are the longest wait in ms and the share of all waiting. /proc/latency_stats has
+count, sum and maximum in µs and the stack, innermost first (kernel/latencytop.c).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "latencytop"
+TOOL = "latencytop"
+HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version"
+
+MS = 1_000_000
+US = 1_000
+_ROW = re.compile(r"\s*(?P<cause>\S.*?)\s+(?P<max>[\d.,]+)\s*msec\s+(?P<share>[\d.,]+)\s*%\s*")
+_PROCESS = re.compile(
+    r"\s*Process (?P<name>.+?) \((?P<pid>\d+)\)\s+Total:\s*(?P<total>[\d.,]+)\s*msec.*"
+)
+_STATS = re.compile(r"(\d+) (\d+) (\d+) (\S.*)")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The column names, or the first line of /proc/latency_stats."""
+    del lines, at
+    return Claim(0.95, again=True)
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the reason; share, max_ns and (when told) total_ns and count."""
+    parsed = Parsed(TOOL, units="ms and percent of all waiting")
+    process: str | None = None
+    total: float | None = None
+    stacks: list[tuple[str, int, int, int]] = []
+    raw = False
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text or set(text) <= {"-", "="}:
+            continue
+        parsed.lines_understood += 1
+        if text.startswith("Latency Top version"):
+            raw = True
+            parsed.units = "µs"
+        elif raw and (match := _STATS.fullmatch(text)):
+            stacks.append((match[4], int(match[1]), int(match[2]), int(match[3])))
+        elif re.match(r"(?:Globals: )?Cause\s+Maximum", text) or text.startswith(
+            ("Process details:", "LatencyTOP version", "Targets:", "======")
+        ):
+            if text.startswith("Globals"):
+                process = total = None
+        elif match := _PROCESS.match(line):
+            process = f"{match['name']} ({match['pid']})"
+            total = _ms(match["total"])
+            block.names.thread(int(match["pid"]), int(match["pid"]), match["name"])
+            measure(parsed, process, "total_ns", total)
+        elif match := _ROW.fullmatch(line):
+            cause = match["cause"].strip("[]")
+            subject = cause if process is None else f"{process}: {cause}"
+            share = number(match["share"])
+            share = None if share is None else share / 100
+            measure(parsed, subject, "share", share)
+            measure(parsed, subject, "max_ns", _ms(match["max"]))
+            if total is not None and share is not None:
+                measure(parsed, subject, "total_ns", total * share)
+        else:
+            parsed.lines_understood -= 1
+            parsed.reject(at, line)
+    waited = sum(stack[2] for stack in stacks)
+    for frames, count, spent, longest in stacks:
+        measure(parsed, frames, "count", count)
+        measure(parsed, frames, "total_ns", spent * US)
+        measure(parsed, frames, "max_ns", longest * US)
+        if waited:
+            measure(parsed, frames, "share", spent / waited)
+    return parsed
+
+
+def _ms(text: str) -> float | None:
+    """LatencyTOP groups no thousands, so a comma is a decimal comma."""
+    value = number(text)
+    return None if value is None else value * MS

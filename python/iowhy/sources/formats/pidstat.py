@@ -1,0 +1,129 @@
+"""Linux `pidstat` (sysstat): -u (CPU), -d (disk), -w (switches), -r (faults), -t, -h.
+
+Manual: pidstat(1). kB are 1024 bytes; `iodelay` is in clock ticks of 10 ms (USER_HZ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats import _sysstat
+from iowhy.sources.numbers import KIB, NS_PER_S
+
+NAME = "pidstat"
+TOOL = "pidstat"
+_HEAD = r"(?:#\s+Time|\d{1,2}:\d{2}:\d{2}(?: [AP]M)?)\s+(?:UID|USER|PID|TGID)\s.*Command"
+HINT = _sysstat.BANNER + "|^" + _HEAD
+TICK_NS = 10_000_000
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The banner with pidstat's header below it, or that header alone."""
+    line = lines[at]
+    if line.startswith("Linux "):
+        words = _sysstat.first_row(lines, at).split()
+        found = "Command" in words and ({"PID", "TGID"} & set(words))
+        return Claim(0.95) if found else None
+    words = line.split()
+    return Claim(0.9, again=True) if words[-1:] == ["Command"] else None
+
+
+def read(block: Block) -> Parsed:
+    """-u of threads into thread_time, -d into process_io; the rest into measurements."""
+    parsed = Parsed(TOOL, units="kB of 1024 bytes; iodelay in ticks of 10 ms")
+    rows = _sysstat.rows(block, parsed)
+    usual = _sysstat.length(rows, block.command)
+    if rows and usual is None:
+        usual = NS_PER_S
+        parsed.note("the interval of pidstat is not shown: 1 s is assumed")
+    process = 0
+    for row in rows:
+        start = row.start_ns if row.start_ns is not None else row.end_ns - (usual or NS_PER_S)
+        interval = row.end_ns - start
+        cells = dict(zip(row.columns, row.cells, strict=False))
+        comm = " ".join(row.cells[len(row.columns) - 1 :])
+        ids = [cells.get("TGID", cells.get("PID", "-")), cells.get("TID", "-")]
+        if ids[0].isdigit():
+            process = int(ids[0])
+        thread = int(ids[1]) if ids[1].isdigit() else None
+        if not ids[0].isdigit() and thread is None:
+            parsed.lines_understood -= 1
+            parsed.reject(row.line, block.lines[row.line - block.first_line])
+            continue
+        comm = comm.removeprefix("|__")
+        block.names.thread(thread or process, process, comm)
+        _row(parsed, row, start, interval, process, thread, comm)
+    return parsed
+
+
+def _row(
+    parsed: Parsed,
+    row: _sysstat.Row,
+    start: int,
+    interval: int,
+    tgid: int,
+    tid: int | None,
+    comm: str,
+) -> None:
+    # A process' name may have spaces, so only the columns before the last are by place.
+    values = {
+        name: value for name, value in row.numbers().items() if name not in {"PID", "TGID", "TID"}
+    }
+    seconds = interval / NS_PER_S
+    subject = f"{comm} ({tid or tgid})"
+
+    def measure(metric: str, value: float) -> None:
+        parsed.add(
+            "measurements",
+            {
+                "ts_ns": row.end_ns,
+                "tool": TOOL,
+                "subject": subject,
+                "metric": metric,
+                "value": value,
+            },
+        )
+
+    if "%usr" in values and "%system" in values:
+        if tid is not None:
+            parsed.add(
+                "thread_time",
+                {
+                    "ts_ns": start,
+                    "interval_ns": interval,
+                    "tgid": tgid,
+                    "tid": tid,
+                    "cpu_user_ns": round(values["%usr"] / 100 * interval),
+                    "cpu_kernel_ns": round(values["%system"] / 100 * interval),
+                    "runnable_ns": round(values["%wait"] / 100 * interval)
+                    if "%wait" in values
+                    else None,
+                },
+            )
+        else:
+            measure("cpu_share", (values["%usr"] + values["%system"]) / 100)
+            if "%wait" in values:
+                measure("runnable_share", values["%wait"] / 100)
+    if "kB_rd/s" in values and "kB_wr/s" in values and tid is None:
+        counters = {
+            "read_bytes": values["kB_rd/s"] * KIB * seconds,
+            "written_bytes": values["kB_wr/s"] * KIB * seconds,
+            "cancelled_bytes": values.get("kB_ccwr/s", 0.0) * KIB * seconds,
+        }
+        # -1.00: the kernel did not let pidstat read /proc/PID/io.
+        if all(value >= 0 for value in counters.values()):
+            parsed.intervals.append(
+                Interval("process_io", {"tgid": tgid}, start, interval, counters)
+            )
+    if "iodelay" in values:
+        measure("io_delay_share", values["iodelay"] * TICK_NS / interval)
+    for column, metric in (
+        ("cswch/s", "voluntary_switches_per_s"),
+        ("nvcswch/s", "involuntary_switches_per_s"),
+        ("majflt/s", "major_faults_per_s"),
+    ):
+        if column in values:
+            measure(metric, values[column])
+    if "RSS" in values:
+        measure("resident_bytes", values["RSS"] * KIB)

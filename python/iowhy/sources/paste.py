@@ -1,0 +1,237 @@
+"""Split a paste into the outputs of the tools in it.
+
+An incident channel's text has prompts, prose, several tools' output, markdown fences, terminal
+colours, Windows line ends and lines cut at either end. Each line is asked whether some format's
+output begins there; a block runs to the next beginning, prompt, fence or the end. Lines are counted as in
+the file, so that whatever was not understood can be listed with its number.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from iowhy.errors import Problem
+from iowhy.sources.format import REJECTS_KEPT, Block, Claim, Format, Parsed, formats
+from iowhy.sources.names import Names
+
+#: A paste is held in memory; what is larger has to be one log of a format that streams.
+PASTE_MAX_BYTES = 64 * 1024 * 1024
+#: A hint is searched for in this much of a line: headers are short, hostile lines are not.
+HINT_CHARACTERS = 512
+
+# CSI, OSC and two-character escape sequences (ECMA-48).
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+# "user@host:~$ ", "[user@host dir]# ", "$ ", "host% " and the like.
+_PROMPT = re.compile(
+    r"\s{0,3}(?P<who>\[[^\]\s]+[@:\s][^\]]{0,80}\]|[\w.+-]{1,40}@[\w.-]{1,80}(?:[: ][^$#%>❯]{0,120}?)?|"
+    r"[\w.-]{1,40}:[~/][^$#%>❯]{0,120}?)?\s?(?P<sign>[$#%>❯])\s?(?P<line>\S.*)"
+)
+_BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One tool's output in one file, and what it says."""
+
+    file: str
+    format: str
+    first_line: int
+    lines: int
+    parsed: Parsed
+
+
+@dataclass
+class Split:
+    """A paste, taken apart: its parts, and the lines outside that belong to none."""
+
+    parts: list[Part] = field(default_factory=list)
+    unread: list[tuple[int, str]] = field(default_factory=list)
+    unread_dropped: int = 0
+
+
+def decode(data: bytes, source: str) -> list[str]:
+    """The lines of a text without line ends, colours, NULs and other control characters.
+
+    A carriage return inside a line rewrites it on a terminal, so what follows the last one stays.
+    Bytes that are not UTF-8 become U+FFFD. Raises Problem when it is larger than a paste may be.
+    """
+    if len(data) > PASTE_MAX_BYTES:
+        raise Problem(
+            f"{source}: {len(data):,} bytes, and no format that reads large logs recognises its "
+            "beginning; cut out the part in question (head -n 100000), or name the format with --as"
+        )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16", errors="replace")
+    else:
+        text = data.decode("utf-8-sig", errors="replace")
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return [_clean(line) for line in lines]
+
+
+def _clean(line: str) -> str:
+    line = line.removesuffix("\r")
+    if line.isprintable():
+        return line
+    line = _ESCAPES.sub("", line)
+    if "\r" in line:
+        line = line.rstrip("\r").rsplit("\r", 1)[-1]
+    return _CONTROL.sub("", line)
+
+
+def split(lines: Sequence[str], source: str, names: Names, only: Format | None = None) -> Split:
+    """Take a paste apart and read each part. With `only`, all lines are that format's."""
+    result = Split()
+    if only is not None:
+        assert only.read is not None
+        block = Block(lines, 1, source, names, None)
+        result.parts.append(Part(source, only.name, 1, len(lines), only.read(block)))
+        return result
+    lines = _dedent(lines)
+    for start, end, command, form in _blocks(lines):
+        if form is None or form.read is None:
+            for at in range(start, end):
+                _unread(result, at + 1, lines[at])
+            continue
+        block = Block(lines[start:end], start + 1, source, names, command)
+        parsed = form.read(block)
+        result.parts.append(Part(source, form.name, start + 1, end - start, parsed))
+    return result
+
+
+def _unread(result: Split, number: int, text: str) -> None:
+    if not text.strip() or _FENCE.match(text):
+        return
+    if len(result.unread) < REJECTS_KEPT:
+        result.unread.append((number, text[:200]))
+    else:
+        result.unread_dropped += 1
+
+
+def _blocks(
+    lines: Sequence[str],
+) -> Iterable[tuple[int, int, tuple[str, ...] | None, Format | None]]:
+    """(first, end, command, format) of each stretch of lines; a prompt line is in none of them."""
+    with_hints = [form for form in formats() if form.hint is not None and form.sniff is not None]
+    any_hint = re.compile("|".join(f"(?:{f.hint.pattern})" for f in with_hints if f.hint))
+    tools = {word for form in formats() for word in form.tool.split()} | _BEFORE_COMMAND
+    start = 0
+    current: Format | None = None
+    command: tuple[str, ...] | None = None
+    for at, line in enumerate(lines):
+        if _FENCE.match(line):
+            yield start, at, command, current
+            start, current, command = at, None, None
+            continue
+        typed = _typed(line, tools)
+        if typed is not None:
+            yield start, at, command, current
+            start, current, command = at + 1, None, typed
+            continue
+        head = line[:HINT_CHARACTERS]
+        if any_hint.search(head) is None:
+            continue
+        best = _best(with_hints, lines, at, head, current)
+        if best is None:
+            continue
+        form, claim = best
+        if form is current and claim.again:
+            continue
+        yield start, at, command, current
+        # What was typed at the prompt is the command of the first block behind it only.
+        command = command if current is None else None
+        start, current = at, form
+    yield start, len(lines), command, current
+
+
+def _best(
+    candidates: Sequence[Format],
+    lines: Sequence[str],
+    at: int,
+    head: str,
+    current: Format | None,
+) -> tuple[Format, Claim] | None:
+    found: tuple[Format, Claim] | None = None
+    for form in candidates:
+        assert form.hint is not None and form.sniff is not None
+        if form.hint.search(head) is None:
+            continue
+        claim = form.sniff(lines, at)
+        if claim is None:
+            continue
+        sure = claim.sure + (0.05 if form is current else 0.0)
+        if found is None or sure > found[1].sure + (0.05 if found[0] is current else 0.0):
+            found = (form, claim)
+    return found
+
+
+def _typed(line: str, tools: set[str]) -> tuple[str, ...] | None:
+    """The command line behind a prompt, without sudo and the like; None when it is no prompt."""
+    if len(line) > 2000:
+        return None
+    match = _PROMPT.fullmatch(line)
+    if match is None:
+        return None
+    try:
+        words = shlex.split(match["line"])
+    except ValueError:
+        words = match["line"].split()
+    words = _bare(words)
+    if not words:
+        return None
+    # A bare sign may begin a table too ("% time  seconds" of strace -c, "# CPU" of perf): only
+    # a tool's name behind it makes a prompt.
+    known = words[0] in tools and words[0] not in _BEFORE_COMMAND
+    certain = match["who"] is not None or match["sign"] in "$❯"
+    if known or (certain and re.match(r"[\w./~-]+$", words[0])):
+        return tuple(words)
+    return None
+
+
+def _bare(words: list[str]) -> list[str]:
+    """Without assignments, sudo and paths: `LC_ALL=C sudo /usr/bin/iostat 1` is `iostat 1`."""
+    at = 0
+    while at < len(words) and (
+        words[at] in _BEFORE_COMMAND
+        or re.fullmatch(r"\w+=\S*", words[at])
+        or (at > 0 and words[at].startswith("-") and words[at - 1] in _BEFORE_COMMAND)
+    ):
+        at += 1
+    rest = words[at:]
+    if "|" in rest:
+        rest = rest[: rest.index("|")]
+    if rest:
+        rest = [rest[0].rsplit("/", 1)[-1], *rest[1:]]
+        rest[0] = re.sub(r"-bpfcc$|^bpfcc-", "", rest[0])
+    return rest
+
+
+def _dedent(lines: Sequence[str]) -> list[str]:
+    """Without the indentation of markdown code: paragraphs of which every line has 4 spaces or a tab.
+
+    Only whole paragraphs, so that the indented frames below an event keep their place.
+    """
+    result = list(lines)
+    at = 0
+    while at < len(result):
+        if not result[at].strip():
+            at += 1
+            continue
+        end = at
+        while end < len(result) and result[end].strip():
+            end += 1
+        if all(line.startswith(("    ", "\t")) for line in result[at:end]):
+            tab = all(line.startswith("\t") for line in result[at:end])
+            width = 1 if tab else min(len(line) - len(line.lstrip(" ")) for line in result[at:end])
+            for index in range(at, end):
+                result[index] = result[index][width:]
+        at = end
+    return result

@@ -1,0 +1,1 @@
+"""What the formats of tracing tools share: chunks of lines, a work space for SQL, kernel events."""

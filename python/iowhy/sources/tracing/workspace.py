@@ -77,8 +77,8 @@ class Workspace:
         columns = [column for column in schema.columns if column.name in given]
         missing = [c.name for c in schema.columns if c.null is None and c.name not in given]
         assert not missing and len(columns) == len(given), (name, missing, given)
-        casts = ", ".join(f"TRY_CAST({c.name} AS {c.sql_type}) AS {c.name}" for c in columns)
-        needed = [f"{c.name} IS NOT NULL" for c in columns if c.null is None]
+        casts = ", ".join(f'TRY_CAST("{c.name}" AS {c.sql_type}) AS "{c.name}"' for c in columns)
+        needed = [f'"{c.name}" IS NOT NULL' for c in columns if c.null is None]
         where = f" WHERE {' AND '.join(needed)}" if needed else ""
         final = self.connection.sql(f"SELECT * FROM (SELECT {casts} FROM ({sql})){where}")
         types = pa.schema([(c.name, c.arrow_type) for c in columns])

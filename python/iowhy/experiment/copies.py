@@ -1,0 +1,81 @@
+"""A copy of the work directory that the command sees in place of the original.
+
+As root it is mounted over the original in the command's own mount namespace, so that absolute paths
+reach it too; otherwise the command only runs inside it.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.experiment.cache import files_below, total_bytes
+from iowhy.experiment.lever import Pulled
+from iowhy.experiment.process import mount_over
+from iowhy.experiment.setting import Setting
+
+
+def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | None:
+    """Why no copy can be made below ``parent``, or None."""
+    if setting.directory in (Path("/"), Path.home()):
+        return f"copies the work directory, and {setting.directory} is too much: --work-directory"
+    if not os.access(parent, os.W_OK):
+        return f"may not write to {parent}"
+    wanted = total_bytes(files_below(setting.directory))
+    free = shutil.disk_usage(parent).free
+    if wanted > free * free_share:
+        return (
+            f"the work directory's {wanted >> 20} MiB do not fit into {parent} ({free >> 20} MiB)"
+        )
+    return None
+
+
+def sibling(setting: Setting) -> Path | None:
+    """A directory on the same filesystem as the work directory, outside of it; None if there is none."""
+    parent = setting.directory.parent
+    if parent.stat().st_dev == setting.directory.stat().st_dev and os.access(parent, os.W_OK):
+        return parent
+    return None
+
+
+@contextmanager
+def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Iterator[Pulled]:
+    """Runs a trial on a copy below ``parent``, which is removed afterwards."""
+    with setting.undo.scope():
+        place = setting.undo.scratch_directory(parent, ".iowhy") / setting.directory.name
+        # Reflinks would share the blocks, and with them the original's layout.
+        arguments = ["cp", "-a", "--reflink=never", "--sparse=always"]
+        done = subprocess.run(
+            [*arguments, "--", str(setting.directory), str(place)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise Problem(f"copying {setting.directory}: {done.stderr.strip()[-500:]}")
+        if preallocated:
+            for path in files_below(place):
+                rewrite(path)
+        if os.geteuid() == 0:
+            yield Pulled(everywhere=(mount_over(place, setting.directory),), files_at=place)
+        else:
+            yield Pulled(directory=place, files_at=place)
+
+
+def rewrite(path: Path) -> None:
+    """Writes a file anew, in order, into blocks allocated before: as contiguous as space allows."""
+    found = path.stat()
+    if found.st_size == 0:
+        return
+    fresh = path.with_name(f".{path.name[:100]}.iowhy-new")
+    with path.open("rb") as source, fresh.open("wb") as target:
+        os.posix_fallocate(target.fileno(), 0, found.st_size)
+        shutil.copyfileobj(source, target, 4 << 20)
+        target.flush()
+        os.fsync(target.fileno())
+    shutil.copystat(path, fresh)
+    os.chown(fresh, found.st_uid, found.st_gid)
+    fresh.replace(path)

@@ -1,0 +1,176 @@
+"""An experiment from its request to its result."""
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iowhy.errors import Problem
+from iowhy.experiment import confirm
+from iowhy.experiment.lever import Level, Lever, levers, named
+from iowhy.experiment.live import Job, LiveExecutor
+from iowhy.experiment.result import Result
+from iowhy.experiment.sentence import sentence
+from iowhy.experiment.setting import Profile, Setting
+from iowhy.experiment.trials import BASELINE, Condition, Plan, Progress, Watch, conduct
+from iowhy.undo import Undo, recover
+
+if TYPE_CHECKING:
+    from iowhy.whys.finding import Finding
+
+USUAL = ("cpu-quota", "io-contention")
+"""Taken when neither levers nor a recording are named: the two squeezes of case 3."""
+
+_NEEDS_COLD = ("memory-limit", "cache-warm")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for. ``levers`` as on the command line; ``cache`` None: as the levers need it.
+
+    ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved.
+    """
+
+    job: Job
+    levers: Sequence[str] = ()
+    runs: int | None = None
+    least: int = 5
+    most: int = 15
+    warmup: int = 0
+    seed: int | None = None
+    cache: str | None = None
+    allow_unsafe: bool = False
+    findings: Sequence["Finding"] = ()
+    files: Sequence[Path] = ()
+    recording: str | None = None
+
+
+@dataclass
+class Told:
+    """Where progress goes: ``trial`` before each trial, ``step`` for everything else."""
+
+    trial: Callable[[Progress], None] = field(default=lambda _: None)
+    step: Callable[[str], None] = field(default=lambda _: None)
+
+
+def experiment(request: Request, told: Told | None = None) -> Result:
+    """Runs an experiment. Raises Problem when it cannot be done; the machine is then as before."""
+    told = told or Told()
+    asked = _asked(request)
+    state = request.cache or _cache_for([lever for lever, _ in asked])
+    job = Job(**{**request.job.__dict__, "cache": state})
+    seed = random.SystemRandom().randrange(1 << 31) if request.seed is None else request.seed
+    recover()
+    with Undo.session("experiment") as undo:
+        setting = Setting(
+            argv=job.command,
+            directory=job.directory,
+            undo=undo,
+            profile=Profile(1.0, 1.0, 0, None),
+            allow_unsafe=request.allow_unsafe,
+            base_cache=state,
+            files=request.files,
+            note_progress=told.step,
+        )
+        executor = LiveExecutor(job, setting, undo)
+        told.step("--setup" if job.setup else "warming up")
+        executor.once("--setup", job.setup)
+        for _ in range(request.warmup):
+            executor.run(BASELINE)
+        told.step("profiling the command")
+        setting.profile = executor.profile()
+        chosen, left_out = _choose(asked, setting, explicit=bool(request.levers))
+        plan = Plan(
+            seed,
+            least=request.runs or request.least,
+            most=request.runs or max(request.least, request.most),
+            higher_is_better=job.metric is not None and job.metric.higher_is_better,
+        )
+        watch = Watch(cpus=0.25 * (os.cpu_count() or 1))
+        try:
+            done = conduct(chosen, executor, plan, watch=watch, tell=told.trial)
+        except Problem:
+            with suppress(Problem):
+                executor.once("--cleanup", job.cleanup)
+            raise
+        told.step("--cleanup" if job.cleanup else "putting everything back")
+        executor.once("--cleanup", job.cleanup)
+    answers = tuple(done.answers.values())
+    return Result(
+        command=tuple(job.command),
+        measure=job.metric.name if job.metric else "wall time",
+        unit=job.metric.unit if job.metric else "s",
+        higher_is_better=plan.higher_is_better,
+        seed=seed,
+        sentence=sentence(answers, levers()),
+        answers=answers,
+        conditions=(
+            BASELINE,
+            *(Condition(name, level) for name, found in chosen.items() for level in found),
+        ),
+        trials=tuple(done.trials),
+        blocks=done.blocks,
+        repeated=done.repeated,
+        kept_disturbed=done.kept_disturbed,
+        left_out=tuple(left_out),
+        failed=tuple((condition.name, why) for condition, why in done.failed.items()),
+        notes=tuple(setting.notes),
+        findings=confirm.judge(request.findings, answers),
+        recording=request.recording,
+        settings={
+            "cache": state,
+            "directory": str(job.directory),
+            "least": plan.least,
+            "most": plan.most,
+            "warmup": request.warmup,
+            "prepare": list(job.prepare),
+        },
+    )
+
+
+def _asked(request: Request) -> list[tuple[Lever, tuple[str, ...]]]:
+    if request.levers:
+        asked = [named(text) for text in request.levers]
+        twice = {
+            lever.name for lever, _ in asked if [a.name for a, _ in asked].count(lever.name) > 1
+        }
+        if twice:
+            raise Problem(
+                f"lever {sorted(twice)[0]} is named twice: give its levels as NAME=0.7,0.5"
+            )
+        return asked
+    names = confirm.asked_for(request.findings) or list(USUAL)
+    return [(levers()[name], ()) for name in names]
+
+
+def _cache_for(asked: Sequence[Lever]) -> str:
+    """Some levers show nothing unless every trial starts with the command's files uncached."""
+    return "cold" if any(lever.name in _NEEDS_COLD for lever in asked) else "as-is"
+
+
+def _choose(
+    asked: Sequence[tuple[Lever, tuple[str, ...]]], setting: Setting, *, explicit: bool
+) -> tuple[dict[str, list[Level]], list[tuple[str, str]]]:
+    """The levers that can act with their levels, and why the others cannot."""
+    chosen: dict[str, list[Level]] = {}
+    left_out: list[tuple[str, str]] = []
+    pending = list(asked)
+    while pending:
+        lever, levels = pending.pop(0)
+        why = lever.refusal(setting)
+        if why is None:
+            chosen[lever.name] = list(lever.levels(setting, levels))
+            continue
+        left_out.append((lever.name, why))
+        if not explicit:
+            # What the findings ask for may be shown by another lever that can act.
+            seen = {name for name, _ in left_out} | set(chosen) | {one.name for one, _ in pending}
+            others = [name for name in confirm.STAND_INS.get(lever.name, ()) if name not in seen]
+            pending += [(levers()[name], ()) for name in others[:1] if not levers()[name].explicit]
+    if not chosen:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
+        raise Problem(f"no lever can act here: {reasons}")
+    return chosen, left_out

@@ -1,0 +1,137 @@
+"""What a module in `iowhy.experiment.levers` provides, and the registry of them.
+
+A module there holds `LEVER` and is found by being there: adding one touches nothing else but its
+test and its paragraph of documentation.
+"""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from iowhy.errors import Problem
+from iowhy.experiment.process import InChild
+
+if TYPE_CHECKING:
+    from iowhy.experiment.setting import Setting
+
+
+@dataclass(frozen=True)
+class Level:
+    """How far a lever is pulled.
+
+    ``label`` names it in tables, ``key`` is what the lever itself reads, and ``factor`` is the share of
+    the resource that is left (0.5: half of it); None where the resource has no amount, as with a
+    relieving lever. ``phrase`` is how the answer's sentence names it; ``takes`` tells a level without
+    an amount that takes something away (a cold cache) from one that gives.
+    """
+
+    label: str
+    key: str
+    factor: float | None
+    phrase: str = ""
+    takes: bool = False
+
+    def said(self, resource: str, factor: float | None) -> str:
+        """The level in a sentence, with the factor that was reached."""
+        if self.phrase or factor is None:
+            return self.phrase or self.label
+        if abs(factor - 0.5) < 0.015:
+            return f"halving {resource}"
+        return f"taking {(1 - factor) * 100:.0f} % of {resource} away"
+
+
+@dataclass
+class Pulled:
+    """What one trial under a lever is run with.
+
+    ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
+    (a copy of the work directory must be seen by all of them). ``files_at`` is where the copied files
+    lie for everybody else; ``cache`` overrides the cache state.
+    ``after`` is called at the end and tells what was reached, by name; the name ``factor`` replaces
+    the level's.
+    """
+
+    in_child: tuple[InChild, ...] = ()
+    everywhere: tuple[InChild, ...] = ()
+    directory: Path | None = None
+    files_at: Path | None = None
+    cache: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    after: Callable[[], Mapping[str, float]] = field(default=dict)
+    own_disk_bytes: Callable[[], int] = field(default=lambda: 0)
+
+
+class Lever(Protocol):
+    """Changes one resource of the command for one trial, and always puts it back.
+
+    ``relieves`` tells a lever that gives from one that takes; ``unsafe`` one that needs
+    --allow-unsafe; ``explicit`` one that is never taken unless named. ``resource`` is the word used
+    in the answer, ``bound`` the one before "-bound". ``cost`` orders levers, cheapest first.
+    """
+
+    name: str
+    resource: str
+    bound: str
+    needs: str
+    relieves: bool
+    unsafe: bool
+    explicit: bool
+    cost: int
+
+    def refusal(self, setting: "Setting") -> str | None:
+        """Why it cannot act here; None when it can. Changes nothing."""
+
+    def levels(self, setting: "Setting", asked: tuple[str, ...]) -> tuple[Level, ...]:
+        """Its levels: those asked for, checked, or its own. Raises Problem for a senseless one."""
+
+    def pull(self, level: Level, setting: "Setting") -> AbstractContextManager[Pulled]:
+        """Acts for the time of one trial; every change goes through ``setting.undo``."""
+
+
+@cache
+def levers() -> Mapping[str, Lever]:
+    """Every lever by its name."""
+    package = importlib.import_module("iowhy.experiment.levers")
+    found: dict[str, Lever] = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"iowhy.experiment.levers.{info.name}")
+        found[module.LEVER.name] = module.LEVER
+    return found
+
+
+def named(text: str) -> tuple[Lever, tuple[str, ...]]:
+    """A lever as the command line names it: ``NAME`` or ``NAME=LEVEL,LEVEL``."""
+    name, _, asked = text.partition("=")
+    if name not in levers():
+        near = difflib.get_close_matches(name, levers(), 1)
+        hint = f"; did you mean {near[0]}?" if near else f": choose from {', '.join(levers())}"
+        raise Problem(f"no lever `{name}`{hint}")
+    return levers()[name], tuple(part for part in asked.split(",") if part)
+
+
+def share(text: str, lever: str) -> float:
+    """A level that is a share of the resource: 0.5, 50% or 1/2, between 0 and 1."""
+    try:
+        if text.endswith("%"):
+            value = float(text[:-1]) / 100
+        elif "/" in text:
+            above, below = text.split("/")
+            value = float(above) / float(below)
+        else:
+            value = float(text)
+    except (ValueError, ZeroDivisionError):
+        value = -1.0
+    if not 0.01 <= value < 1:
+        raise Problem(f"{lever}={text}: a level is a share between 0.01 and 1, as in {lever}=0.5")
+    return value
+
+
+def percent(value: float) -> str:
+    """A share as a label: 50 %."""
+    return f"{value * 100:.3g} %"

@@ -1,0 +1,1 @@
+"""One module per lever; see iowhy.experiment.lever for what each provides."""

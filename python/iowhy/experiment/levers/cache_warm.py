@@ -1,0 +1,45 @@
+"""The command's files read into the page cache before the trial."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iowhy.experiment import cache
+from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.setting import Setting
+
+
+@dataclass(frozen=True)
+class CacheWarm:
+    """What the first touch of each page costs: the time saved when the files are cached already."""
+
+    name: str = "cache-warm"
+    resource: str = "a warm cache"
+    bound: str = "cache"
+    needs: str = "nothing; the files below the work directory"
+    relieves: bool = True
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 1
+
+    def refusal(self, setting: Setting) -> str | None:
+        """The other trials must find the files uncached, and memory must hold them."""
+        if setting.base_cache not in ("cold", "cold-machine"):
+            return "the other trials run with a cache that is warm already: add --cache cold"
+        wanted = cache.total_bytes(cache.files_below(setting.directory, setting.files))
+        free = cache.available_bytes()
+        if wanted > free * 0.8:
+            return f"the files' {wanted >> 20} MiB do not fit into {free >> 20} MiB of memory"
+        return None
+
+    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
+        """Only one."""
+        return (Level("warm", "warm", None, "having its files cached before"),)
+
+    @contextmanager
+    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+        """The cache is set right before the command starts, after --prepare."""
+        yield Pulled(cache="warm")
+
+
+LEVER = CacheWarm()

@@ -1,0 +1,49 @@
+"""The work directory in memory: what would remain with an infinitely fast disk."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.experiment import copies
+from iowhy.experiment.cache import available_bytes, files_below, total_bytes
+from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.setting import Setting
+
+_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class FastDevice:
+    """The command runs on a copy in memory; the original is not touched in these trials."""
+
+    name: str = "fast-device"
+    resource: str = "the disk"
+    bound: str = "disk"
+    needs: str = "memory for a copy of the work directory"
+    relieves: bool = True
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 3
+
+    def refusal(self, setting: Setting) -> str | None:
+        """The copy must fit well, and the original must not be in memory already."""
+        if setting.device is None:
+            return f"{setting.directory} is not on a block device"
+        wanted, free = total_bytes(files_below(setting.directory)), available_bytes()
+        if wanted > free * 0.4:
+            return f"the work directory's {wanted >> 20} MiB are too much for {free >> 20} MiB free"
+        return copies.refusal(setting, _MEMORY)
+
+    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
+        """Only one."""
+        return (Level("in memory", "memory", None, "having its files in memory"),)
+
+    @contextmanager
+    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+        """A fresh copy for each trial."""
+        with copies.copied(setting, _MEMORY) as pulled:
+            yield pulled
+
+
+LEVER = FastDevice()

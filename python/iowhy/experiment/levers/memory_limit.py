@@ -1,0 +1,65 @@
+"""Less memory, page cache included: a control group's limit."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iowhy.experiment import groups
+from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.process import enter_group
+from iowhy.experiment.setting import Setting
+
+# A command that cannot hold its own heap is killed or swaps, which tells nothing about its cache.
+_ROOM_FOR_HEAP = 1.25
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A level of 0.5 allows half of the most that the command and its page cache held without a limit."""
+
+    name: str = "memory-limit"
+    resource: str = "memory"
+    bound: str = "memory"
+    needs: str = "root, or a delegated control group with the memory controller"
+    relieves: bool = False
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 2
+
+    def refusal(self, setting: Setting) -> str | None:
+        """Needs the controller, a command that holds more than its heap, and an empty cache."""
+        if setting.base_cache not in ("cold", "cold-machine"):
+            return "pages cached before the run would not count against the limit: add --cache cold"
+        found = groups.find("memory")
+        if isinstance(found, str):
+            return found
+        peak = setting.profile.peak_memory_bytes
+        if peak is None:
+            return "the kernel did not tell how much memory the command held"
+        if peak * 0.9 < self._least(setting):
+            return "the command holds hardly any memory beyond its own heap"
+        return None
+
+    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
+        """Shares of the peak, none too small for the heap."""
+        peak = float(setting.profile.peak_memory_bytes or 1)
+        least = self._least(setting) / peak
+        values = [share(text, self.name) for text in asked] or [0.75, 0.5]
+        kept = sorted({round(min(max(value, least), 0.99), 3) for value in values}, reverse=True)
+        return tuple(Level(percent(value), str(value), value) for value in kept)
+
+    @contextmanager
+    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+        """One group per trial: pages stay charged to the group that read them first."""
+        peak = setting.profile.peak_memory_bytes or 0
+        value = int(peak * float(level.key)) // 4096 * 4096
+        with setting.undo.scope():
+            group = groups.make("memory", "memory", setting.undo)
+            group.write("memory.max" if group.version == 2 else "memory.limit_in_bytes", str(value))
+            yield Pulled(in_child=(enter_group(group.procs),))
+
+    def _least(self, setting: Setting) -> float:
+        return setting.profile.peak_rss_bytes * _ROOM_FOR_HEAP + (8 << 20)
+
+
+LEVER = MemoryLimit()

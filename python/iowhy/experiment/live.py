@@ -1,0 +1,178 @@
+"""Runs trials for real: pulls the lever, prepares, sets the cache, runs, measures, puts back."""
+
+import ctypes
+import os
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.experiment import cache, groups, load
+from iowhy.experiment.lever import Pulled, levers
+from iowhy.experiment.metric import Metric
+from iowhy.experiment.process import Ended, InChild, Place, enter_group, run, shown
+from iowhy.experiment.setting import Profile, Setting
+from iowhy.experiment.trials import BASELINE, Condition, LevelFailed, Trial
+from iowhy.undo import Undo
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is run around and for each trial; the flags mean what they mean in hyperfine.
+
+    ``prepare`` runs before each trial and ``conclude`` after it, ``setup`` once before all and
+    ``cleanup`` once after. ``directory`` is where the command runs.
+    """
+
+    command: Sequence[str]
+    directory: Path
+    prepare: tuple[str, ...] = ()
+    conclude: tuple[str, ...] = ()
+    setup: str | None = None
+    cleanup: str | None = None
+    cache: str = "as-is"
+    timeout_s: float | None = None
+    ignore_failure: bool = False
+    show_output: bool = False
+    input_file: Path | None = None
+    metric: Metric | None = None
+
+
+@dataclass
+class LiveExecutor:
+    """The executor of real trials."""
+
+    job: Job
+    setting: Setting
+    undo: Undo
+    commands: dict[Condition, Sequence[str]] = field(default_factory=dict)
+
+    def run(self, condition: Condition) -> Trial:
+        """One trial. Problem when the command fails without a lever, LevelFailed when under one."""
+        lever = None if condition.lever is None else levers().get(condition.lever)
+        pull = (
+            nullcontext(Pulled())
+            if lever is None or condition.level is None
+            else lever.pull(condition.level, self.setting)
+        )
+        with pull as pulled:
+            directory = pulled.directory or self.job.directory
+            around = Place(directory, pulled.everywhere)
+            for line in self.job.prepare:
+                self._helper("--prepare", line, around)
+            # What an earlier trial or --prepare left dirty must not be written back during this one.
+            _settle(self.job.directory)
+            state = pulled.cache or self.job.cache
+            cache.set_state(state, pulled.files_at or directory, self.setting.files)
+            inside = Place(directory, pulled.everywhere + pulled.in_child, pulled.environment)
+            before, device = load.read(), self.setting.device
+            moved = None if device is None else device.transferred_bytes()
+            middle = time.monotonic()
+            command = self.commands.get(condition, self.job.command)
+            ended = run(
+                command,
+                inside,
+                self.undo,
+                timeout_s=self.job.timeout_s,
+                capture=self.job.metric is not None,
+                show=self.job.show_output,
+                input_file=self.job.input_file,
+            )
+            middle = (middle + time.monotonic()) / 2
+            moved_after = None if device is None else device.transferred_bytes()
+            reached = dict(pulled.after())
+            others = load.others(
+                before,
+                load.read(),
+                ended.read_bytes + ended.written_bytes + pulled.own_disk_bytes(),
+            )
+            self._check(condition, command, ended)
+            measure = ended.wall_s
+            if self.job.metric is not None:
+                measure = self.job.metric.read(ended.output)
+            for line in self.job.conclude:
+                self._helper("--conclude", line, around)
+        return Trial(
+            condition=condition,
+            measure=measure,
+            middle_s=middle,
+            wall_s=ended.wall_s,
+            user_s=ended.user_s,
+            system_s=ended.system_s,
+            device_bytes=None if moved is None or moved_after is None else moved_after - moved,
+            peak_rss_bytes=ended.peak_rss_bytes,
+            status=ended.status,
+            factor=reached.pop("factor", None),
+            reached=reached,
+            others=others,
+        )
+
+    def profile(self) -> Profile:
+        """Runs the command once without a lever, in a group that measures its memory if possible."""
+        hooks: tuple[InChild, ...] = ()
+        group: groups.Group | None = None
+        with self.undo.scope():
+            if not isinstance(groups.find("memory"), str):
+                try:
+                    group = groups.make("memory", "profile", self.undo)
+                    hooks = (enter_group(group.procs),)
+                except Problem:
+                    group = None
+            for line in self.job.prepare:
+                self._helper("--prepare", line, Place(self.job.directory))
+            cache.set_state(self.job.cache, self.job.directory, self.setting.files)
+            ended = run(
+                self.job.command,
+                Place(self.job.directory, hooks),
+                self.undo,
+                timeout_s=self.job.timeout_s,
+                capture=self.job.metric is not None,
+                input_file=self.job.input_file,
+            )
+            self._check(BASELINE, self.job.command, ended)
+            if self.job.metric is not None:
+                self.job.metric.read(ended.output)
+            peak = None if group is None else _peak(group)
+            for line in self.job.conclude:
+                self._helper("--conclude", line, Place(self.job.directory))
+        return Profile(ended.wall_s, ended.user_s + ended.system_s, ended.peak_rss_bytes, peak)
+
+    def once(self, flag: str, line: str | None) -> None:
+        """Runs --setup or --cleanup."""
+        if line is not None:
+            self._helper(flag, line, Place(self.job.directory))
+
+    def _helper(self, flag: str, line: str, place: Place) -> None:
+        ended = run(["sh", "-c", line], place, self.undo, capture=True, leave_children=True)
+        if ended.status != 0:
+            last = " ".join(ended.output.strip().splitlines()[-2:])
+            raise Problem(f"{flag} {line!r}: exit status {ended.status}: {last[:300]}")
+
+    def _check(self, condition: Condition, command: Sequence[str], ended: Ended) -> None:
+        if ended.status is None:
+            why = f"did not end within --timeout {self.job.timeout_s:g} s"
+        elif ended.status != 0 and not self.job.ignore_failure:
+            why = f"exit status {ended.status}"
+        else:
+            return
+        if condition.lever is not None and condition not in self.commands:
+            raise LevelFailed(why)
+        hint = "" if ended.status is None else " (--ignore-failure measures it all the same)"
+        raise Problem(f"{shown(command)}: {why}{hint}")
+
+
+def _settle(directory: Path) -> None:
+    """Writes back what is dirty on the command's filesystem (syncfs(2))."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        ctypes.CDLL(None).syncfs(handle)
+    finally:
+        os.close(handle)
+
+
+def _peak(group: groups.Group) -> int | None:
+    knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
+    text = group.read(knob)
+    return int(text) if text and text.strip().isdigit() else None

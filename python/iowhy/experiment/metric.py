@@ -1,0 +1,48 @@
+"""The number that an experiment is about: wall time, or one that the command prints."""
+
+import re
+from dataclasses import dataclass
+
+from iowhy.errors import Problem
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number taken from the command's output: the last match of ``pattern``'s one group."""
+
+    pattern: str
+    name: str
+    unit: str
+    higher_is_better: bool
+
+    def read(self, output: str) -> float:
+        """Raises Problem when the output does not hold it, or it is not a positive number."""
+        found = re.findall(self.pattern, output, re.MULTILINE)
+        if not found:
+            shown = output.strip().splitlines()[-1:] or [""]
+            raise Problem(
+                f"--metric {self.pattern!r}: nothing in the command's output matches; its last line "
+                f"is {shown[0][:200]!r}"
+            )
+        try:
+            value = float(found[-1].replace(",", ""))
+        except ValueError:
+            value = -1.0
+        if not 0 < value < float("inf"):
+            raise Problem(f"--metric {self.pattern!r}: {found[-1]!r} is not a positive number")
+        return value
+
+
+def parse(pattern: str, lower_is_better: bool, unit: str) -> Metric:
+    """A metric from the command line; its name is the text before the group."""
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise Problem(f"--metric {pattern!r}: not a regular expression: {error}") from None
+    if groups != 1:
+        raise Problem(
+            f"--metric {pattern!r}: needs exactly one group around the number, "
+            "as in --metric 'qps: ([0-9.]+)'"
+        )
+    name = re.sub(r"[^\w/ ]", "", pattern.split("(")[0]).strip() or "metric"
+    return Metric(pattern, name, unit, not lower_is_better)

@@ -1,0 +1,150 @@
+"""What an experiment found, and how it is saved: hyperfine's JSON form plus our own fields."""
+
+import json
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iowhy import __version__
+from iowhy.errors import Problem
+from iowhy.experiment.answer import Answer
+from iowhy.experiment.process import shown
+from iowhy.experiment.trials import Condition, Trial
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding of a recording after the experiment."""
+
+    cause: str
+    title: str
+    outcome: str
+    confidence_before: float
+    confidence_after: float
+    because: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything about one experiment.
+
+    ``measure`` names what was measured, in ``unit``. ``left_out`` says why a lever could not act.
+    """
+
+    command: tuple[str, ...]
+    measure: str
+    unit: str
+    higher_is_better: bool
+    seed: int | None
+    sentence: str
+    answers: tuple[Answer, ...]
+    conditions: tuple[Condition, ...]
+    trials: tuple[Trial, ...]
+    blocks: int = 0
+    repeated: int = 0
+    kept_disturbed: int = 0
+    left_out: tuple[tuple[str, str], ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[Judged, ...] = ()
+    recording: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def kept(self, condition: Condition) -> list[Trial]:
+        """The trials of a condition that count."""
+        return [t for t in self.trials if t.condition == condition and not t.disturbed]
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """hyperfine's ``results`` (times in seconds) with one entry per condition, and ``iowhy``."""
+    results = []
+    for condition in result.conditions:
+        kept = result.kept(condition)
+        if kept:
+            results.append(_entry(result, condition, kept))
+    own = asdict(result)
+    for key in ("trials", "conditions"):
+        own.pop(key)
+    own["version"] = __version__
+    own["trials"] = [
+        {**asdict(trial), "condition": trial.condition.name} for trial in result.trials
+    ]
+    found: dict[str, Any] = _plain({"results": results, "iowhy": own})
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: what is unknown is null."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _entry(result: Result, condition: Condition, kept: Sequence[Trial]) -> dict[str, Any]:
+    times = np.array([trial.wall_s for trial in kept])
+    entry: dict[str, Any] = {
+        "command": shown(result.command),
+        "mean": float(times.mean()),
+        "stddev": float(times.std(ddof=1)) if len(times) > 1 else None,
+        "median": float(np.median(times)),
+        "user": _mean([trial.user_s for trial in kept]),
+        "system": _mean([trial.system_s for trial in kept]),
+        "min": float(times.min()),
+        "max": float(times.max()),
+        "times": times.tolist(),
+        "memory_usage_byte": [trial.peak_rss_bytes for trial in kept],
+        "exit_codes": [trial.status for trial in kept],
+        "device_bytes": _mean([trial.device_bytes for trial in kept]),
+    }
+    if condition.lever is not None and condition.level is not None:
+        entry["parameters"] = {"lever": condition.lever, "level": condition.level.key}
+    if result.unit != "s" or result.higher_is_better:
+        entry["metric"] = {
+            "name": result.measure,
+            "unit": result.unit,
+            "values": [trial.measure for trial in kept],
+        }
+    return entry
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def save(path: Path, text: str) -> None:
+    """Writes a file whole or not at all. Raises Problem that names it."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        fresh.write_text(text)
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise Problem(f"{path}: {error.strerror}") from None
+
+
+def save_json(path: Path, result: Result) -> None:
+    """Saves a result in hyperfine's form plus ours."""
+    save(path, json.dumps(as_json(result), indent=1) + "\n")
+
+
+def save_beside(recording: Path, result: Result) -> Path:
+    """Saves a result in the recording whose findings it tested: ``experiments/000001.json`` and on."""
+    folder = recording / "experiments"
+    if folder.is_symlink():
+        raise Problem(f"{folder}: is a link; remove it")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise Problem(f"{folder}: {error.strerror}") from None
+    taken = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
+    path = folder / f"{max(taken, default=0) + 1:06}.json"
+    save_json(path, result)
+    return path

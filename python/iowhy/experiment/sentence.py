@@ -1,0 +1,73 @@
+"""The answer in one sentence."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from iowhy.experiment.answer import Answer, Response, Verdict
+from iowhy.experiment.lever import Level, Lever
+from iowhy.experiment.statistics import Interval
+
+
+def sentence(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
+    """What binds the command, with each lever's effect at its deepest level."""
+    if not answers:
+        return "Nothing was tried."
+    ordered = sorted(answers, key=lambda one: -one.strength)
+    words = "; ".join(text for one in ordered if (text := effect(one, levers[one.lever])))
+    return f"{headline(ordered, levers)}: {words}" if words else headline(ordered, levers)
+
+
+def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
+    """CPU-bound, partly sync-bound, bound by none of … , or what is not resolved."""
+    bound = _names([a for a in ordered if a.verdict is Verdict.BOUND], levers)
+    # Beside what binds it, only what comes near is worth a word here; the effects follow anyway.
+    worth = max((a.strength for a in ordered if a.verdict is Verdict.BOUND), default=0.0) / 2
+    lesser = [a for a in ordered if a.verdict is Verdict.PARTLY and a.strength >= worth]
+    partly = [name for name in _names(lesser, levers) if name not in bound]
+    if bound and not partly:
+        return f"{' and '.join(bound)}-bound"
+    if bound:
+        return f"{' and '.join(bound)}-bound, partly {' and '.join(partly)}-bound"
+    if partly:
+        return f"Partly {' and '.join(partly)}-bound"
+    tried = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.NOT_BOUND]
+    if len(tried) == len(ordered):
+        return f"Bound by none of what was tried ({', '.join(dict.fromkeys(tried))})"
+    odd = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.OTHER_WAY]
+    if odd:
+        return f"Answers the other way to {', '.join(dict.fromkeys(odd))}"
+    open_ = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.UNRESOLVED]
+    return f"Not resolved ({', '.join(dict.fromkeys(open_))})"
+
+
+def _names(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> list[str]:
+    return list(dict.fromkeys(levers[one.lever].bound for one in answers))
+
+
+def deepest(one: Answer) -> Response | None:
+    """The response at the level that was pulled farthest."""
+    if not one.responses:
+        return None
+    return min(
+        one.responses,
+        key=lambda r: (1.0 if r.factor is None else r.factor, -abs(math.log(r.slower.value))),
+    )
+
+
+def effect(one: Answer, lever: Lever) -> str:
+    """``halving CPU makes it 1.93 times slower (1.88 to 1.99)``."""
+    found = deepest(one)
+    if found is None:
+        return f"{lever.name} gave no answer ({one.why_unresolved})" if one.why_unresolved else ""
+    level = Level(found.label, found.key, found.factor, found.phrase)
+    return f"{level.said(lever.resource, found.factor)} makes it {times(found.slower)}"
+
+
+def times(slower: Interval) -> str:
+    """A ratio as a person says it: 1.93 times slower (1.88 to 1.99), or 2.1 times faster."""
+    if not slower.known:
+        ratio = slower.value
+        return f"{ratio:.2f} times slower" if ratio >= 0.995 else f"{1 / ratio:.2f} times faster"
+    if slower.value >= 0.995:
+        return f"{slower.value:.2f} times slower ({slower.low:.2f} to {slower.high:.2f})"
+    return f"{1 / slower.value:.2f} times faster ({1 / slower.high:.2f} to {1 / slower.low:.2f})"

@@ -1,0 +1,54 @@
+"""What levers know about the experiment that they act in."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iowhy.experiment.device import Best, Device, device_of, measure_best
+from iowhy.undo import Undo
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the command used in a run before the experiment, without any lever.
+
+    ``peak_memory_bytes`` counts its page cache too and is None where no control group measured it.
+    """
+
+    wall_s: float
+    cpu_s: float
+    peak_rss_bytes: int
+    peak_memory_bytes: int | None
+
+    @property
+    def cpus(self) -> float:
+        """CPUs that it used at once, on average, at least 1: a waiting command still runs on one."""
+        return max(1.0, self.cpu_s / self.wall_s if self.wall_s > 0 else 1.0)
+
+
+@dataclass
+class Setting:
+    """The command's surroundings: ``directory`` is what levers copy, move or warm."""
+
+    argv: Sequence[str]
+    directory: Path
+    undo: Undo
+    profile: Profile
+    allow_unsafe: bool = False
+    base_cache: str = "as-is"
+    files: Sequence[Path] = ()
+    notes: list[str] = field(default_factory=list)
+    note_progress: Callable[[str], None] = field(default=lambda _: None)
+    _best: Best | None = None
+
+    @property
+    def device(self) -> Device | None:
+        """The disk under the work directory."""
+        return device_of(self.directory)
+
+    def best(self) -> Best:
+        """What the device can do, measured once per experiment."""
+        if self._best is None:
+            self.note_progress("measuring the device's best")
+            self._best = measure_best(self.directory, self.undo)
+        return self._best

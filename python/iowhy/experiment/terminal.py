@@ -1,0 +1,243 @@
+"""An experiment on the terminal, as Markdown, and its progress."""
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy.experiment.answer import Answer, Verdict
+from iowhy.experiment.process import shown
+from iowhy.experiment.result import Result
+from iowhy.experiment.statistics import Interval
+from iowhy.experiment.trials import BASELINE, Condition, Progress
+from iowhy.views.terminal import Field, printable, rows
+
+_COLOURS = {
+    Verdict.BOUND: "red",
+    Verdict.PARTLY: "yellow",
+    Verdict.NOT_BOUND: "green",
+    Verdict.OTHER_WAY: "magenta",
+    Verdict.UNRESOLVED: "bright_black",
+}
+_PLOT_WIDTH = 40
+
+
+def show(result: Result, console: Console) -> None:
+    """The sentence first, then the table, the plot, and everything that limits the answer."""
+    console.print(Text(printable(result.sentence), style="bold"))
+    console.print()
+    for line in rows(_FIELDS, _table(result), console.width):
+        console.print(line)
+    console.print()
+    for line in plot(result.answers):
+        console.print(line)
+    console.print()
+    for one in result.answers:
+        colour = _COLOURS[one.verdict]
+        console.print(Text(f"  {one.lever}: {verdict_text(one)}", style=colour))
+    for judged in result.findings:
+        console.print(
+            Text(
+                f"  finding {judged.cause}: {judged.outcome} ({judged.because}); confidence "
+                f"{judged.confidence_before:.2f} → {judged.confidence_after:.2f}"
+            )
+        )
+    for text in limits(result):
+        console.print(Text(f"  {printable(text)}", style="bright_black"))
+
+
+def markdown(result: Result) -> str:
+    """The same as a Markdown page."""
+    lines = [f"# {result.sentence}", "", f"`{printable(shown(result.command))}`", ""]
+    heads = [field.heading for field in _FIELDS]
+    lines.append("| " + " | ".join(heads) + " |")
+    lines.append("|" + "|".join(":---" if field.left else "---:" for field in _FIELDS) + "|")
+    for row in _table(result):
+        cells = [field.write(value) for field, value in zip(_FIELDS, row, strict=True)]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines.append("")
+    lines += [f"- {one.lever}: {verdict_text(one)}" for one in result.answers]
+    lines += [
+        f"- finding {one.cause}: {one.outcome} ({one.because}); confidence "
+        f"{one.confidence_before:.2f} → {one.confidence_after:.2f}"
+        for one in result.findings
+    ]
+    lines += [f"- {text}" for text in limits(result)]
+    return "\n".join(lines) + "\n"
+
+
+def verdict_text(one: Answer) -> str:
+    """The verdict of a lever with its sensitivity, or with what is missing."""
+    text = str(one.verdict)
+    if one.sensitivity is not None:
+        text += f"; sensitivity {_interval(one.sensitivity, '.2f')}"
+    if one.share is not None:
+        text += f"; {_interval(_scaled(one.share, 100), '.0f')} % of the time goes with it"
+    if one.why_unresolved:
+        text += f": {one.why_unresolved}"
+    if one.more_blocks:
+        more = "over 1,000" if one.more_blocks > 1000 else f"about {one.more_blocks}"
+        text += f"; {more} more runs of each would resolve it (--runs)"
+    return text
+
+
+def limits(result: Result) -> list[str]:
+    """What the reader must know to judge the answer."""
+    out = list(result.notes)
+    out += [f"{name} could not act: {why}" for name, why in result.left_out]
+    out += [f"{name} gave no answer: {why}" for name, why in result.failed]
+    if result.repeated:
+        out.append(f"{result.repeated} disturbed trials were run again (other load on the machine)")
+    if result.kept_disturbed:
+        out.append(
+            f"{result.kept_disturbed} disturbed trials were kept: the machine was never quiet"
+        )
+    if result.seed is not None:
+        cache = result.settings.get("cache", "as-is")
+        out.append(
+            f"{result.blocks} blocks of trials in random order, seed {result.seed}, cache {cache}; "
+            "intervals are of 95 %"
+        )
+    return out
+
+
+def _table(result: Result) -> list[tuple[object, ...]]:
+    answers = {one.lever: one for one in result.answers}
+    table: list[tuple[object, ...]] = []
+    for condition in result.conditions:
+        kept = result.kept(condition)
+        if not kept:
+            continue
+        values = sorted(trial.measure for trial in kept)
+        middle = math.exp(sum(math.log(value) for value in values) / len(values))
+        cpu = [
+            t.user_s + t.system_s for t in kept if t.user_s is not None and t.system_s is not None
+        ]
+        moved = [t.device_bytes for t in kept if t.device_bytes is not None]
+        table.append(
+            (
+                condition.lever or "baseline",
+                "" if condition.level is None else condition.level.label,
+                len(kept),
+                _measure(middle, result.unit),
+                f"{_measure(values[0], result.unit)} … {_measure(values[-1], result.unit)}",
+                f"{sum(cpu) / len(cpu):.3g} s" if cpu else "",
+                f"{sum(moved) / len(moved) / 1e6:.3g} MB" if moved else "",
+                _slower(answers, condition),
+            )
+        )
+    return table
+
+
+_FIELDS = (
+    Field("lever", str, left=True),
+    Field("level", str, left=True),
+    Field("runs", str),
+    Field("measured", str),
+    Field("range", str),
+    Field("CPU", str),
+    Field("disk", str),
+    Field("times slower", str),
+)
+
+
+def _slower(answers: dict[str, Answer], condition: Condition) -> str:
+    if condition == BASELINE or condition.lever not in answers or condition.level is None:
+        return ""
+    for response in answers[condition.lever].responses:
+        if response.key == condition.level.key:
+            return _interval(response.slower, ".2f")
+    return ""
+
+
+def plot(answers: Sequence[Answer]) -> list[Text]:
+    """One line per level: a mark at how many times slower, its interval as a bar, on a log scale."""
+    shown_ones = [(one.lever, r) for one in answers for r in one.responses]
+    if not shown_ones:
+        return []
+    ends = [0.95, 1.05]
+    for _, r in shown_ones:
+        # An interval that is very wide must not squeeze all others into one mark.
+        ends += (
+            [max(r.slower.low, r.slower.value / 4), min(r.slower.high, r.slower.value * 4)]
+            if (r.slower.known)
+            else [r.slower.value]
+        )
+    low, high = math.log(max(min(ends), 1e-3)), math.log(min(max(ends), 1e3))
+
+    def cell(value: float) -> int:
+        share = (math.log(min(max(value, 1e-3), 1e3)) - low) / (high - low)
+        return min(_PLOT_WIDTH - 1, max(0, round(share * (_PLOT_WIDTH - 1))))
+
+    label_width = max(len(f"{lever} {r.label}") for lever, r in shown_ones)
+    lines = []
+    for lever, r in shown_ones:
+        cells = [" "] * _PLOT_WIDTH
+        cells[cell(1.0)] = "│"
+        if r.slower.known:
+            for at in range(cell(r.slower.low), cell(r.slower.high) + 1):
+                cells[at] = "─"
+        cells[cell(r.slower.value)] = "●"
+        label = f"{lever} {r.label}".ljust(label_width)
+        lines.append(Text(f"  {label} {''.join(cells)} {r.slower.value:.2f}"))
+    axis = f"{math.exp(low):.2g} times".ljust(_PLOT_WIDTH - 6) + f"{math.exp(high):.2g}"
+    lines.append(Text(f"  {' ' * label_width} {axis}", style="bright_black"))
+    return lines
+
+
+def _interval(found: Interval, form: str) -> str:
+    if not found.known:
+        return f"{found.value:{form}}"
+    return f"{found.value:{form}} ({found.low:{form}} to {found.high:{form}})"
+
+
+def _scaled(found: Interval, factor: float) -> Interval:
+    return Interval(found.value * factor, found.low * factor, found.high * factor)
+
+
+def _measure(value: float, unit: str) -> str:
+    if unit == "s" and value < 1:
+        return f"{value * 1e3:.3g} ms"
+    text = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{text} {unit}".rstrip()
+
+
+class ProgressLine:
+    """One line on stderr that is written over: what runs, how far, how long it may still take."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._on = not quiet and sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._first_done: int | None = None
+
+    def step(self, text: str) -> None:
+        """Something other than a trial."""
+        self._write(text)
+
+    def trial(self, now: Progress) -> None:
+        """Before each trial. The estimate is what is left at most: it may end earlier."""
+        text = f"trial {now.done + 1} of at most {now.at_most}: {now.condition.name}"
+        if now.done == 0:
+            self._began = time.monotonic()
+        else:
+            left = (time.monotonic() - self._began) / now.done * (now.at_most - now.done)
+            text += (
+                f", at most {left / 60:.0f} min left"
+                if left > 90
+                else f", at most {left:.0f} s left"
+            )
+        self._write(text)
+
+    def end(self) -> None:
+        """Clears the line."""
+        if self._on:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _write(self, text: str) -> None:
+        if self._on:
+            sys.stderr.write(f"\r\x1b[K{text[:98]}")
+            sys.stderr.flush()

@@ -1,0 +1,164 @@
+//! Block devices and what lies on what, from /sys/block (Documentation/ABI/stable/sysfs-block).
+
+use std::collections::{BTreeSet, HashMap};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use iowhy_store::{rows, Name};
+
+use crate::mounts::{Mount, Mounts};
+use crate::proc_file::number;
+use crate::{dev, Roots};
+
+/// A whole disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskName {
+    pub dev: i64,
+    pub name: String,
+}
+
+/// The disks of the machine and their partitions.
+#[derive(Clone, Debug, Default)]
+pub struct Disks {
+    disks: Vec<DiskName>,
+    /// Disks and partitions, by number and by name.
+    whole: HashMap<i64, i64>,
+    by_name: HashMap<String, i64>,
+}
+
+impl Disks {
+    /// `sys` is where sysfs is mounted.
+    pub fn read(sys: &Path) -> Result<Disks> {
+        let block = sys.join("block");
+        let mut found = Disks::default();
+        let entries = std::fs::read_dir(&block).with_context(|| block.display().to_string())?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().replace('!', "/");
+            let Some(disk) = device_number(&entry.path()) else {
+                continue;
+            };
+            found.add(&name, disk, disk);
+            found.disks.push(DiskName { dev: disk, name });
+            for part in std::fs::read_dir(entry.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                if part.path().join("partition").exists() {
+                    if let Some(number) = device_number(&part.path()) {
+                        let name = part.file_name().to_string_lossy().replace('!', "/");
+                        found.add(&name, number, disk);
+                    }
+                }
+            }
+        }
+        found.disks.sort_by_key(|disk| disk.dev);
+        Ok(found)
+    }
+
+    fn add(&mut self, name: &str, number: i64, disk: i64) {
+        self.whole.insert(number, disk);
+        self.by_name.insert(name.to_owned(), number);
+    }
+
+    /// Whole disks by number.
+    pub fn disks(&self) -> impl Iterator<Item = &DiskName> {
+        self.disks.iter()
+    }
+
+    /// The whole disk of a disk or partition.
+    pub fn whole(&self, dev: i64) -> Option<i64> {
+        self.whole.get(&dev).copied()
+    }
+
+    /// The whole disk under a mounted filesystem: by its device number, or, where that is anonymous
+    /// (btrfs), by the device file that it was mounted from.
+    pub fn of_mount(&self, mount: &Mount) -> Option<i64> {
+        self.whole(mount.dev).or_else(|| {
+            let file = mount.device_file()?;
+            let by_file = std::fs::metadata(file)
+                .ok()
+                .map(|m| crate::dev_of_stat(m.rdev()));
+            by_file.and_then(|number| self.whole(number)).or_else(|| {
+                let name = file.strip_prefix("/dev").ok()?.to_str()?;
+                self.whole(*self.by_name.get(name)?)
+            })
+        })
+    }
+}
+
+/// A row for every whole disk.
+pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Devices>> {
+    let disks = Disks::read(&roots.sys)?;
+    Ok(disks
+        .disks()
+        .map(|disk| row(roots, mounts, &disks, disk))
+        .collect())
+}
+
+fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::Devices {
+    let at = roots.sys.join("block").join(disk.name.replace('/', "!"));
+    let text = |file: &str| {
+        let text = std::fs::read(at.join(file)).ok()?;
+        Some(crate::names::escaped(text.trim_ascii())).filter(|text| !text.is_empty())
+    };
+    let count = |file: &str| text(file).and_then(|text| number(text.as_bytes()));
+    rows::Devices {
+        dev: disk.dev,
+        name: Name::Owned(disk.name.clone()),
+        below_dev: below(&at, mounts, disks).filter(|below| *below != disk.dev),
+        rotational: count("queue/rotational").map(|n| n != 0),
+        write_cache: text("queue/write_cache").map(Name::Owned),
+        scheduler: text("queue/scheduler").map(|text| Name::Owned(active(&text))),
+        max_request_bytes: count("queue/max_sectors_kb").map(|n| n.saturating_mul(1024)),
+        queue_requests: count("queue/nr_requests"),
+        size_bytes: count("size").map(|n| n.saturating_mul(512)),
+    }
+}
+
+/// The disk under a loop, dm or md device; None for a real one, and for one that spreads over several
+/// (one number cannot name them).
+fn below(at: &Path, mounts: &Mounts, disks: &Disks) -> Option<i64> {
+    if let Ok(mut file) = std::fs::read(at.join("loop/backing_file")) {
+        file.truncate(file.trim_ascii_end().len());
+        let file = PathBuf::from(std::ffi::OsString::from_vec(file));
+        // A file of /dev is a device and lies on no filesystem: a loop over a disk.
+        if let Some(device) = file.to_str().and_then(|f| f.strip_prefix("/dev/")) {
+            if let Some(number) = disks.by_name.get(device) {
+                return disks.whole(*number);
+            }
+        }
+        return disks.of_mount(mounts.of_path(&file)?);
+    }
+    let mut under = BTreeSet::new();
+    for slave in std::fs::read_dir(at.join("slaves")).ok()?.flatten() {
+        let name = slave.file_name().to_string_lossy().replace('!', "/");
+        under.insert(
+            disks
+                .by_name
+                .get(&name)
+                .and_then(|number| disks.whole(*number)),
+        );
+    }
+    match (under.len(), under.first()) {
+        (1, Some(only)) => *only,
+        _ => None,
+    }
+}
+
+/// The scheduler in brackets (`none [mq-deadline] kyber`), or the only one.
+fn active(schedulers: &str) -> String {
+    let bracketed = schedulers
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    bracketed.map_or(schedulers, |(name, _)| name).to_owned()
+}
+
+/// The number in the `dev` file of a device's directory ("254:0").
+fn device_number(directory: &Path) -> Option<i64> {
+    let text = std::fs::read_to_string(directory.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(dev(major.parse().ok()?, minor.parse().ok()?))
+}

@@ -1,0 +1,114 @@
+//! The machine and its clocks, for the manifest.
+
+use iowhy_store::manifest::{Clock, Host};
+use nix::time::{clock_gettime, ClockId};
+
+use crate::proc_file::{number, ProcFile};
+use crate::Roots;
+
+/// The machine that is recorded; what cannot be read is None.
+pub fn host(roots: &Roots) -> Host {
+    let uname = nix::sys::utsname::uname().ok();
+    let text = |word: &std::ffi::OsStr| crate::names::escaped(word.as_encoded_bytes());
+    let memory = ProcFile::open(roots.proc.join("meminfo"))
+        .and_then(|mut file| crate::sampler::memory::row(file.read()?, 0));
+    let online = std::fs::read_to_string(roots.sys.join("devices/system/cpu/online"));
+    Host {
+        name: uname.as_ref().map(|u| text(u.nodename())),
+        kernel: uname.as_ref().map(|u| text(u.release())),
+        machine: uname.as_ref().map(|u| text(u.machine())),
+        cpus: online.ok().and_then(|list| count(list.trim())),
+        memory_bytes: memory.ok().and_then(|row| row.total_bytes),
+        page_bytes: Some(page_bytes()),
+        os: std::fs::read_to_string("/etc/os-release")
+            .ok()
+            .and_then(|text| pretty_name(&text)),
+    }
+}
+
+/// Size of a page of memory.
+pub fn page_bytes() -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }
+}
+
+/// Length of a tick of /proc's times (1/USER_HZ).
+pub fn tick_ns() -> i64 {
+    // SAFETY: no memory is passed.
+    1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1)
+}
+
+/// CLOCK_MONOTONIC, the clock of every table.
+pub fn now_ns() -> i64 {
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+/// How far CLOCK_BOOTTIME, in which /proc tells when a process started, is ahead of CLOCK_MONOTONIC: the
+/// time that the machine was suspended.
+pub fn suspended_ns() -> i64 {
+    (read(ClockId::CLOCK_BOOTTIME) - now_ns()).max(0)
+}
+
+/// One instant on both clocks: the wall clock is read between two readings of the other.
+pub fn clock() -> Clock {
+    let before = now_ns();
+    let wall = read(ClockId::CLOCK_REALTIME);
+    let after = now_ns();
+    Clock {
+        monotonic_ns: Some(before + (after - before) / 2),
+        wall_ns: Some(wall),
+    }
+}
+
+fn read(clock: ClockId) -> i64 {
+    // These clocks exist on every kernel that runs us, so this does not fail.
+    clock_gettime(clock).map_or(0, |t| t.tv_sec() * 1_000_000_000 + t.tv_nsec())
+}
+
+/// CPUs of a list like "0-3,8".
+fn count(list: &str) -> Option<i64> {
+    let mut sum = 0;
+    for range in list.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (number(first.as_bytes())?, number(last.as_bytes())?);
+        sum += last
+            .checked_sub(first)
+            .filter(|n| (0..1 << 20).contains(n))?
+            + 1;
+    }
+    Some(sum)
+}
+
+fn pretty_name(os_release: &str) -> Option<String> {
+    let line = os_release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(count("0-3,8"), Some(5));
+        assert_eq!(count("0"), Some(1));
+        for bad in ["", "3-0", "a", "0-99999999999999999999"] {
+            assert_eq!(count(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn this_machine() {
+        let host = host(&Roots::default());
+        assert!(host.cpus > Some(0) && host.memory_bytes > Some(1 << 20) && host.kernel.is_some());
+        let clock = clock();
+        assert!(clock.monotonic_ns.unwrap() <= now_ns());
+        assert!(clock.wall_ns.unwrap() > 1_600_000_000_000_000_000);
+        assert_eq!(
+            pretty_name("A=1\nPRETTY_NAME=\"X 1\"\n").as_deref(),
+            Some("X 1")
+        );
+    }
+}

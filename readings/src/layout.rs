@@ -1,0 +1,153 @@
+//! How files lie on their device: rows of `extents`, before and after the command.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, Context, Result};
+use iowhy_store::{rows, Name};
+
+use crate::fiemap;
+use crate::mounts::Mounts;
+
+/// When the extents are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Before,
+    After,
+}
+
+/// How much is read at most: a recording must not wait minutes for the map of a shredded file.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub extents_per_file: usize,
+    /// For all files of one [`Layout`].
+    pub total_time: Duration,
+    /// Allocate what is delayed first, which writes it out.
+    pub sync: bool,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            extents_per_file: 200_000,
+            total_time: Duration::from_secs(2),
+            sync: false,
+        }
+    }
+}
+
+/// Reads the extents of files within bounds.
+#[derive(Debug)]
+pub struct Layout<'a> {
+    mounts: &'a Mounts,
+    phase: Phase,
+    bounds: Bounds,
+    until: Instant,
+}
+
+/// What became of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub dev: i64,
+    pub ino: i64,
+    pub extents: usize,
+    /// There were more than the bounds allow.
+    pub cut: bool,
+}
+
+impl<'a> Layout<'a> {
+    pub fn new(mounts: &'a Mounts, phase: Phase, bounds: Bounds) -> Layout<'a> {
+        Layout {
+            mounts,
+            phase,
+            bounds,
+            until: Instant::now() + bounds.total_time,
+        }
+    }
+
+    /// The extents of a regular file by its path. Nothing of the file changes, its times included, and no
+    /// symbolic link at the end of the path is followed.
+    ///
+    /// Fails when it is not a regular file, when it cannot be opened, when its filesystem has no map
+    /// (tmpfs, network) and when the time is used up.
+    pub fn of_path(&self, path: &Path, out: &mut impl FnMut(rows::Extents)) -> Result<Taken> {
+        let name = || path.display().to_string();
+        // Before it is opened, since opening a device or a pipe may act on it.
+        let metadata = std::fs::symlink_metadata(path).with_context(name)?;
+        if !metadata.is_file() {
+            bail!("{}: not a regular file", path.display());
+        }
+        let file = open(path).with_context(name)?;
+        self.of_file(&file, out).with_context(name)
+    }
+
+    /// The extents of an open regular file.
+    pub fn of_file(&self, file: &File, out: &mut impl FnMut(rows::Extents)) -> Result<Taken> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            bail!("not a regular file");
+        }
+        if Instant::now() >= self.until {
+            bail!(
+                "no time left: {} s for all files",
+                self.bounds.total_time.as_secs_f32()
+            );
+        }
+        // The filesystem's own number: what stat(2) says of a btrfs file is its subvolume's.
+        let dev = match self.mounts.of_file(file) {
+            Some(mount) => mount.dev,
+            None => crate::dev_of_stat(metadata.dev()),
+        };
+        let ino = metadata.ino() as i64;
+        let mut taken = Taken {
+            dev,
+            ino,
+            extents: 0,
+            cut: false,
+        };
+        let phase = match self.phase {
+            Phase::Before => "before",
+            Phase::After => "after",
+        };
+        fiemap::extents(file, self.bounds.sync, |extent| {
+            // The clock is read for every 512th extent only.
+            let late = taken.extents % 512 == 511 && Instant::now() >= self.until;
+            if taken.extents == self.bounds.extents_per_file || late {
+                taken.cut = true;
+                return false;
+            }
+            taken.extents += 1;
+            out(rows::Extents {
+                phase: Name::Borrowed(phase),
+                dev,
+                ino,
+                logical_bytes: extent.logical_bytes as i64,
+                physical_bytes: (extent.flags & fiemap::NO_PLACE == 0)
+                    .then_some(extent.physical_bytes as i64),
+                bytes: extent.bytes as i64,
+                flags: fiemap::flag_names(extent.flags),
+            });
+            true
+        })
+        .context("no map of its extents (FIEMAP)")?;
+        Ok(taken)
+    }
+}
+
+/// Read-only, without touching the access time where we may ask for that (as its owner or root).
+fn open(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let quiet = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags | libc::O_NOATIME)
+        .open(path);
+    match quiet {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+            OpenOptions::new().read(true).custom_flags(flags).open(path)
+        }
+        other => other,
+    }
+}

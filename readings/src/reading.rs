@@ -1,0 +1,35 @@
+//! One row of whatever was read.
+
+use anyhow::Result;
+use iowhy_store::{rows, Recording};
+
+/// A row that a sampler or the watcher made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    Cpu(rows::CpuSamples),
+    Memory(rows::MemorySamples),
+    Vm(rows::VmSamples),
+    Disk(rows::DiskSamples),
+    Pressure(rows::PressureSamples),
+    Cgroup(rows::CgroupSamples),
+    ProcessIo(rows::ProcessIo),
+    ThreadTime(rows::ThreadTime),
+    Thread(rows::Threads),
+}
+
+impl Reading {
+    /// Adds it to its table.
+    pub fn push(self, recording: &mut Recording) -> Result<()> {
+        match self {
+            Reading::Cpu(row) => recording.push(row),
+            Reading::Memory(row) => recording.push(row),
+            Reading::Vm(row) => recording.push(row),
+            Reading::Disk(row) => recording.push(row),
+            Reading::Pressure(row) => recording.push(row),
+            Reading::Cgroup(row) => recording.push(row),
+            Reading::ProcessIo(row) => recording.push(row),
+            Reading::ThreadTime(row) => recording.push(row),
+            Reading::Thread(row) => recording.push(row),
+        }
+    }
+}

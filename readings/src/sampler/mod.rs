@@ -1,0 +1,144 @@
+//! Readings of the whole machine and of the command's cgroup, ten times a second: one module per source.
+//! Files stay open and are read anew in place, so that a round costs a fraction of a millisecond.
+
+pub(crate) mod cgroup;
+pub(crate) mod cpu;
+pub(crate) mod disk;
+pub(crate) mod memory;
+pub(crate) mod pressure;
+pub mod process_io;
+pub(crate) mod vm;
+
+use anyhow::Result;
+use iowhy_store::manifest::Sensor;
+
+use crate::proc_file::ProcFile;
+use crate::{Reading, Roots};
+
+/// Whose cgroup is sampled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scope {
+    /// A process of the command; None: this process, whose group a child inherits.
+    pub pid: Option<i32>,
+}
+
+/// All samplers. One that cannot run here, or that fails later, is off; the others go on.
+pub struct Samplers {
+    stat: Source<Stat>,
+    memory: Source<ProcFile>,
+    disk: Source<disk::Disk>,
+    pressure: Source<pressure::Pressure>,
+    cgroup: Source<cgroup::Cgroup>,
+}
+
+/// A sampler, or why it does not run.
+type Source<T> = Result<T, String>;
+
+/// /proc/stat serves two sensors. It is read once for both, as it is the dearest of all to print (a number
+/// for each interrupt).
+struct Stat {
+    stat: ProcFile,
+    vmstat: Option<ProcFile>,
+    tick_ns: i64,
+}
+
+impl Samplers {
+    pub fn new(roots: &Roots, scope: Scope) -> Samplers {
+        let stat = ProcFile::open(roots.proc.join("stat")).map(|stat| Stat {
+            stat,
+            vmstat: ProcFile::open(roots.proc.join("vmstat")).ok(),
+            tick_ns: crate::host::tick_ns(),
+        });
+        Samplers {
+            stat: why(stat),
+            memory: why(ProcFile::open(roots.proc.join("meminfo"))),
+            disk: why(disk::Disk::new(roots)),
+            pressure: why(pressure::Pressure::new(roots, scope.pid)),
+            cgroup: why(cgroup::Cgroup::new(roots, scope.pid)),
+        }
+    }
+
+    /// One reading of each source.
+    pub fn sample(&mut self, now_ns: i64, out: &mut impl FnMut(Reading)) {
+        run(&mut self.stat, |source| {
+            let stat = source.stat.read()?;
+            cpu::rows(stat, now_ns, source.tick_ns, |row| out(Reading::Cpu(row)))?;
+            let vmstat = source.vmstat.as_mut().map(ProcFile::read).transpose()?;
+            out(Reading::Vm(vm::row(stat, vmstat, now_ns)?));
+            Ok(())
+        });
+        run(&mut self.memory, |meminfo| {
+            out(Reading::Memory(memory::row(meminfo.read()?, now_ns)?));
+            Ok(())
+        });
+        run(&mut self.disk, |disk| {
+            disk.sample(now_ns, |row| out(Reading::Disk(row)))
+        });
+        run(&mut self.pressure, |pressure| {
+            pressure.sample(now_ns, |row| out(Reading::Pressure(row)))
+        });
+        run(&mut self.cgroup, |cgroup| {
+            out(Reading::Cgroup(cgroup.sample(now_ns)?));
+            Ok(())
+        });
+    }
+
+    /// The sensors of this module with why those that are off are. To be asked again at the end.
+    pub fn sensors(&self) -> Vec<Sensor> {
+        vec![
+            sensor("cpu_samples", &self.stat),
+            sensor("vm_samples", &self.stat),
+            sensor("memory_samples", &self.memory),
+            sensor("disk_samples", &self.disk),
+            sensor("pressure_samples", &self.pressure),
+            sensor("cgroup_samples", &self.cgroup),
+        ]
+    }
+}
+
+fn why<T>(source: Result<T>) -> Source<T> {
+    source.map_err(|error| format!("{error:#}"))
+}
+
+fn run<T>(source: &mut Source<T>, sample: impl FnOnce(&mut T) -> Result<()>) {
+    if let Ok(sampler) = source {
+        if let Err(error) = sample(sampler) {
+            *source = Err(format!("{error:#}"));
+        }
+    }
+}
+
+fn sensor<T>(name: &str, source: &Source<T>) -> Sensor {
+    match source {
+        Ok(_) => Sensor::ran(name),
+        Err(why) => Sensor::missing(name, why.as_str()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use crate::proc_file::Text;
+
+    proptest! {
+        #[test]
+        fn any_bytes(
+            bytes in prop_oneof![
+                any::<Vec<u8>>(),
+                "(cpu[0-9]{0,2}|ctxt|MemFree:|some|total=|rchar:|[0-9]{1,25}|-|\\PC| |\n){0,60}"
+                    .prop_map(String::into_bytes),
+            ],
+        ) {
+            let text = Text { path: Path::new("f"), bytes: &bytes };
+            let _ = super::cpu::rows(text, 0, 10_000_000, |_| ());
+            let _ = super::memory::row(text, 0);
+            let _ = super::vm::row(text, Some(text), 0);
+            let _ = super::disk::parse(text, 0, |_| ());
+            let _ = super::pressure::parse(text, |_, _| ());
+            let _ = super::process_io::parse(text, 0, 0);
+        }
+    }
+}

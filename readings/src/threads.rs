@@ -1,0 +1,184 @@
+//! What /proc tells of one thread: /proc/PID/task/TID/stat and schedstat (proc_pid_stat(5),
+//! Documentation/scheduler/sched-stats.rst), and which children a process has.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::proc_file::{number, ProcFile, Text};
+use crate::Roots;
+
+/// One thread as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadStat {
+    pub tid: i64,
+    /// Name; bytes that are not UTF-8 as \xNN.
+    pub comm: String,
+    /// R running or runnable, S sleeping, D uninterruptible, T stopped, t traced, Z zombie, X dead, I idle.
+    pub state: u8,
+    pub ppid: i64,
+    /// CPU time in ticks ([`crate::host::tick_ns`]). The kernel scales the two so that they sum to what
+    /// the scheduler measured.
+    pub user_ticks: i64,
+    pub kernel_ticks: i64,
+    /// When it started, in ticks since boot on CLOCK_BOOTTIME.
+    pub start_ticks: i64,
+    /// Wait status; of use only once it is a zombie.
+    pub exit_code: Option<i64>,
+}
+
+/// The scheduler's own times of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedstat {
+    /// On a CPU.
+    pub run_ns: i64,
+    /// Ready and waiting for one; of a wait that still lasts, nothing yet.
+    pub runnable_ns: i64,
+}
+
+pub(crate) fn parse_stat(text: Text<'_>) -> Result<ThreadStat> {
+    let line = text.lines().next().context("a line")?;
+    let parse = || {
+        // The name may hold anything, parentheses and line ends too: it ends at the last one.
+        let open = text.bytes.iter().position(|b| *b == b'(')?;
+        let close = text.bytes.iter().rposition(|b| *b == b')')?;
+        let comm = crate::names::escaped(text.bytes.get(open + 1..close)?);
+        let tid = number(text.bytes[..open].trim_ascii())?;
+        let rest: Vec<&[u8]> = text.bytes[close + 1..]
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+            .collect();
+        let field = |place: usize| rest.get(place - 3).copied().and_then(number);
+        Some(ThreadStat {
+            tid,
+            comm,
+            state: *rest.first()?.first()?,
+            ppid: field(4)?,
+            user_ticks: field(14)?,
+            kernel_ticks: field(15)?,
+            start_ticks: field(22)?,
+            exit_code: field(52),
+        })
+    };
+    parse().ok_or_else(|| line.error("not the stat of a thread"))
+}
+
+pub(crate) fn parse_schedstat(text: Text<'_>) -> Result<Schedstat> {
+    let line = text.lines().next().context("a line")?;
+    let mut words = line.words();
+    let run_ns = words.number("time on a CPU")?;
+    let runnable_ns = words.number("time in the run queue")?;
+    Ok(Schedstat {
+        run_ns,
+        runnable_ns,
+    })
+}
+
+/// Where a thread's files are.
+pub(crate) fn directory(roots: &Roots, tgid: i64, tid: i64) -> PathBuf {
+    roots.proc.join(format!("{tgid}/task/{tid}"))
+}
+
+/// Every thread of a process as it is now, with the scheduler's times where the kernel keeps them.
+pub fn of_process(roots: &Roots, tgid: i64) -> Result<Vec<(ThreadStat, Option<Schedstat>)>> {
+    let mut all = Vec::new();
+    let task = roots.proc.join(tgid.to_string()).join("task");
+    for tid in ids(&task).with_context(|| task.display().to_string())? {
+        let at = directory(roots, tgid, tid);
+        // A thread may end while we look.
+        let Ok(mut stat) = ProcFile::open(at.join("stat")) else {
+            continue;
+        };
+        let Ok(text) = stat.read() else { continue };
+        let stat = parse_stat(text)?;
+        let times = ProcFile::open(at.join("schedstat"))
+            .and_then(|mut file| parse_schedstat(file.read()?))
+            .ok();
+        all.push((stat, times));
+    }
+    Ok(all)
+}
+
+/// The threads of a process.
+pub(crate) fn tids(roots: &Roots, tgid: i64) -> io::Result<Vec<i64>> {
+    ids(&roots.proc.join(tgid.to_string()).join("task"))
+}
+
+/// The entries of a directory that are numbers.
+fn ids(directory: &Path) -> io::Result<Vec<i64>> {
+    let entries = std::fs::read_dir(directory)?.flatten();
+    Ok(entries
+        .filter_map(|e| number(e.file_name().as_encoded_bytes()))
+        .collect())
+}
+
+/// The processes that a thread has forked, by its `children` file (CONFIG_PROC_CHILDREN).
+pub(crate) fn children_of_thread(roots: &Roots, tgid: i64, tid: i64) -> io::Result<Vec<i64>> {
+    let text = std::fs::read(directory(roots, tgid, tid).join("children"))?;
+    Ok(text
+        .split(u8::is_ascii_whitespace)
+        .filter_map(number)
+        .collect())
+}
+
+/// (process, parent) of every process of the machine, for kernels without `children` files.
+pub(crate) fn parents(roots: &Roots) -> Vec<(i64, i64)> {
+    let mut all = Vec::new();
+    for pid in ids(&roots.proc).unwrap_or_default() {
+        let stat = ProcFile::open(roots.proc.join(pid.to_string()).join("stat"))
+            .and_then(|mut file| parse_stat(file.read()?));
+        all.extend(stat.map(|stat| (pid, stat.ppid)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(bytes: &[u8]) -> Text<'_> {
+        Text {
+            path: Path::new("stat"),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn a_name_with_everything_in_it() {
+        let line =
+            b"12 (a) R (b\xff\n) D 7 1 1 0 -1 4194304 100 0 0 0 31 42 0 0 20 0 1 0 155207 1 2";
+        let stat = parse_stat(text(line)).unwrap();
+        assert_eq!(stat.comm, "a) R (b\\xff\n");
+        assert_eq!((stat.tid, stat.state, stat.ppid), (12, b'D', 7));
+        assert_eq!(
+            (stat.user_ticks, stat.kernel_ticks, stat.start_ticks),
+            (31, 42, 155_207)
+        );
+        assert_eq!(stat.exit_code, None);
+        let error = parse_stat(text(b"12 (a) R")).unwrap_err().to_string();
+        assert_eq!(error, "stat:1: not the stat of a thread");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes(bytes: Vec<u8>) {
+            let _ = parse_stat(text(&bytes));
+            let _ = parse_schedstat(text(&bytes));
+        }
+
+        #[test]
+        fn any_words(line in "[0-9]{0,3} ?\\(?[a-z)]{0,3}\\)?( [0-9A-Z-]{1,20}){0,55}") {
+            let _ = parse_stat(text(line.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn this_thread() {
+        let pid = i64::from(std::process::id());
+        let all = of_process(&Roots::default(), pid).unwrap();
+        assert!(all.iter().any(|(stat, _)| stat.tid == pid));
+    }
+}

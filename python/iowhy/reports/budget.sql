@@ -58,7 +58,11 @@ WITH classes AS (
             WHEN w.reason IN ('page_read', 'metadata_read') THEN 'read'
             WHEN w.reason IN ('page_writeback', 'journal_space') THEN 'write'
             WHEN w.reason IN ('direct_io', 'request_queue_full') OR w.io THEN
-                CASE WHEN k.kind IN ('write', 'change') THEN 'write' ELSE 'read' END
+                CASE
+                    WHEN k.kind = 'collect' THEN 'collect'
+                    WHEN k.kind IN ('write', 'change') THEN 'write'
+                    ELSE 'read'
+                END
             ELSE 'unexplained'
         END AS class,
         w.ts_ns AS begin_ns,
@@ -142,7 +146,10 @@ WITH classes AS (
     FROM waited_cells w
     CROSS JOIN recording r
 ), collecting AS (
-    SELECT tgid, cell, sum((end_ns - begin_ns) * density) AS asleep_ns
+    SELECT
+        tgid,
+        cell,
+        sum(CASE WHEN side = 'sleeping' THEN (end_ns - begin_ns) * density END) AS asleep_ns
     FROM clipped
     WHERE class = 'collect'
     GROUP BY tgid, cell
@@ -179,7 +186,8 @@ WITH classes AS (
         c.cell,
         least(1.0, f.all_ns / nullif(c.asleep_ns, 0)) * f.read_ns / nullif(f.all_ns, 0) AS read_part,
         least(1.0, f.all_ns / nullif(c.asleep_ns, 0)) * (f.all_ns - f.read_ns) / nullif(f.all_ns, 0)
-            AS write_part
+            AS write_part,
+        f.read_ns / nullif(f.all_ns, 0) AS read_share
     FROM collecting c
     LEFT JOIN flying f ON f.tgid = c.tgid AND f.cell = c.cell
 ), found AS (
@@ -200,8 +208,16 @@ WITH classes AS (
         f.ts_ns,
         sum(CASE WHEN f.side = 'blocked' THEN f.ns ELSE 0 END) AS blocked_ns,
         sum(CASE WHEN f.side = 'sleeping' THEN f.ns ELSE 0 END) AS sleeping_ns,
-        sum(CASE WHEN f.side = 'blocked' AND f.class = 'read' THEN f.ns ELSE 0 END) AS b_read,
-        sum(CASE WHEN f.side = 'blocked' AND f.class = 'write' THEN f.ns ELSE 0 END) AS b_write,
+        sum(CASE
+            WHEN f.side = 'blocked' AND f.class = 'read' THEN f.ns
+            WHEN f.side = 'blocked' AND f.class = 'collect' THEN f.ns * coalesce(c.read_share, 1)
+            ELSE 0
+        END) AS b_read,
+        sum(CASE
+            WHEN f.side = 'blocked' AND f.class = 'write' THEN f.ns
+            WHEN f.side = 'blocked' AND f.class = 'collect' THEN f.ns * (1 - coalesce(c.read_share, 1))
+            ELSE 0
+        END) AS b_write,
         sum(CASE WHEN f.side = 'blocked' AND f.class = 'sync' THEN f.ns ELSE 0 END) AS b_sync,
         sum(CASE WHEN f.class = 'throttled' THEN f.ns ELSE 0 END) AS b_throttled,
         sum(CASE WHEN f.class = 'lock' THEN f.ns ELSE 0 END) AS b_lock,
@@ -209,17 +225,19 @@ WITH classes AS (
         sum(CASE WHEN f.class = 'idle' THEN f.ns ELSE 0 END) AS b_idle,
         sum(CASE
             WHEN f.side = 'sleeping' AND f.class = 'read' THEN f.ns
-            WHEN f.class = 'collect' THEN f.ns * coalesce(c.read_part, 0)
+            WHEN f.side = 'sleeping' AND f.class = 'collect' THEN f.ns * coalesce(c.read_part, 0)
             ELSE 0
         END) AS s_read,
         sum(CASE
             WHEN f.side = 'sleeping' AND f.class = 'write' THEN f.ns
-            WHEN f.class = 'collect' THEN f.ns * coalesce(c.write_part, 0)
+            WHEN f.side = 'sleeping' AND f.class = 'collect' THEN f.ns * coalesce(c.write_part, 0)
             ELSE 0
         END) AS s_write,
         sum(CASE WHEN f.side = 'sleeping' AND f.class = 'sync' THEN f.ns ELSE 0 END) AS s_sync,
-        sum(CASE WHEN f.class = 'collect' AND NOT r.ran_block_requests THEN f.ns ELSE 0 END)
-            AS s_unexplained
+        sum(CASE
+            WHEN f.side = 'sleeping' AND f.class = 'collect' AND NOT r.ran_block_requests THEN f.ns
+            ELSE 0
+        END) AS s_unexplained
     FROM found f
     CROSS JOIN recording r
     LEFT JOIN collected c ON f.class = 'collect' AND c.tgid = f.tgid AND c.cell = f.cell

@@ -3,18 +3,17 @@
 -- stands in for: iostat -x
 -- filters: since until pid file
 -- column device: block device, text
--- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column reads_per_s: read requests completed, 1/s
 -- column writes_per_s: write requests completed, 1/s
 -- column read_bytes_per_s: read, bytes/s
 -- column written_bytes_per_s: written, bytes/s
--- column mean_read_bytes: mean size of a read, bytes
--- column mean_write_bytes: mean size of a write, bytes
+-- column utilisation: share of the time with at least one request in flight, share
 -- column mean_queue: requests in flight (queue to completion), mean over time, number
 -- column read_await_ns: mean read, queue to completion, ns
 -- column write_await_ns: mean write, queue to completion, ns
+-- column mean_read_bytes: mean size of a read, bytes
+-- column mean_write_bytes: mean size of a write, bytes
 -- column service_ns: mean read or write, issue to completion, ns
--- column utilisation: share of the time with at least one request in flight, share
 -- column deep_share: share of the time with at least two requests in flight, share
 -- column best_bytes_per_s: bytes completed in the best second, bytes/s
 -- column best_ops_per_s: reads and writes completed in the best second, 1/s
@@ -22,6 +21,7 @@
 -- column flushes: cache flushes, count
 -- column flush_ns: mean flush, queue to completion, ns
 -- column unseen: requests whose completion was not seen; they count in no other column, count
+-- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column lies_on: device below it; what passes here is seen there again, text
 WITH done AS (
     SELECT
@@ -168,18 +168,17 @@ WITH done AS (
 SELECT
     coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
         AS device,
-    m.source,
     m.reads_per_s,
     m.writes_per_s,
     m.read_bytes_per_s,
     m.written_bytes_per_s,
-    m.mean_read_bytes,
-    m.mean_write_bytes,
+    m.utilisation,
     m.mean_queue,
     m.read_await_ns,
     m.write_await_ns,
+    m.mean_read_bytes,
+    m.mean_write_bytes,
     m.service_ns,
-    m.utilisation,
     m.deep_share,
     m.best_bytes_per_s,
     m.best_ops_per_s,
@@ -187,6 +186,7 @@ SELECT
     m.flushes,
     m.flush_ns,
     m.unseen,
+    m.source,
     below.name AS lies_on
 FROM measured m
 LEFT JOIN devices d ON d.dev = m.dev

@@ -29,16 +29,18 @@ def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> p
         sql = _statement(rec, report, filters, connection)
         if filters.file is not None:
             _must_match(rec, filters, connection)
-        try:
-            relation = connection.sql(sql)
-            if relation is None:
-                raise Problem(f"{report.where}: this SQL returns no rows; a report is a SELECT")
-            result = relation.to_arrow_table()
-        except (duckdb.IOException, duckdb.InvalidInputException):
-            raise  # damage: the recording says which file
-        except duckdb.Error as error:
-            raise Problem(f"{report.where}: {_first(error)}") from None
-    return plain(result)
+        return _select(connection, sql, report.where)
+
+
+def query(rec: Recording, sql: str) -> pa.Table:
+    """The rows of one SELECT over the tables and relations of a recording.
+
+    Raises Problem for anything but one statement that reads, and for SQL that does not run.
+    """
+    sql = sql.strip().rstrip(";").rstrip()
+    with rec.connected() as connection:
+        asked = Report("sql", "", "", "", (), (), "", sql, "SQL")
+        return _select(connection, compose(asked, facts_of(rec, connection), Selection()), "SQL")
 
 
 def statement(
@@ -106,6 +108,9 @@ def to_spark(sql: str, where: str = "the report") -> str:
     return str(tree.sql(dialect="spark", pretty=True))
 
 
+_READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+
+
 def facts_of(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Facts:
     """What the manifest tells, its gaps filled from the tables' first and last times."""
     command = rec.manifest.command
@@ -140,6 +145,29 @@ def plain(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
+def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> pa.Table:
+    """Run one statement that only reads.
+
+    The connection may open the recording's own files, also for writing: so nothing that writes may
+    get there.
+    """
+    try:
+        statements = connection.extract_statements(sql)
+        kinds = {statement.type for statement in statements}
+        if len(statements) != 1 or not kinds <= _READING:
+            raise Problem(
+                f"{where}: give one SELECT (or DESCRIBE, EXPLAIN); nothing can be changed"
+            )
+        relation = connection.sql(sql)
+        if relation is None:
+            raise Problem(f"{where}: this SQL returns no rows; give a SELECT")
+        return plain(relation.to_arrow_table())
+    except (duckdb.IOException, duckdb.InvalidInputException):
+        raise  # damage: the recording says which file
+    except duckdb.Error as error:
+        raise Problem(f"{where}: {_first(error)}") from None
+
+
 def _statement(
     rec: Recording, report: Report, filters: Filters, connection: duckdb.DuckDBPyConnection
 ) -> str:
@@ -156,8 +184,7 @@ def _must_match(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyCon
     like = resolve(
         Filters(file=filters.file), rec.manifest, facts_of(rec, connection)
     ).chosen_files()
-    row = connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchone()
-    if row is None or row[0] == 0:
+    if connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchall()[0][0] == 0:
         raise Problem(
             f"--file {filters.file}: no file of the recording matches; "
             f"`iowhy report files {rec.path}` lists them"
@@ -171,8 +198,10 @@ def _span(connection: duckdb.DuckDBPyConnection) -> tuple[int | None, int | None
         for t in tables().values()
         if t.time is not None
     )
-    row = connection.execute(f"SELECT min(first_ns), max(last_ns) FROM ({parts}) AS p").fetchone()
-    return (None, None) if row is None else (row[0], row[1])
+    first, last = connection.execute(
+        f"SELECT min(first_ns), max(last_ns) FROM ({parts}) AS p"
+    ).fetchall()[0]
+    return first, last
 
 
 def _streams(relation: str) -> bool:

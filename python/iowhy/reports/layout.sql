@@ -77,35 +77,56 @@ WITH sizes AS (
     WHERE p.ino IS NULL
 ), named AS (
     SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
+), listed AS (
+    SELECT
+        n.path,
+        k.phase,
+        p.extents,
+        -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
+        CASE
+            WHEN p.bytes <= coalesce(s.block_bytes, r.page_bytes) AND p.bytes > 0 THEN 1.0
+            ELSE greatest(0.0, (p.bytes / coalesce(s.block_bytes, r.page_bytes) - p.placed_runs)
+                / nullif(p.bytes / coalesce(s.block_bytes, r.page_bytes) - 1, 0))
+        END AS sequentiality,
+        p.bytes,
+        z.median_extent_bytes,
+        z.largest_extent_bytes,
+        p.mapped_extents,
+        p.unplaced_bytes,
+        p.unwritten_bytes,
+        p.shared_bytes,
+        CASE WHEN k.phase = 'after' THEN a.allocations END AS allocations,
+        CASE WHEN k.phase = 'after' THEN a.blocks * s.block_bytes END AS allocated_bytes,
+        CASE WHEN k.phase = 'after' THEN a.allocating_threads END AS allocating_threads,
+        CASE WHEN k.phase = 'after' THEN a.interleaved_share END AS interleaved_share,
+        k.dev,
+        k.ino,
+        max(coalesce(p.extents, a.allocations)) OVER (PARTITION BY k.dev, k.ino) AS most
+    FROM keys k
+    CROSS JOIN recording r
+    LEFT JOIN placed p ON p.phase = k.phase AND p.dev = k.dev AND p.ino = k.ino
+    LEFT JOIN run_sizes z ON z.phase = k.phase AND z.dev = k.dev AND z.ino = k.ino
+    LEFT JOIN allocated a ON a.dev = k.dev AND a.ino = k.ino
+    LEFT JOIN sizes s ON s.dev = k.dev
+    LEFT JOIN named n ON n.dev = k.dev AND n.ino = k.ino
 )
 SELECT
-    n.path,
-    k.phase,
-    p.extents,
-    -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
-    CASE
-        WHEN p.bytes <= coalesce(s.block_bytes, r.page_bytes) AND p.bytes > 0 THEN 1.0
-        ELSE greatest(0.0, (p.bytes / coalesce(s.block_bytes, r.page_bytes) - p.placed_runs)
-            / nullif(p.bytes / coalesce(s.block_bytes, r.page_bytes) - 1, 0))
-    END AS sequentiality,
-    p.bytes,
-    z.median_extent_bytes,
-    z.largest_extent_bytes,
-    p.mapped_extents,
-    p.unplaced_bytes,
-    p.unwritten_bytes,
-    p.shared_bytes,
-    CASE WHEN k.phase = 'after' THEN a.allocations END AS allocations,
-    CASE WHEN k.phase = 'after' THEN a.blocks * s.block_bytes END AS allocated_bytes,
-    CASE WHEN k.phase = 'after' THEN a.allocating_threads END AS allocating_threads,
-    CASE WHEN k.phase = 'after' THEN a.interleaved_share END AS interleaved_share,
-    k.dev,
-    k.ino
-FROM keys k
-CROSS JOIN recording r
-LEFT JOIN placed p ON p.phase = k.phase AND p.dev = k.dev AND p.ino = k.ino
-LEFT JOIN run_sizes z ON z.phase = k.phase AND z.dev = k.dev AND z.ino = k.ino
-LEFT JOIN allocated a ON a.dev = k.dev AND a.ino = k.ino
-LEFT JOIN sizes s ON s.dev = k.dev
-LEFT JOIN named n ON n.dev = k.dev AND n.ino = k.ino
-ORDER BY max(coalesce(p.extents, a.allocations)) OVER (PARTITION BY k.dev, k.ino) DESC NULLS LAST, n.path, k.dev, k.ino, k.phase DESC
+    path,
+    phase,
+    extents,
+    sequentiality,
+    bytes,
+    median_extent_bytes,
+    largest_extent_bytes,
+    mapped_extents,
+    unplaced_bytes,
+    unwritten_bytes,
+    shared_bytes,
+    allocations,
+    allocated_bytes,
+    allocating_threads,
+    interleaved_share,
+    dev,
+    ino
+FROM listed
+ORDER BY most DESC NULLS LAST, path, dev, ino, phase DESC

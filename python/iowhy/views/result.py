@@ -1,0 +1,170 @@
+"""A report's result on the terminal: as many columns as fit, numbers in readable units."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from iowhy.reports.report import Column
+from iowhy.views import units
+from iowhy.views.terminal import Field, printable, rows, shorten
+
+UNKNOWN = "–"
+TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
+
+_SUFFIXES = {
+    "ns": ("_ns",),
+    "bytes": ("_bytes",),
+    "bytes/s": ("_bytes_per_s",),
+    "1/s": ("_per_s",),
+    "share": ("_share",),
+    "pages": ("_pages",),
+    "s": ("_s",),
+}
+
+
+def show(
+    console: Console, table: pa.Table, columns: Sequence[Column], limit: int | None, wide: bool
+) -> None:
+    """Print the first `limit` rows (None: all); `wide`: every column, however long the lines.
+
+    Columns are taken from the left while they fit. Those that are unknown in every row are left
+    out. What was left out is said below the table.
+    """
+    shown = table if limit is None else table.slice(0, limit)
+    if table.num_rows == 0:
+        console.print("  nothing recorded that this could show", style="dim")
+        return
+    known = {column.name: column for column in columns}
+    values = [column.to_pylist() for column in shown.columns]
+    empty = [
+        name
+        for name, column in zip(table.column_names, values, strict=True)
+        if all(value is None for value in column) and not wide
+    ]
+    picked: list[int] = []
+    left_out: list[str] = []
+    fields: list[Field] = []
+    used = 0
+    for at, name in enumerate(table.column_names):
+        if name in empty:
+            continue
+        field = _field(name, known.get(name), values[at])
+        width = max([cell_len(field.heading), *(cell_len(field.write(v)) for v in values[at])])
+        if field.left and not wide:
+            width = min(width, max(TEXT_CELLS, cell_len(field.heading)))
+        if not wide and picked and (left_out or used + 2 + width > console.width):
+            left_out.append(name)
+            continue
+        used += 2 + width
+        picked.append(at)
+        fields.append(field)
+    body = zip(*(values[at] for at in picked), strict=True)
+    width = used if wide else console.width
+    for line in rows(fields, body, width):
+        console.print(line, soft_wrap=True)
+    _below(console, table, shown, empty, left_out, values, picked)
+
+
+def _below(
+    console: Console,
+    table: pa.Table,
+    shown: pa.Table,
+    empty: list[str],
+    left_out: list[str],
+    values: list[list[object]],
+    picked: list[int],
+) -> None:
+    notes = []
+    if shown.num_rows < table.num_rows:
+        more = table.num_rows - shown.num_rows
+        notes.append(f"{more:,} more rows: --limit 0 shows all")
+    if left_out:
+        notes.append(f"more columns (--wide, or --format csv): {', '.join(left_out)}")
+    if empty:
+        notes.append(f"unknown in this recording: {', '.join(empty)}")
+    if any(value is None for at in picked for value in values[at]):
+        notes.append(f"{UNKNOWN} unknown, or does not apply")
+    for note in notes:
+        console.print(Text("  " + note, style="dim"))
+
+
+def _field(name: str, column: Column | None, values: list[object]) -> Field:
+    unit = column.unit if column else _guess(name, values)
+    left = unit in ("text", "bool")
+    return Field(_heading(name, unit), _writer(unit, values), left)
+
+
+def _heading(name: str, unit: str) -> str:
+    for suffix in _SUFFIXES.get(unit, ()):
+        if name.endswith(suffix):
+            name = name.removesuffix(suffix)
+            if unit == "1/s":
+                name += "/s"
+            elif unit == "share":
+                name += " %"
+            elif unit == "pages":
+                name += " pages"
+    return name.replace("_", " ")
+
+
+def _guess(name: str, values: list[object]) -> str:
+    """The unit of a column that no header describes: its name, as in the tables."""
+    for unit, suffixes in _SUFFIXES.items():
+        if name.endswith(suffixes) and unit not in ("s", "pages"):
+            numbers = all(isinstance(v, (int, float)) or v is None for v in values)
+            return unit if numbers and name not in ("ts_ns", "queue_ns", "issue_ns") else "id"
+    first = next((v for v in values if v is not None), None)
+    if isinstance(first, bool) or not isinstance(first, (int, float)):
+        return "text"
+    return "id" if isinstance(first, int) else "number"
+
+
+def _writer(unit: str, values: list[object]) -> Callable[[object], str]:
+    seconds = 6
+    if unit == "s" and all(v is None or abs(_number(v) * 10 % 1) < 1e-9 for v in values):
+        seconds = 1
+
+    def write(value: object) -> str:
+        if value is None:
+            return UNKNOWN
+        if unit in ("text", "bool"):
+            return shorten(printable(_plain(value)), 200)
+        if unit == "id":
+            return str(value)
+        number = _number(value)
+        if not math.isfinite(number):
+            return UNKNOWN
+        match unit:
+            case "ns":
+                return units.duration(number)
+            case "s":
+                return f"{number:.{seconds}f}"
+            case "bytes":
+                return units.size(number)
+            case "bytes/s":
+                return units.rate(number)
+            case "share":
+                return units.percent(number)
+            case "ratio":
+                return f"{number:,.3g}×" if abs(number) < 1000 else f"{number:,.0f}×"
+        if number == int(number):
+            return units.count(number)
+        return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+    return write
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

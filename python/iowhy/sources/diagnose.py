@@ -236,7 +236,7 @@ def _offsets(parts: Sequence[Part]) -> tuple[list[int], int | None, list[str]]:
 
 
 def _span(parsed: Parsed) -> tuple[int, int] | None:
-    """First and last time in a part, None when nothing in it is dated."""
+    """First and last time in a part (with what begins then), None when nothing in it is dated."""
     low: list[int] = []
     high: list[int] = []
     for one in parsed.intervals:
@@ -244,17 +244,28 @@ def _span(parsed: Parsed) -> tuple[int, int] | None:
         high.append(one.start_ns + one.interval_ns)
     for name, rows in parsed.tables.items():
         for column in _time_columns(name):
+            lengths = ("interval_ns", "dur_ns") if column == "ts_ns" else ()
             if isinstance(rows, pa.Table):
                 if column in rows.column_names and rows.num_rows:
-                    extremes = pc.min_max(rows.column(column)).as_py()
-                    if extremes["min"] is not None:
-                        low.append(extremes["min"])
-                        high.append(extremes["max"])
+                    times = rows.column(column)
+                    extremes = pc.min_max(times).as_py()
+                    if extremes["min"] is None:
+                        continue
+                    low.append(extremes["min"])
+                    high.append(extremes["max"])
+                    for length in set(lengths) & set(rows.column_names):
+                        ends = pc.max(pc.add(times, rows.column(length))).as_py()
+                        high += [] if ends is None else [ends]
             else:
-                times = [cast(int, row[column]) for row in rows if row.get(column) is not None]
-                if times:
-                    low.append(min(times))
-                    high.append(max(times))
+                for row in rows:
+                    time = row.get(column)
+                    if isinstance(time, int):
+                        low.append(time)
+                        high.append(time)
+                        for length in lengths:
+                            extra = row.get(length)
+                            if isinstance(extra, int):
+                                high.append(time + extra)
     return (min(low), max(high)) if low else None
 
 
@@ -392,6 +403,7 @@ def _record(
     merged: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)
     for table, made in rows.items():
         merged[table].append(made)
+    _tell_apart(parts)
     for part, offset in zip(parts, offsets, strict=True):
         for table, given in part.parsed.tables.items():
             merged[table].append(_shift(table, given, offset))
@@ -432,6 +444,30 @@ def _record(
     if wall is not None:
         manifest = replace(manifest, clock=ClockPair(monotonic_ns=0, wall_ns=wall))
     return write_recording(output, manifest, whole)
+
+
+def _tell_apart(parts: Sequence[Part]) -> None:
+    """Name the file in a measurement's subject when two files have an undated one of the same name.
+
+    Two runs of a benchmark, before and after, are two numbers and not one with two values.
+    """
+    files: dict[tuple[object, object, object], set[str]] = defaultdict(set)
+    undated = [
+        (part, row)
+        for part in parts
+        for row in _plain_rows(part.parsed.tables.get("measurements", []))
+        if row.get("ts_ns") is None
+    ]
+    for part, row in undated:
+        files[row["tool"], row["subject"], row["metric"]].add(part.file)
+    clashing = {key[:2] for key, names in files.items() if len(names) > 1}
+    for part, row in undated:
+        if (row["tool"], row["subject"]) in clashing:
+            row["subject"] = f"{row['subject']} [{Path(part.file).name}]"
+
+
+def _plain_rows(rows: list[dict[str, object]] | pa.Table) -> list[dict[str, object]]:
+    return [] if isinstance(rows, pa.Table) else rows
 
 
 def _joined(

@@ -108,7 +108,8 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
 
 
 def _unread(result: Split, number: int, text: str) -> None:
-    if not text.strip() or _FENCE.match(text):
+    # A rule of dashes says nothing, and an empty line neither.
+    if _FENCE.match(text) or not any(character.isalnum() for character in text):
         return
     if len(result.unread) < REJECTS_KEPT:
         result.unread.append((number, text[:200]))

@@ -16,14 +16,16 @@ from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "aix-iostat"
 TOOL = "iostat"
-HINT = r"^tty:\s+tin\s+tout|^Disks:\s+% tm_act"
+HINT = r"^System [Cc]onfiguration: *lcpu=|^tty:\s+tin\s+tout|^Disks:\s+% tm_act"
 
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The terminal's line or the disks' column names."""
-    del lines, at
+    if lines[at].startswith("System"):
+        ahead = any(line.startswith(("tty:", "Disks:")) for line in lines[at : at + 4])
+        return Claim(0.9) if ahead else None
     return Claim(0.9, again=True)
 
 

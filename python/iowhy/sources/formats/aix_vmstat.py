@@ -15,18 +15,18 @@ from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "aix-vmstat"
 TOOL = "vmstat"
-HINT = r"^\s*kthr\s+memory|^\s*r\s+b\s+(?:p\s+)?avm\s+fre\s"
+HINT = r"^System [Cc]onfiguration: *lcpu=|^\s*kthr\s+memory|^\s*r\s+b\s+(?:p\s+)?avm\s+fre\s"
 
 PAGE = 4096
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """The column names r b avm fre … us sy id wa, within three lines."""
-    for line in lines[at : at + 3]:
+    """The column names r b avm fre … us sy id wa, within five lines."""
+    for line in lines[at : at + 5]:
         words = line.split()
         if words[:2] == ["r", "b"] and "avm" in words and "wa" in words:
-            return Claim(0.9, again=True)
+            return Claim(0.9, again=not lines[at].startswith("System"))
     return None
 
 

@@ -20,8 +20,13 @@ MS = 1_000_000
 _CALL = re.compile(
     r"(?P<numbers>[\d.,%\s]+?)\s+(?P<name>[A-Za-z_]\w*)(?:\((?P<address>[0-9a-fA-F]+)\))?"
 )
+# "4998.65  45.94  75.21  APPLICATION"; idle and the total have fewer columns.
 _SUMMARY = re.compile(
-    r"\s*(?P<total>[\d.]+)\s+(?P<share>[\d.]+)\s+(?P<busy>[\d.]+)\s+(?P<name>[A-Z+ ][A-Z+ ]*[A-Z])\s*"
+    r"(?P<total>[\d.]+)(?:\s+(?P<share>[\d.]+)(?:\s+(?P<busy>[\d.]+))?)?\s+(?P<name>[A-Z].*\S)"
+)
+_HEADER_LINE = re.compile(
+    r"(?:processing|total time|\(msec\)|Avg\. |Total Physical|Physical CPU|Run on|Command line|"
+    r"Trace file|curt |Total number|CPU Affinity).*"
 )
 _COLUMNS = ("cpu_mean_ns", "cpu_min_ns", "cpu_max_ns")
 _ELAPSED = ("elapsed_total_ns", "elapsed_mean_ns", "elapsed_min_ns", "elapsed_max_ns")
@@ -59,11 +64,12 @@ def read(block: Block) -> Parsed:
             if not _call(parsed, match, elapsed):
                 parsed.lines_understood -= 1
                 parsed.reject(at, line)
-        elif section == "System Summary" and (match := _SUMMARY.fullmatch(line)):
-            subject = match["name"].strip().lower()
-            measure(parsed, subject, "cpu_share", float(match["share"]) / 100)
+        elif section == "System Summary" and (match := _SUMMARY.fullmatch(text)):
+            subject = match["name"].lower()
             measure(parsed, subject, "cpu_total_ns", float(match["total"]) * MS)
-        elif section == "System Summary" and ("processing" in text or "(msec)" in text):
+            if match["share"]:
+                measure(parsed, subject, "cpu_share", float(match["share"]) / 100)
+        elif _HEADER_LINE.fullmatch(text):
             pass
         else:
             parsed.lines_understood -= 1

@@ -14,7 +14,11 @@ from iowhy.sources.formats._measure import measure
 
 NAME = "filemon"
 TOOL = "filemon"
-HINT = r"^Most Active (?:Files|Segments|Logical Volumes|Physical Volumes)|^Detailed (?:File|Logical Volume|Physical Volume|VM Segment) Stats|^(?:FILE|VOLUME): /"
+HINT = (
+    r"^Most Active (?:Files|Segments|Logical Volumes|Physical Volumes)|^(?:FILE|VOLUME): /"
+    r"|^Detailed (?:File|Logical Volume|Physical Volume|VM Segment) Stats|^System: AIX "
+    r"|^Cpu utilization:"
+)
 
 BLOCK = 512
 MS = 1_000_000
@@ -34,7 +38,7 @@ _ACTIVE_VOLUME = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(/\S+)(?:\s+
 _ACTIVE_FILE = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)(?:\s+.*)?")
 _TABLE_HEAD = re.compile(r"(#MBs|util)\s+#.*")
 _KNOWN_REST = re.compile(
-    r"(opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
+    r"(System: AIX|avg\s+[\d.]+ min|opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
     r"(?:lseeks|time to open|time to close|segtype|segments):?|Cpu utilization:|"
     r"Most Active|Detailed|\d+\.\d+ secs? in measured interval)"
 )
@@ -43,6 +47,9 @@ _KNOWN_REST = re.compile(
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """One of its titles, or a detailed section whose title is cut off."""
     line = lines[at]
+    if line.startswith(("System:", "Cpu utilization:")):
+        ahead = any(text.startswith(("Most Active", "Detailed")) for text in lines[at : at + 12])
+        return Claim(0.8, again=True) if ahead else None
     if not line.startswith(("FILE:", "VOLUME:")):
         return Claim(0.9, again=True)
     near = "\n".join(lines[at : at + 6])

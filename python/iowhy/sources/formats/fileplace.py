@@ -14,14 +14,16 @@ from iowhy.sources.formats._measure import measure
 
 NAME = "fileplace"
 TOOL = "fileplace"
-HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|extents? out of \d+ possible"
+HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|(?:extents?|fragments?|frags?) out of \d+ possible"
 
 _FILE = re.compile(r"File: (?P<path>.+?)\s+Size: (?P<size>\d+) bytes\s+Vol: (?P<volume>\S+).*")
 _SPACE = re.compile(r"(\d+) frags? over space of (\d+) frags?:\s+space efficiency = ([\d.]+)%")
-_EXTENTS = re.compile(r"(\d+) extents? out of (\d+) possible:\s+sequentiality = ([\d.]+)%")
+_EXTENTS = re.compile(
+    r"(\d+) (?:extents?|fragments?|frags?) out of (\d+) possible:\s+sequentiality = ([\d.]+)%"
+)
 _BLOCKS = re.compile(r"Blk Size: (\d+)\s+Frag Size: (\d+)\s+Nfrags: (\d+).*")
 _EXTENT_ROW = re.compile(r"(?:\d+(?:-\d+)?|unallocated)\s+.*\d+ frags?\b.*")
-_TITLE = re.compile(r"(?:Inode:|Physical Address|Logical (?:Extent|Fragment|Block)).*")
+_TITLE = re.compile(r"(?:Inode:|Physical (?:Address|blocks)|Logical (?:Extent|Fragment|Block)).*")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:

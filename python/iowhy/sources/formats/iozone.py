@@ -30,6 +30,7 @@ _PROSE = re.compile(
 )
 #: The tests in the order of the columns of -a (iozone's documentation).
 _SECOND = {"random", "bkwd", "record", "stride"}
+_STDIO = {"fwrite", "frewrite", "fread", "freread"}
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
@@ -38,7 +39,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into measurements: subject "TEST KB" (and the record length when it varies), bytes_per_s."""
+    """Into measurements: subject "TEST KB" (then the record length or the number of files), bytes_per_s."""
     parsed = Parsed(TOOL, units="kB/s of 1024 bytes")
     columns: list[str] = []
     above = ""
@@ -62,8 +63,9 @@ def read(block: Block) -> Parsed:
             _row(parsed, columns, words, seen)
         elif match := _THROUGHPUT.fullmatch(line):
             if match["who"] == "Children see":
-                test = match["test"].removesuffix("s")
-                subject = f"{test} {match['count']} x {size}" if size else test
+                # "initial writers" → "initial write 16384 x 1920": file size in kB, then files.
+                test = match["test"].removesuffix("s").removesuffix("r")
+                subject = f"{test} {size} x {match['count']}" if size else test
                 measure(parsed, subject, "bytes_per_s", float(match["value"]) * KIB)
         elif (
             match := re.fullmatch(r"\s*Each process writes a (\d+) [kK]\w* file in .*", line)
@@ -84,12 +86,19 @@ def _fact(text: str) -> bool:
 
 
 def _columns(above: str, line: str) -> list[str]:
-    """Names of the columns; a word above a name belongs to it ("random" over "read")."""
-    tops = [(m.start(), m.end(), m[0]) for m in re.finditer(r"\S+", above)]
-    names: list[str] = []
-    for match in re.finditer(r"\S+", line):
-        top = next((w for s, e, w in tops if s < match.end() and match.start() < e), None)
-        names.append(f"{top} {match[0]}" if top and names else match[0])
+    """Names of the columns: the words above ("random random bkwd") belong to the last tests.
+
+    The plain tests come first and those through stdio (fwrite, fread) behind; the columns of the two lines
+    do not quite stand above each other, so they are counted.
+    """
+    names = line.split()
+    words = above.split()
+    end = next((at for at, name in enumerate(names) if name in _STDIO), len(names))
+    first = end - len(words)
+    if first >= 2:
+        names[first:end] = [
+            f"{word} {name}" for word, name in zip(words, names[first:end], strict=True)
+        ]
     return names
 
 

@@ -15,7 +15,7 @@ from iowhy.sources.numbers import number
 
 NAME = "latencytop"
 TOOL = "latencytop"
-HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version"
+HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version|^=+ \w{3} \w{3} +\d"
 
 MS = 1_000_000
 US = 1_000
@@ -28,7 +28,9 @@ _STATS = re.compile(r"(\d+) (\d+) (\d+) (\S.*)")
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The column names, or the first line of /proc/latency_stats."""
-    del lines, at
+    if lines[at].startswith("="):
+        below = lines[at + 1] if at + 1 < len(lines) else ""
+        return Claim(0.9, again=True) if below.startswith("Globals:") else None
     return Claim(0.95, again=True)
 
 
@@ -58,7 +60,8 @@ def read(block: Block) -> Parsed:
             process = f"{match['name']} ({match['pid']})"
             total = _ms(match["total"])
             block.names.thread(int(match["pid"]), int(match["pid"]), match["name"])
-            measure(parsed, process, "total_ns", total)
+            # Not "total_ns": the reasons below add up to it.
+            measure(parsed, process, "process_total_ns", total)
         elif match := _ROW.fullmatch(line):
             cause = match["cause"].strip("[]")
             subject = cause if process is None else f"{process}: {cause}"

@@ -15,7 +15,7 @@ from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "vmstat"
 TOOL = "vmstat"
-HINT = r"^procs\s?-+\s?-*memory|^\s*r\s+b\s+swpd\s+free\s"
+HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*r\s+b\s+swpd\s+free\s"
 
 #: -S letter → bytes (vmstat(8): k and m are 1000, K and M are 1024).
 UNITS = {"k": 1000, "K": 1024, "m": 1_000_000, "M": 1_048_576}
@@ -46,7 +46,7 @@ def read(block: Block) -> Parsed:
         words = line.split()
         if not words:
             continue
-        if words[0].startswith("procs"):
+        if words[0].strip("-") == "procs":
             parsed.lines_understood += 1
         elif "swpd" in words:
             columns = words

@@ -1,0 +1,89 @@
+"""Pages are read for the first time."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.facts.cache import PAGE_BYTES
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+PAGES_MIN = 256
+THROUGH_CACHE = 0.5
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Reads that go through the page cache and find nothing there yet."""
+    cache, requests = facts.cache, facts.requests
+    reading = facts.budget.elapsed(classes.READ)
+    if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < 0.05:
+        return None
+    if facts.run.pasted:
+        return None
+    first = 1 - (cache.reread_share or 0.0)
+    read = requests.read_bytes if requests.known and requests.read_bytes else None
+    through = 1.0 if read is None else min(1.0, cache.added * PAGE_BYTES / read)
+    if first < 0.5 or through < THROUGH_CACHE:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ}), fraction=first),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+            link(
+                f"{count(cache.added)} pages ({size(cache.added * PAGE_BYTES)}) were not in the page "
+                "cache",
+                cache.added,
+                "pages",
+                "cache",
+            ),
+            link(f"{percent(first)} of them were read for the first time", first, "share", "cache"),
+            None
+            if cache.top_path is None
+            else link(
+                f"most for {cache.top_path} ({percent(cache.top_share)})",
+                cache.top_share,
+                "share",
+                "cache",
+            ),
+            signs.device_load(facts),
+        ),
+        summary="reads data for the first time: a second run will find them in memory",
+        needs=("page_cache", "waits"),
+        lowered_by=("whether pages had been read before this recording is not known",)
+        if cache.refaults is None
+        else (),
+        confidence=0.85,
+    )
+
+
+CAUSE = Cause(
+    name="cache-cold",
+    title="The cache is cold",
+    meaning=(
+        "The command waits for data that no one has read since they were last evicted. It is the "
+        "price of the first visit, and paid once, if there is a second one."
+    ),
+    measured=(
+        "Pages added to the cache by the command's reads and faults, less those that had been there "
+        "before in the recording; the time waiting to read."
+    ),
+    thresholds=(
+        Threshold("pages read, at least", PAGES_MIN, "pages", "1 MiB: any program's own start-up"),
+        Threshold(
+            "of the bytes read, through the page cache", THROUGH_CACHE, "share",
+            "direct I/O has no cache to be cold",
+        ),
+    ),
+    fooled_by=("a benchmark that drops caches on purpose: then it is what was asked for",),
+    remedies=(
+        "run it again: the second run finds the data in memory",
+        "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)",
+        "read fewer bytes (a smaller format, an index)",
+    ),
+    experiment="cache-warm",
+    find=find,
+    beats=("device-saturated", "queue-shallow"),
+)  # fmt: skip

@@ -1,0 +1,210 @@
+"""Pages are read again that were in the cache before: what is used does not fit."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.facts.cache import PAGE_BYTES
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+REREAD = 0.3
+PAGES_MIN = 4096
+HIT_RATIO = 0.9
+CACHE_FULL = 0.05
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Read again what had been read, since it was evicted in between."""
+    cache = facts.cache
+    if facts.budget.basis == "machine" or (facts.run.pasted and cache.refaults is None):
+        return _pasted(facts)
+    if not cache.known or not cache.added or cache.added < PAGES_MIN:
+        return None
+    again = cache.reread_share
+    if again is None and cache.top_times_read is not None and cache.top_times_read > 1:
+        again = (1 - 1 / cache.top_times_read) * (cache.top_share or 1.0)
+    if again is None or again < REREAD:
+        return None
+    room = facts.machine.cache_room_bytes
+    fits = cache.working_set_bytes or cache.top_bytes
+    passes = ""
+    if len(cache.passes) > 1:
+        passes = " · ".join(percent(ratio) for ratio in cache.passes)
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ}), fraction=again),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+            None
+            if cache.hit_ratio is None
+            else link(
+                f"the page cache answers {percent(cache.hit_ratio)} of what is asked for",
+                cache.hit_ratio,
+                "share",
+                "cache",
+            ),
+            link(
+                f"{percent(again)} of the {count(cache.added)} pages that were read had been in the "
+                "cache before",
+                again,
+                "share",
+                "cache",
+            ),
+            None
+            if cache.top_times_read is None
+            else link(
+                f"{cache.top_path or 'one file'} of {size(cache.top_bytes)} was read "
+                f"{cache.top_times_read:.1f} times over",
+                cache.top_times_read,
+                "times",
+                "cache",
+            ),
+            None
+            if not passes
+            else link(f"hit ratio pass by pass: {passes}", cache.passes[-1], "share", "cache"),
+            None
+            if fits is None
+            else link(
+                f"{size(fits)} would have to fit"
+                + ("" if room is None else f"; the cache may take {size(room)}"),
+                fits,
+                "bytes",
+                "cache",
+            ),
+        ),
+        summary=(
+            "reads again what had been read: the data do not fit into "
+            + ("the page cache" if room is None else f"{size(room)} of page cache")
+        ),
+        remedy=(
+            None
+            if room is None
+            else f"work on one part at a time, all steps on each part of at most {size(room * 0.5)}"
+        ),
+        needs=("page_cache",),
+    )
+
+
+def _pasted(facts: "Facts") -> Candidate | None:
+    cache, machine = facts.cache, facts.machine
+    if not cache.known or cache.hit_ratio is None or not cache.misses:
+        return None
+    if cache.hit_ratio >= HIT_RATIO:
+        return None
+    cached = machine.cached_peak_bytes
+    full = None
+    if machine.memory_bytes and machine.free_bytes is not None:
+        full = machine.free_bytes <= CACHE_FULL * machine.memory_bytes
+    if full is False:
+        # There is memory left, so nothing had to be evicted: these are first reads.
+        return None
+    lowered = [
+        "one pass over new data looks the same; that a file is read again is not in the text"
+    ]
+    confidence = 0.8
+    if full is None:
+        confidence = 0.6
+        lowered.append("how much memory is free is not in the text (free, vmstat)")
+    spread = ""
+    if cache.worst_hit_ratio is not None and cache.best_hit_ratio is not None:
+        spread = f" (from {percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ})),),
+        chain=some(
+            signs.device_load(facts),
+            link(
+                f"the page cache answers {percent(cache.hit_ratio)} of what is asked for{spread}",
+                cache.hit_ratio,
+                "share",
+                "cache",
+            ),
+            link(
+                f"{size(cache.misses * PAGE_BYTES)} had to be read in the time shown",
+                cache.misses * PAGE_BYTES,
+                "bytes",
+                "cache",
+            ),
+            None
+            if machine.free_bytes is None
+            else link(
+                f"no memory is left for more: {size(machine.free_bytes)} of "
+                f"{size(machine.memory_bytes)} is free",
+                machine.free_bytes,
+                "bytes",
+                "system",
+            ),
+            None
+            if cached is None
+            else link(
+                f"what is used over again must fit into the page cache of {size(cached)}",
+                cached,
+                "bytes",
+                "cache",
+            ),
+        ),
+        summary=(
+            "reads what the page cache could not keep"
+            + ("" if cached is None else f": more than {size(cached)} is used")
+        ),
+        confidence=confidence,
+        lowered_by=tuple(lowered),
+        remedy=(
+            None
+            if cached is None
+            else f"work on parts that fit {size(cached)}, all steps on one part before the next"
+        ),
+        fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,
+    )
+
+
+CAUSE = Cause(
+    name="cache-thrash",
+    title="The data do not fit into the page cache",
+    meaning=(
+        "The command comes back to data that it has read, and they are gone: what it uses between "
+        "two visits is larger than the memory left for the page cache. A pass over slightly more "
+        "than fits misses everything, because what is needed last was evicted first."
+    ),
+    measured=(
+        "Pages added to the cache that had been in it and were evicted in the same recording (or "
+        "the group's refault counter), hit ratio = 1 - pages added by reads / pages asked for, per "
+        "pass over the file that was read most; the memory limit in force."
+    ),
+    thresholds=(
+        Threshold(
+            "pages read again", REREAD, "share",
+            "below it a larger cache could save less than a third of the reads",
+        ),
+        Threshold(
+            "pages read, at least", PAGES_MIN, "pages",
+            "16 MiB: less is not worth a cache",
+        ),
+        Threshold(
+            "hit ratio printed by another tool, below", HIT_RATIO, "share",
+            "one miss in ten at device speed outweighs nine hits at memory speed by far",
+        ),
+        Threshold(
+            "free memory, at most", CACHE_FULL, "share",
+            "with more than that free the kernel evicts nothing, so misses are first reads",
+        ),
+    ),
+    fooled_by=(
+        "one pass over new data through a full cache: also evicts and misses, but nothing is read "
+        "twice",
+        "files that were dropped from the cache on purpose (drop_caches, POSIX_FADV_DONTNEED)",
+    ),
+    remedies=(
+        "do all steps on one part before the next, with parts that fit",
+        "raise the memory limit, or use a machine with more memory",
+        "read with O_DIRECT what will not be used again, so that it evicts nothing",
+    ),
+    experiment="memory-limit",
+    find=find,
+    beats=(
+        "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",
+        "device-slow", "random-access", "memory-pressure",
+    ),
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""All CPUs that the command may use are busy."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+from iowhy.whys.budget import SATURATED, SHORTAGE
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.signs import sync_looks_long
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """CPU time of saturated intervals, and all time spent waiting for a CPU."""
+    budget, machine = facts.budget, facts.machine
+    full = budget.modes("saturated")
+    runnable = budget.elapsed(classes.RUNNABLE)
+    if full + runnable < 0.05:
+        return None
+    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
+    cpus = machine.cpus
+    of = "" if cpus is None else f" of {cpus}"
+    others = (
+        machine.busy is not None
+        and cpus is not None
+        and used is not None
+        and machine.busy * cpus - used > 0.25 * cpus
+    )
+    chain = some(
+        link(
+            f"{percent(full + runnable)} of the time is spent on CPUs that are all taken, or "
+            "waiting for one",
+            full + runnable,
+            "share",
+            "budget",
+        ),
+        *sync_looks_long(facts),
+        None
+        if machine.busy is None
+        else link(
+            f"the machine's CPUs are {percent(machine.busy)} busy", machine.busy, "share", "system"
+        ),
+        None
+        if used is None or wanted is None
+        else link(
+            f"the command uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
+            wanted,
+            "CPUs",
+            "threads",
+        ),
+        link(
+            f"{percent(runnable)} of the time threads are ready and wait for a CPU",
+            runnable,
+            "share",
+            "budget",
+        ),
+        None
+        if not others or machine.busy is None or cpus is None or used is None
+        else link(
+            f"other processes use {machine.busy * cpus - used:.2f} CPUs",
+            machine.busy * cpus - used,
+            "CPUs",
+            "system",
+        ),
+    )
+    return Candidate(
+        claims=(
+            Claim(frozenset({classes.USER, classes.KERNEL}), modes=frozenset({"saturated"})),
+            Claim(frozenset({classes.RUNNABLE})),
+        ),
+        chain=chain,
+        summary="is spent on CPUs that are all taken, or waiting for one",
+        remedy="stop or move the other work on this machine" if others else None,
+        needs=("thread_time", "cpu_samples"),
+    )
+
+
+CAUSE = Cause(
+    name="cpu-saturated",
+    title="All CPUs that it may use are busy",
+    meaning=(
+        "Threads are ready to run and there is no CPU for them, or all CPUs do the command's work. "
+        "More parallelism does not help, faster storage neither."
+    ),
+    measured=(
+        "CPU time of the intervals in which the machine's CPUs (or the group's quota, or the CPUs "
+        "that the threads are pinned to) are all in use, and the time that threads were ready and "
+        "waited for a CPU, by the scheduler's own events."
+    ),
+    thresholds=(
+        Threshold(
+            "busy share of all CPUs", SATURATED, "share",
+            "of 100 ms readings some idle time is always left between wake-ups",
+        ),
+        Threshold(
+            "waiting, of the time that CPUs are wanted", SHORTAGE, "share",
+            "short waits happen on every machine; from here on they cost as much as one CPU in six",
+        ),
+    ),
+    fooled_by=(
+        "time stolen by the hypervisor counts as busy: see the steal column of `iowhy report system`",
+        "spinning (busy polling of a device) keeps a CPU busy without work",
+    ),
+    remedies=(
+        "run fewer things at once, or do less work",
+        "give it more CPUs",
+        "use a faster CPU",
+    ),
+    experiment="cpu-quota",
+    find=find,
+    beats=("cpu-serial",),
+)  # fmt: skip

@@ -1,0 +1,125 @@
+"""The work keeps one CPU busy, or a few, while others idle."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+from iowhy.whys.budget import SERIAL_CORES
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.signs import sync_looks_long
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """CPU time of intervals in which CPUs are left over."""
+    budget, machine = facts.budget, facts.machine
+    modes = ("serial", "parallel")
+    share = budget.modes(*modes)
+    if share < 0.05:
+        return None
+    parallel = budget.modes("parallel") > budget.modes("serial")
+    used, cpus = facts.threads.cores_used, machine.cpus
+    if used is None and machine.busy is not None:
+        # Pasted figures may lack the number of CPUs where their load gives it away.
+        cpus = cpus or (round(1 / machine.busy) if 0 < machine.busy <= 0.6 else None)
+        used = None if cpus is None else machine.busy * cpus
+    waiting = budget.elapsed(*classes.STORAGE)
+    top = facts.threads
+    reading = facts.measured.of("fio", "read_iops")
+    who = f" ({top.top_name})" if top.top_name else ""
+    chain = some(
+        link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
+        *sync_looks_long(facts),
+        None
+        if used is None or cpus is None
+        else link(
+            f"about {used:.1f} of {cpus} CPUs {'do' if used >= 1.5 else 'does'} the work",
+            used,
+            "CPUs",
+            "threads",
+        ),
+        None
+        if top.top_share is None
+        else link(
+            f"the busiest thread{who} is on a CPU {percent(top.top_share)} of the time",
+            top.top_share,
+            "share",
+            "threads",
+        ),
+        None
+        if machine.idle is None
+        else link(
+            f"the machine's CPUs are {percent(machine.idle + (machine.iowait or 0.0))} idle"
+            + (
+                f" while {machine.runnable:.1f} processes are ready to run"
+                if facts.run.pasted and machine.runnable
+                else ""
+            ),
+            machine.idle,
+            "share",
+            "system",
+        ),
+        link(f"{percent(waiting)} of the time waits for storage", waiting, "share", "budget"),
+    )
+    lowered = []
+    confidence = 0.9
+    if machine.cpus is None:
+        confidence = 0.7
+        lowered.append("the number of CPUs is not known")
+    return Candidate(
+        claims=(
+            Claim(
+                frozenset({classes.USER, classes.KERNEL, classes.RUNNABLE}),
+                modes=frozenset(modes),
+            ),
+        ),
+        chain=chain,
+        summary=(
+            "is on the CPUs, of which it uses too few"
+            if parallel
+            else "is one thread's work on one CPU"
+            + (" while others idle" if cpus is None or cpus > 1 else "")
+        ),
+        confidence=confidence,
+        lowered_by=tuple(lowered),
+        against=(
+            ("fio's rates are of the device, not of CPUs",) if reading and waiting > share else ()
+        ),
+        needs=("thread_time",),
+    )
+
+
+CAUSE = Cause(
+    name="cpu-serial",
+    title="One CPU does the work, others idle",
+    meaning=(
+        "The command computes, with too few threads at a time for the CPUs that there are. Calls "
+        "may look long, fsync above all, and yet spend their time on a CPU: then faster storage "
+        "changes nothing."
+    ),
+    measured=(
+        "CPU time of the intervals in which the command's threads want no more CPUs than there "
+        "are. A call's time is split by the scheduler's events into on-CPU, ready and waiting, so "
+        "that a long call that computes is not taken for a slow device."
+    ),
+    thresholds=(
+        Threshold(
+            "CPUs wanted at once, for serial work", SERIAL_CORES, "CPUs",
+            "one thread, and what a second one does in passing",
+        ),
+    ),
+    fooled_by=(
+        "busy polling for I/O (io_uring with polling, DPDK, spinning locks) is CPU time too",
+        "a clock that is throttled by heat looks like more work",
+    ),
+    remedies=(
+        "do the work in parallel (make -j, xargs -P, more workers)",
+        "do less of it: profile the busiest thread",
+        "use a CPU with a faster single core",
+    ),
+    experiment="cpu-quota",
+    find=find,
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""A CPU quota, or the hypervisor, holds threads back."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+THROTTLED_PERIODS = 0.1
+STOLEN = 0.1
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Threads are ready and wait, and the group's counters say that the quota is why."""
+    machine, budget = facts.machine, facts.budget
+    periods = machine.throttled_periods_share or 0.0
+    throttled = machine.throttled_share or 0.0
+    steal = machine.steal or 0.0
+    by_quota = periods >= THROTTLED_PERIODS or throttled >= 0.05
+    if not by_quota and steal < STOLEN:
+        return None
+    runnable = budget.elapsed(classes.RUNNABLE)
+    claims: list[Claim] = []
+    if by_quota:
+        claims.append(Claim(frozenset({classes.RUNNABLE})))
+    if steal >= STOLEN:
+        busy = machine.busy or 1.0
+        claims.append(Claim(classes.CPU, fraction=min(1.0, steal / max(busy, steal))))
+    quota = machine.quota_cores
+    return Candidate(
+        claims=tuple(claims),
+        chain=some(
+            None
+            if not by_quota
+            else link(
+                f"threads are ready and wait for {percent(runnable)} of the time",
+                runnable,
+                "share",
+                "budget",
+            ),
+            None
+            if quota is None
+            else link(f"the control group may use {quota:.2f} CPUs", quota, "CPUs", "system"),
+            None
+            if not by_quota
+            else link(
+                f"the kernel stopped the group in {percent(periods)} of its periods, for "
+                f"{percent(throttled)} of the time",
+                throttled,
+                "share",
+                "system",
+            ),
+            None
+            if steal < STOLEN
+            else link(
+                f"the hypervisor took {percent(steal)} of the CPU time", steal, "share", "system"
+            ),
+        ),
+        summary=(
+            "waits because the CPU quota of its group is used up"
+            if by_quota
+            else "is taken by the hypervisor"
+        ),
+        remedy=None if by_quota else "move the virtual machine to a host that is not overcommitted",
+        needs=("cgroup_samples", "thread_time"),
+    )
+
+
+CAUSE = Cause(
+    name="cpu-throttled",
+    title="A CPU quota holds it back",
+    meaning=(
+        "The control group has used up its CPU time before the period ended, so its threads stand "
+        "still though CPUs idle; or the hypervisor gives the CPUs to other guests."
+    ),
+    measured=(
+        "nr_throttled and throttled time of the command's cgroup (cpu.stat), the quota over the "
+        "period, steal time of /proc/stat, and the time that threads were ready and waited."
+    ),
+    thresholds=(
+        Threshold(
+            "throttled periods", THROTTLED_PERIODS, "share",
+            "a burst at the start of a run throttles a period or two; one in ten is steady",
+        ),
+        Threshold(
+            "stolen CPU time", STOLEN, "share", "below it, neighbours cost less than run-to-run noise",
+        ),
+    ),
+    fooled_by=("a quota in a parent group that the recorder may not read",),
+    remedies=(
+        "raise the CPU quota of the group (cpu.max, cpu.cfs_quota_us, the container's CPU limit)",
+        "run with fewer threads, so that the quota is not used up in bursts",
+    ),
+    experiment="cpu-quota",
+    find=find,
+    beats=("cpu-saturated", "cpu-serial"),
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""Others use the device that the command waits for."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+OTHERS = 0.5
+BUSY = 0.6
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Most of the time of the device's requests belongs to other processes."""
+    requests = facts.requests
+    others = requests.others_share
+    if not requests.known or others is None or others < OTHERS:
+        return None
+    busy = signs.waits_while_busy(facts)
+    if busy is None or busy < BUSY:
+        return None
+    who = f", most by {requests.others_name}" if requests.others_name else ""
+    return Candidate(
+        claims=(Claim(classes.STORAGE, fraction=others),),
+        chain=some(
+            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
+            signs.device_load(facts),
+            link(
+                f"{percent(others)} of the time of its requests belongs to other processes{who}",
+                others,
+                "share",
+                "devices",
+            ),
+            link(
+                f"they moved {size(requests.others_bytes)}, the command {size(requests.bytes)}",
+                requests.others_bytes,
+                "bytes",
+                "devices",
+            ),
+        ),
+        summary=f"waits for {requests.device}, which others keep busy{who}",
+        needs=("block_requests",),
+    )
+
+
+CAUSE = Cause(
+    name="device-contended",
+    title="Others keep the device busy",
+    meaning="The command's requests stand in a queue with those of other processes.",
+    measured=(
+        "Every request of the machine is recorded; those not submitted by the command and not for "
+        "its files are others'. Shared work of kernel threads (journal, flush) is charged to nobody."
+    ),
+    thresholds=(
+        Threshold(
+            "others' share of the request time", OTHERS, "share",
+            "then most of what the device does is for somebody else",
+        ),
+        Threshold(
+            "device busy while the command waits", BUSY, "share",
+            "others on a device that rests do not delay anybody",
+        ),
+    ),
+    fooled_by=(
+        "a service that works on the command's behalf (a database server, a loop device's worker) "
+        "counts as another process",
+    ),
+    remedies=(
+        "run them at another time",
+        "give the command a higher I/O weight (ionice, io.weight) or limit the others (io.max)",
+        "put them on another device",
+    ),
+    experiment="io-contention",
+    find=find,
+    beats=(
+        "device-saturated", "device-slow", "queue-shallow", "random-access", "small-requests",
+        "cache-cold", "sync-storm", "flush-cost", "writeback-scattered",
+    ),
+)  # fmt: skip

@@ -1,0 +1,132 @@
+"""The device never rests: its queue is full, or it moves all it can."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+BUSY = 0.9
+DEPTH = 4.0
+LARGE_BYTES = 128 * 1024
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """While the command waits, the device is busy, with more queued or with large requests."""
+    requests, budget = facts.requests, facts.budget
+    share = budget.elapsed(*classes.STORAGE)
+    if share < 0.05:
+        return None
+    busy = signs.waits_while_busy(facts)
+    device = facts.devices.top
+    if requests.known and requests.count:
+        depth, median = requests.depth, requests.median_bytes
+    elif device is not None:
+        depth, median = device.depth, device.request_bytes
+    else:
+        return _blocked_only(facts, share)
+    if busy is None:
+        return _blocked_only(facts, share)
+    if busy < BUSY or depth is None:
+        return None
+    large = median is not None and median >= LARGE_BYTES
+    if depth < DEPTH and not large:
+        return None
+    mine = 1 - (requests.others_share or 0.0) if requests.known else 1.0
+    return Candidate(
+        claims=(Claim(classes.STORAGE, fraction=mine),),
+        chain=some(
+            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
+            signs.device_load(facts),
+            signs.request_shape(facts),
+            None
+            if requests.known or median is None
+            else link(f"a request moves {size(median)}", median, "bytes", "request-size"),
+            link(
+                f"while the command waits, the device is busy {percent(busy)} of the time",
+                busy,
+                "share",
+                "devices",
+            ),
+        ),
+        summary="waits for a device that has no rest"
+        + (" and moves large requests" if large else ""),
+        remedy="nothing is wrong with the way it is used: move less, or split it over devices"
+        if large and (requests.jump_share or 0.0) < signs.JUMPS
+        else None,
+        needs=("block_requests", "waits"),
+    )
+
+
+def _blocked_only(facts: "Facts", share: float) -> Candidate | None:
+    """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
+    machine = facts.machine
+    if not facts.run.pasted or not machine.blocked_always or not machine.runnable_always_zero:
+        return None
+    blocked = machine.blocked or 0.0
+    return Candidate(
+        claims=(Claim(classes.STORAGE),),
+        chain=(
+            link(
+                f"{blocked:.1f} processes are blocked at any time and none waits for a CPU",
+                blocked,
+                "processes",
+                "system",
+            ),
+            link(
+                f"the CPUs are {percent(machine.idle)} idle meanwhile",
+                machine.idle,
+                "share",
+                "system",
+            ),
+        ),
+        summary="waits for disks while CPUs idle",
+        confidence=0.5,
+        lowered_by=("how busy the disks are is not in the text (iostat -x 1 tells)",),
+        remedy="split the files over disks",
+    )
+
+
+CAUSE = Cause(
+    name="device-saturated",
+    title="The device does all it can",
+    meaning=(
+        "There is always work in the device's queue, or requests are so large that it moves data "
+        "at its best rate. More parallelism only makes requests wait longer."
+    ),
+    measured=(
+        "Union of the requests' intervals from queue to completion against the time that the "
+        "command waits for storage, mean number in flight, request sizes; from other tools the "
+        "utilisation and queue of iostat."
+    ),
+    thresholds=(
+        Threshold(
+            "device busy while the command waits", BUSY, "share",
+            "below it, the device rests between requests and something else sets the pace",
+        ),
+        Threshold(
+            "requests in flight", DEPTH, "requests",
+            "with four, another is ready when one ends, and a disk can order them",
+        ),
+        Threshold(
+            "large request", LARGE_BYTES, "bytes",
+            "from here on moving the data takes longer than reaching it, so depth adds nothing",
+        ),
+    ),
+    fooled_by=(
+        "utilisation of a device that serves many at once (SSD, array) says busy, not full: "
+        "hence the depth",
+        "a throttle below the queue looks like a slow device",
+    ),
+    remedies=(
+        "move fewer bytes or make fewer requests (larger, in order, cached)",
+        "split the load over devices",
+        "use a faster device",
+    ),
+    experiment="io-contention",
+    find=find,
+)  # fmt: skip

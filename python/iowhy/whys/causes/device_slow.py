@@ -1,0 +1,127 @@
+"""The device takes long for a request although little is asked of it."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import duration, link, percent, plural, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+SERVICE_NS = 20e6
+SLOWEST_BYTES_PER_NS = 0.05
+SHALLOW = 2.0
+OUTLIERS = 0.3
+REQUESTS_MIN = 16
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Long service at a shallow queue, a few requests that take most of the time, or errors."""
+    if facts.budget.elapsed(*classes.STORAGE) < 0.05:
+        return None
+    requests = facts.requests
+    if not requests.known or not requests.count:
+        return _counters(facts)
+    median = requests.median_service_ns
+    if median is None:
+        return None
+    allowed = SERVICE_NS + (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
+    slow = (
+        requests.count >= REQUESTS_MIN and median > allowed and (requests.depth or 99.0) <= SHALLOW
+    )
+    outliers = (requests.slow_share or 0.0) >= OUTLIERS and requests.slow_count >= 1
+    failing = requests.errors > 0 and requests.errors >= 0.001 * requests.count
+    if not (slow or outliers or failing):
+        return None
+    return Candidate(
+        claims=(
+            Claim(
+                classes.STORAGE,
+                fraction=1.0 if slow or failing else requests.slow_share or 0.0,
+            ),
+        ),
+        chain=some(
+            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
+            link(
+                f"{requests.device} takes {duration(median)} for a request in the median with "
+                f"{requests.depth or 0.0:.1f} in flight",
+                median,
+                "ns",
+                "request-latency",
+            ),
+            None
+            if not outliers
+            else link(
+                f"{plural(requests.slow_count, 'request')} of more than 100 ms take "
+                f"{percent(requests.slow_share)} of the service time",
+                requests.slow_share,
+                "share",
+                "request-latency",
+            ),
+            None
+            if not failing
+            else link(
+                f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "devices"
+            ),
+        ),
+        summary=f"waits for {requests.device}, which answers late though its queue is short",
+        needs=("block_requests",),
+    )
+
+
+def _counters(facts: "Facts") -> Candidate | None:
+    device = facts.devices.top
+    if device is None or device.wait_ns is None or device.depth is None:
+        return None
+    allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
+    if device.depth > SHALLOW or device.wait_ns <= allowed or (device.busy_share or 0.0) < 0.3:
+        return None
+    return Candidate(
+        claims=(Claim(classes.STORAGE),),
+        chain=some(signs.device_load(facts)),
+        summary=f"waits for {device.name}, which answers late though its queue is short",
+        confidence=0.7,
+        lowered_by=("single requests are not known, only the counters' means",),
+    )
+
+
+CAUSE = Cause(
+    name="device-slow",
+    title="The device answers late",
+    meaning=(
+        "Requests take far longer than reaching and moving the data should, with no queue to blame: "
+        "a failing disk, a saturated network under it, an overloaded array or host."
+    ),
+    measured=(
+        "Time from issue to completion, without flushes, at the queue depth of the run; the share of "
+        "service time in requests above 100 ms and 20 times the median; errors."
+    ),
+    thresholds=(
+        Threshold(
+            "median service at a shallow queue", SERVICE_NS, "ns",
+            "the longest seek and a full turn of a 5,400 rpm disk; to it the time to move the data "
+            "at 50 MB/s is added",
+        ),
+        Threshold(
+            "requests in flight, at most", SHALLOW, "requests",
+            "with more, requests wait for each other and their time is not the device's",
+        ),
+        Threshold(
+            "share of service time in outliers", OUTLIERS, "share",
+            "when a few requests take a third of all time, they are the problem",
+        ),
+    ),
+    fooled_by=(
+        "another user of the same array or host: its load is not visible from here",
+        "a power-saving disk that spins up once",
+    ),
+    remedies=(
+        "look at the device: kernel log, SMART, path, the array's own statistics",
+        "move the data to another device",
+    ),
+    experiment="fast-device",
+    find=find,
+    beats=("device-saturated", "queue-shallow", "random-access", "small-requests"),
+)  # fmt: skip

@@ -1,0 +1,100 @@
+"""Writers are paused because too much is dirty."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.facts.cache import PAGE_BYTES
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+SHARE = 0.05
+
+
+def dirty_reasons(facts: "Facts") -> frozenset[str]:
+    """Reasons of throttled waits that are the dirty limits."""
+    return frozenset(
+        piece.reason
+        for piece in facts.budget.pieces
+        if piece.cls == classes.THROTTLED and piece.reason and "dirty" in piece.reason.lower()
+    )
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Time in balance_dirty_pages, by its waits or its own pauses."""
+    reasons = dirty_reasons(facts)
+    writeback = facts.writeback
+    if reasons:
+        claim = Claim(frozenset({classes.THROTTLED}), reasons=reasons)
+    elif writeback.pauses:
+        claim = Claim(frozenset({classes.THROTTLED}))
+    else:
+        return None
+    share = sum(
+        p.elapsed
+        for p in facts.budget.pieces
+        if p.cls == classes.THROTTLED and (not reasons or p.reason in reasons)
+    )
+    if share < SHARE:
+        return None
+    limit = None
+    if writeback.limit_pages is not None and writeback.dirty_pages is not None:
+        limit = link(
+            f"{size(writeback.dirty_pages * PAGE_BYTES)} are dirty; the limit is "
+            f"{size(writeback.limit_pages * PAGE_BYTES)}",
+            writeback.dirty_pages * PAGE_BYTES,
+            "bytes",
+            "writeback",
+        )
+    return Candidate(
+        claims=(claim,),
+        chain=some(
+            link(
+                f"{percent(share)} of the time writers are paused by the dirty limits",
+                share,
+                "share",
+                "budget",
+            ),
+            None
+            if not writeback.pauses
+            else link(
+                f"{count(writeback.pauses)} pauses, "
+                f"{duration(writeback.pause_ns / writeback.pauses)} each",
+                writeback.pause_ns,
+                "ns",
+                "writeback",
+            ),
+            limit,
+            signs.device_load(facts),
+        ),
+        summary="is pauses of the writers: they make pages dirty faster than the device takes them",
+        needs=("dirty_throttle", "waits"),
+    )
+
+
+CAUSE = Cause(
+    name="dirty-throttled",
+    title="Writers are paused by the dirty limits",
+    meaning=(
+        "The command fills the page cache faster than the device empties it. At the dirty limit the "
+        "kernel makes each writer sleep, so that it goes at the device's pace."
+    ),
+    measured="Waits inside balance_dirty_pages, its pauses, the dirty pages and the limit then.",
+    thresholds=(
+        Threshold("paused time", SHARE, "share", "what a finding must explain to be listed"),
+    ),
+    fooled_by=(
+        "a limit of a control group (memory.high, its own dirty limit), far below the machine's",
+    ),
+    remedies=(
+        "write more steadily, or sync in between (sync_file_range), so that the limit is not met",
+        "raise the dirty limits (vm.dirty_bytes) when bursts are short and memory is plenty",
+        "a device that takes more; else less to write (compression)",
+    ),
+    experiment="fast-device",
+    find=find,
+    beats=("device-saturated",),
+)  # fmt: skip

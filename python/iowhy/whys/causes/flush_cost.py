@@ -1,0 +1,125 @@
+"""Most of a sync is the device emptying its write cache."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+FLUSH_SHARE = 0.5
+FLUSHES_MIN = 10
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Flushes fill the time inside the sync calls."""
+    waiting = facts.budget.elapsed(classes.SYNC)
+    if waiting < 0.05:
+        return None
+    flush = signs.flush_share(facts)
+    requests = facts.requests
+    if flush is None:
+        return _measured(facts)
+    if flush < FLUSH_SHARE or requests.flushes < FLUSHES_MIN:
+        return None
+    syncs = facts.calls.syncs
+    each = signs.bytes_per_sync(facts)
+    mean = requests.flush_ns / requests.flushes
+    return Candidate(
+        claims=(Claim(frozenset({classes.SYNC})),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            signs.call_cost(facts, facts.calls.sync_name or "fsync"),
+            None
+            if syncs.blocked_share is None
+            else link(
+                f"{percent(syncs.blocked_share)} of a call is uninterruptible wait",
+                syncs.blocked_share,
+                "share",
+                "sync",
+            ),
+            signs.flushes(facts),
+            link(
+                f"the device is flushing in {percent(flush)} of the time inside these calls",
+                flush,
+                "share",
+                "sync",
+            ),
+            None
+            if each is None
+            else link(f"{size(each)} are made durable per call", each, "bytes", "sync"),
+        ),
+        summary=(
+            f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "
+            f"flushes of {duration(mean)}"
+        ),
+        needs=("block_requests", "syscalls", "waits"),
+    )
+
+
+def _measured(facts: "Facts") -> Candidate | None:
+    """latencytop and its like name the flush in their reasons."""
+    if not facts.run.pasted:
+        return None
+    reasons = facts.budget.heaviest_reasons(frozenset({classes.SYNC}))
+    named = [
+        (reason, share)
+        for reason, share in reasons
+        if any(word in reason.lower() for word in ("barrier", "flush"))
+    ]
+    share = sum(part for _, part in named)
+    if share < FLUSH_SHARE * facts.budget.elapsed(classes.SYNC):
+        return None
+    return Candidate(
+        claims=(
+            Claim(frozenset({classes.SYNC}), reasons=frozenset(reason for reason, _ in named)),
+        ),
+        chain=tuple(
+            link(f"{percent(part)} of the waiting is in: {reason}", part, "share", "budget")
+            for reason, part in named[:3]
+        ),
+        summary="waits for the device to empty its write cache",
+        confidence=0.7,
+    )
+
+
+CAUSE = Cause(
+    name="flush-cost",
+    title="The device's cache flush is the cost",
+    meaning=(
+        "A sync is only done when the device has emptied its volatile write cache. That takes a "
+        "disk a turn or a seek, and some flash devices milliseconds, whatever was written."
+    ),
+    measured=(
+        "Flush requests (they carry no data) from queue to completion, as a share of the time in "
+        "which some thread is inside a sync-like call."
+    ),
+    thresholds=(
+        Threshold(
+            "flushing, of the time inside sync calls", FLUSH_SHARE, "share",
+            "then the flush, and not the data or the journal, is most of a sync",
+        ),
+        Threshold(
+            "flushes, at least", FLUSHES_MIN, "flushes",
+            "one long flush empties what a bulk write left in the cache: that is data, not price",
+        ),
+    ),
+    fooled_by=(
+        "a flush that carries the data of another process in the device's cache",
+        "a device that lies about its cache: fast, until the power fails",
+    ),
+    remedies=(
+        "sync less often: put more into one transaction (group commit)",
+        "put the log on a device with a power-safe cache, or on one of its own",
+        "mount without barriers only where the cache is power-safe",
+    ),
+    experiment="sync-free",
+    find=find,
+    beats=(
+        "device-saturated", "queue-shallow", "small-requests", "random-access", "device-slow",
+        "writeback-scattered",
+    ),
+)  # fmt: skip

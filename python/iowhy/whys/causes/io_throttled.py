@@ -1,0 +1,183 @@
+"""A limit holds requests back before the device sees them."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes.dirty_throttled import dirty_reasons
+from iowhy.whys.chain import link, percent, rate, some
+from iowhy.whys.finding import Candidate, Claim, Link
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+AT_LIMIT = 0.7
+IDLE_DEVICE = 0.5
+IDLE_WITHOUT_LIMIT = 0.2
+WAITING = 0.3
+REQUESTS_MIN = 16
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Near a limit of the group, or waiting for a device that idles."""
+    reasons = _reasons(facts)
+    limits = _limits(facts)
+    claims = []
+    if reasons:
+        claims.append(Claim(frozenset({classes.THROTTLED}), reasons=reasons))
+    chain: list[Link | None] = [
+        signs.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "waits for storage")
+    ]
+    busy = signs.waits_while_busy(facts) if facts.requests.known else None
+    storage = facts.budget.elapsed(*classes.STORAGE)
+    idle = link(
+        f"the device has a request in only {percent(busy)} of that time", busy, "share", "devices"
+    )
+    confidence, lowered = 0.9, ()
+    if limits and storage >= 0.05 and (busy is None or busy < IDLE_DEVICE or _tight(limits)):
+        ways = frozenset(cls for cls, _, _ in limits)
+        claims.append(Claim(ways))
+        chain += [one for _, one, _ in limits]
+        if busy is not None:
+            chain.append(idle)
+    elif (
+        not reasons
+        and not facts.run.pasted
+        and busy is not None
+        and busy < IDLE_WITHOUT_LIMIT
+        and storage >= WAITING
+        and facts.requests.count >= REQUESTS_MIN
+        and not _many_flushes(facts)
+    ):
+        claims.append(Claim(classes.STORAGE))
+        chain.append(idle)
+        confidence = 0.55
+        lowered = ("no limit of a control group could be read; the device idles while it waits",)
+    if not claims:
+        return None
+    return Candidate(
+        claims=tuple(claims),
+        chain=some(*chain),
+        summary="waits because a limit holds its requests back, not the device",
+        confidence=confidence,
+        lowered_by=lowered,
+        needs=("cgroup_samples", "block_requests", "waits"),
+    )
+
+
+def _reasons(facts: "Facts") -> frozenset[str]:
+    """Throttled waits of other kinds than the dirty limits (wbt, iocost, rq_qos)."""
+    dirty = dirty_reasons(facts)
+    return frozenset(
+        p.reason
+        for p in facts.budget.pieces
+        if p.cls == classes.THROTTLED and p.reason and p.reason not in dirty
+    )
+
+
+def _tight(limits: list[tuple[str, Link, float]]) -> bool:
+    return any(ratio >= 0.9 for _, _, ratio in limits)
+
+
+def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
+    """Limits in force that the command's rate comes near to: class, link, rate over limit."""
+    machine, requests, elapsed = facts.machine, facts.requests, facts.run.elapsed_ns
+    if not elapsed:
+        return []
+    found = []
+    read_bytes, write_bytes = requests.read_bytes, requests.write_bytes
+    for cls, limit, done, words in (
+        (classes.READ, machine.read_limit_bytes_per_s, read_bytes, "read"),
+        (classes.WRITE, machine.write_limit_bytes_per_s, write_bytes, "write"),
+        (classes.SYNC, machine.write_limit_bytes_per_s, write_bytes, "write"),
+    ):
+        share = facts.budget.elapsed(cls)
+        if limit is None or not limit or share < 0.05:
+            continue
+        speed = done * 1e9 / (elapsed * max(share, 0.05))
+        if speed < AT_LIMIT * limit:
+            continue
+        found.append(
+            (
+                cls,
+                link(
+                    f"the control group may {words} {rate(limit)}; while it waits it gets "
+                    f"{rate(speed)}",
+                    limit,
+                    "bytes/s",
+                    "system",
+                ),
+                speed / limit,
+            )
+        )
+    for cls, limit, number, words in (
+        (classes.READ, machine.read_limit_ops_per_s, requests.reads, "reads"),
+        (classes.WRITE, machine.write_limit_ops_per_s, requests.writes, "writes"),
+        (classes.SYNC, machine.write_limit_ops_per_s, requests.writes, "writes"),
+    ):
+        share = facts.budget.elapsed(cls)
+        if limit is None or not limit or share < 0.05:
+            continue
+        speed = number * 1e9 / (elapsed * max(share, 0.05))
+        if speed < AT_LIMIT * limit:
+            continue
+        found.append(
+            (
+                cls,
+                link(
+                    f"the control group may do {limit:,.0f} {words}/s; while it waits it does "
+                    f"{speed:,.0f}",
+                    limit,
+                    "1/s",
+                    "system",
+                ),
+                speed / limit,
+            )
+        )
+    return found
+
+
+def _many_flushes(facts: "Facts") -> bool:
+    """A device that flushes is at work although it moves nothing."""
+    wall = facts.requests.flush_wall_ns or 0.0
+    return wall > 0.1 * (facts.run.elapsed_ns or 1)
+
+
+CAUSE = Cause(
+    name="io-throttled",
+    title="An I/O limit holds it back",
+    meaning=(
+        "A limit of the control group, or the kernel's own writeback throttling, keeps requests "
+        "waiting before they reach the device. The device's statistics show it idle meanwhile."
+    ),
+    measured=(
+        "Limits of the group (io.max, blkio.throttle) against the rate reached while waiting; waits "
+        "in the kernel's throttling functions; how busy the device is while the command waits."
+    ),
+    thresholds=(
+        Threshold(
+            "rate over limit", AT_LIMIT, "share",
+            "a bucket that fills in steps lets a little less through than its limit",
+        ),
+        Threshold(
+            "device busy while it waits, below", IDLE_DEVICE, "share",
+            "a device that is busy half of the time or more may be the limit itself",
+        ),
+        Threshold(
+            "the same where no limit can be read", IDLE_WITHOUT_LIMIT, "share",
+            "then only a device that hardly works tells that something above it waits",
+        ),
+    ),
+    fooled_by=(
+        "requests that are not seen (a bio-based device, a network file system) look like idleness",
+        "completions that a hypervisor hides",
+    ),
+    remedies=(
+        "raise or lift the limit (io.max, blkio.throttle.*, the container's or the volume's limit)",
+        "move fewer bytes",
+    ),
+    experiment="io-throttle",
+    find=find,
+    beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
+           "random-access", "sync-storm"),
+)  # fmt: skip

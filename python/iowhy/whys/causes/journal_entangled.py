@@ -1,0 +1,95 @@
+"""A sync waits for a commit that carries other files' data."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+CARRIES = 4.0
+FLUSHING = 0.4
+COMMITS_MIN = 3
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Commits spend their time writing data of files that the command did not sync."""
+    journal, syncs, requests = facts.journal, facts.calls.syncs, facts.requests
+    if facts.budget.elapsed(classes.SYNC) < 0.05 or not syncs.calls:
+        return None
+    if not journal.commits or journal.commits < COMMITS_MIN or journal.flushing_share is None:
+        return None
+    foreign = requests.other_file_bytes
+    if foreign is None or not requests.known:
+        return None
+    own = max(1.0, requests.write_bytes)
+    if facts.calls.writes.done_bytes:
+        own = min(own, max(1.0, facts.calls.writes.done_bytes))
+    if journal.flushing_share < FLUSHING or foreign < CARRIES * own:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset({classes.SYNC})),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            signs.call_cost(facts, facts.calls.sync_name or "fsync"),
+            link(
+                f"{count(journal.commits)} journal commits spend {percent(journal.flushing_share)} "
+                "of their time writing data of ordered files",
+                journal.flushing_share,
+                "share",
+                "sync",
+            ),
+            link(
+                f"{size(foreign)} of it belong to files that the command did not sync; its own are "
+                f"{size(own)}",
+                foreign,
+                "bytes",
+                "sync",
+            ),
+        ),
+        summary=(
+            f"waits for journal commits that carry {size(foreign)} of other files' data along"
+        ),
+        needs=("journal_jbd2", "block_requests", "syscalls"),
+        confidence=0.85,
+    )
+
+
+CAUSE = Cause(
+    name="journal-entangled",
+    title="Its sync waits for other files' data",
+    meaning=(
+        "In ordered mode, a journal commit first writes the new data of every file in the "
+        "transaction. A small fsync then waits for somebody's bulk write on the same file system."
+    ),
+    measured=(
+        "Phases of the journal commits (jbd2), and bytes of data requests for files that the "
+        "command never synced, against those that it wrote itself."
+    ),
+    thresholds=(
+        Threshold(
+            "others' data per own byte", CARRIES, "times",
+            "with less, its own data are a fair part of what it waits for",
+        ),
+        Threshold(
+            "time of commits spent on ordered data", FLUSHING, "share",
+            "below it, commits take their time for the log and the flush",
+        ),
+        Threshold("commits, at least", COMMITS_MIN, "commits", "one may be chance"),
+    ),
+    fooled_by=("delayed allocation: data without blocks yet are not part of the commit",),
+    remedies=(
+        "put bulk data and what is synced often on different file systems or devices",
+        "write the bulk data in smaller steps, each synced, or throttle it",
+        "an external journal, or data=writeback where stale blocks are acceptable",
+    ),
+    experiment="mount-option",
+    find=find,
+    beats=(
+        "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",
+        "writeback-scattered",
+    ),
+)  # fmt: skip

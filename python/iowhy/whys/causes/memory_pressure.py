@@ -1,0 +1,107 @@
+"""Memory is short: threads reclaim it themselves, or swap."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+SHARE = 0.05
+SWAP_PAGES = 256
+PASTED_SWAP_PAGES_PER_S = 100
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Waits in reclaim and swap; from other tools, steady swapping."""
+    budget, machine = facts.budget, facts.machine
+    share = budget.elapsed(classes.MEMORY)
+    swapped = machine.swap_pages or 0.0
+    seconds = facts.run.seconds or 0.0
+    pasted = facts.run.pasted and seconds > 0 and swapped / seconds >= PASTED_SWAP_PAGES_PER_S
+    if share < SHARE and not pasted:
+        return None
+    claims = [Claim(frozenset({classes.MEMORY}))]
+    if pasted:
+        # Swapping shows as waiting to read in the machine's own counters.
+        claims.append(Claim(frozenset({classes.READ, classes.WRITE})))
+        share = max(share, budget.elapsed(classes.READ, classes.WRITE))
+    stalled = machine.pressure.get(("memory", "some"))
+    limit = machine.memory_limit_bytes
+    reasons = budget.heaviest_reasons(frozenset({classes.MEMORY}))
+    return Candidate(
+        claims=tuple(claims),
+        chain=some(
+            link(
+                f"{percent(share)} of the time waits for memory"
+                + (f" ({reasons[0][0]})" if reasons else ""),
+                share,
+                "share",
+                "budget",
+            ),
+            None
+            if swapped < SWAP_PAGES
+            else link(f"{count(swapped)} pages were swapped", swapped, "pages", "system"),
+            None
+            if not machine.direct_scan_pages
+            else link(
+                f"threads scanned {count(machine.direct_scan_pages)} pages themselves for some to "
+                "free",
+                machine.direct_scan_pages,
+                "pages",
+                "system",
+            ),
+            None
+            if not machine.memory_limit_hits or limit is None
+            else link(
+                f"the group met its limit of {size(limit)} {count(machine.memory_limit_hits)} times",
+                machine.memory_limit_hits,
+                "times",
+                "system",
+            ),
+            None
+            if not stalled
+            else link(
+                f"the machine stalled on memory {percent(stalled)} of the time (PSI)",
+                stalled,
+                "share",
+                "system",
+            ),
+        ),
+        summary="waits for memory: threads reclaim it themselves or wait for swap",
+        needs=("waits", "vm_samples"),
+        confidence=0.85,
+    )
+
+
+CAUSE = Cause(
+    name="memory-pressure",
+    title="Memory is short",
+    meaning=(
+        "Allocations find no free page: the thread itself must write back and free some, or what it "
+        "needs was swapped out. Each such wait is I/O that the command never asked for."
+    ),
+    measured=(
+        "Waits whose kernel stack shows reclaim, compaction or swap-in; pages swapped and scanned "
+        "(vmstat), hits of the group's limit, pressure stall information."
+    ),
+    thresholds=(
+        Threshold("waiting for memory", SHARE, "share", "what a finding must explain to be listed"),
+        Threshold(
+            "swapped pages a second, in another tool's figures", PASTED_SWAP_PAGES_PER_S, "pages/s",
+            "below it a disk swaps in passing; from here on it does so all the time",
+        ),
+    ),
+    fooled_by=("a page cache that fills the group's limit is reclaimed all the time, cheaply",),
+    remedies=(
+        "use less memory (smaller caches, fewer workers)",
+        "raise the group's limit",
+        "more memory",
+    ),
+    experiment="memory-limit",
+    find=find,
+    beats=("device-saturated", "cache-cold", "random-access", "queue-shallow"),
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""The time is elsewhere: timers, people, peers, children, user-space locks."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, duration, link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+SHARE = 0.15
+
+_WORDS = {
+    "futex": "for another thread (futex: a lock, a queue, a condition)",
+    "nanosleep": "for a timer",
+    "clock_nanosleep": "for a timer",
+    "wait4": "for a child process",
+    "waitid": "for a child process",
+    "waitpid": "for a child process",
+    "accept": "for a peer",
+    "accept4": "for a peer",
+    "recvfrom": "for a peer",
+    "recvmsg": "for a peer",
+    "connect": "for a peer",
+}
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """No thread is at work, and none waits for storage."""
+    idle = facts.budget.elapsed(classes.IDLE)
+    if idle < SHARE or facts.budget.basis == "waits":
+        return None
+    calls = facts.calls.idle_by_name
+    whole = sum(calls.values())
+    words = ""
+    most = None
+    if whole:
+        name, time = max(calls.items(), key=lambda item: item[1])
+        what = _WORDS.get(name, "for events, a peer or a timer")
+        words = f" {what}"
+        group = facts.calls.by_name.get(name)
+        number = "" if group is None else f"{count(group.calls)} calls, "
+        most = link(
+            f"most of it in {name} ({number}{duration(time)} over all threads): it waits {what}",
+            time,
+            "ns",
+            "syscalls",
+        )
+    storage = facts.budget.elapsed(*classes.STORAGE)
+    return Candidate(
+        claims=(Claim(frozenset({classes.IDLE})),),
+        chain=some(
+            link(f"in {percent(idle)} of the time no thread is at work", idle, "share", "budget"),
+            most,
+            link(f"only {percent(storage)} waits for storage", storage, "share", "budget"),
+        ),
+        summary=f"is not I/O: the command waits{words}",
+        needs=("thread_time",),
+        confidence=0.9 if whole else 0.75,
+        lowered_by=() if whole or facts.run.pasted else ("which call it sleeps in is not known",),
+    )
+
+
+CAUSE = Cause(
+    name="not-io",
+    title="The time is not I/O",
+    meaning=(
+        "All threads sleep: for a timer, the network, a child that is not followed, or each other. "
+        "Nothing in the I/O stack can make that shorter."
+    ),
+    measured="Time in which every thread is in interruptible sleep, outside I/O calls on files.",
+    thresholds=(
+        Threshold("idle time", SHARE, "share", "a shell between two commands idles for less"),
+    ),
+    fooled_by=(
+        "a network file system or FUSE that sleeps interruptibly outside recorded calls",
+        "a server that does the I/O for the command: attach to it with -p",
+    ),
+    remedies=(
+        "look at what it waits for: `iowhy report syscalls` names the calls",
+        "follow the process that does the work with `iowhy run -p PID`",
+    ),
+    experiment=None,
+    find=find,
+)  # fmt: skip

@@ -1,0 +1,109 @@
+"""One request at a time, to a device that could serve many."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import duration, link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+DEPTH = 1.5
+REQUESTS_MIN = 64
+LARGE_BYTES = 128 * 1024
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Requests come one by one, are small enough and quick enough that more could be under way."""
+    requests, budget = facts.requests, facts.budget
+    share = budget.elapsed(classes.READ, classes.WRITE)
+    if share < 0.05:
+        return None
+    if requests.known and requests.count:
+        depth, service = requests.own_depth, requests.median_service_ns
+        median, number = requests.median_bytes, requests.count
+        others = requests.others_share or 0.0
+    else:
+        device = facts.devices.top
+        if device is None or device.samples < 1:
+            return None
+        depth, service, median = device.depth, device.wait_ns, device.request_bytes
+        number, others = REQUESTS_MIN, 0.0
+    if depth is None or service is None or number < REQUESTS_MIN:
+        return None
+    if depth > DEPTH or service >= signs.SEEK_NS or (median or 0.0) >= LARGE_BYTES or others > 0.3:
+        return None
+    possible = 1e9 / service if service > 0 else None
+    rate = None
+    if requests.count and facts.run.elapsed_ns:
+        rate = requests.count * 1e9 / facts.run.elapsed_ns
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ, classes.WRITE})),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.READ, classes.WRITE}), "waits for I/O"),
+            signs.request_shape(facts),
+            link(
+                f"never more than {depth:.1f} requests are in flight on average",
+                depth,
+                "requests",
+                "devices",
+            ),
+            link(
+                f"the device answers in {duration(service)}, so one at a time is at most "
+                f"{possible or 0.0:,.0f} a second"
+                + ("" if rate is None else f"; {rate:,.0f} were made"),
+                service,
+                "ns",
+                "request-latency",
+            ),
+            None
+            if requests.own_busy_share is None
+            else link(
+                f"it has a request of the command in {percent(requests.own_busy_share)} of the time",
+                requests.own_busy_share,
+                "share",
+                "devices",
+            ),
+        ),
+        summary="waits for one request at a time, to a device that could serve many at once",
+        confidence=0.8,
+        needs=("block_requests", "waits"),
+    )
+
+
+CAUSE = Cause(
+    name="queue-shallow",
+    title="One request at a time",
+    meaning=(
+        "The command asks, waits, asks again. The device, which has many channels or can order its "
+        "work, idles for most of what it could do; the time is latency, not bandwidth."
+    ),
+    measured="Mean number of the command's requests in flight while there is one, and their service.",
+    thresholds=(
+        Threshold(
+            "requests in flight", DEPTH, "requests",
+            "one at a time, and a read ahead now and then",
+        ),
+        Threshold(
+            "service time", signs.SEEK_NS, "ns",
+            "above it the device seeks: a deeper queue helps such a device little, order helps",
+        ),
+        Threshold(
+            "request size, below", LARGE_BYTES, "bytes",
+            "larger requests keep a device busy one by one",
+        ),
+    ),
+    fooled_by=(
+        "a device with a single channel (an SD card) gains nothing from depth",
+        "a throttle above the queue (io.max) makes it shallow: io-throttled looks for that",
+    ),
+    remedies=(
+        "ask for more ahead: posix_fadvise, readahead, larger buffers",
+        "keep several requests under way: io_uring or libaio, more threads, fio --iodepth",
+    ),
+    experiment=None,
+    find=find,
+    beats=("device-saturated",),
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""The application jumps in its files."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import duration, link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+LARGE_BYTES = 256 * 1024
+DEPTH = 4.0
+CONTIGUOUS = 0.8
+REQUESTS_MIN = 32
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Calls jump and so do the requests, on a device where the way costs."""
+    requests = facts.requests
+    if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
+        return _measured(facts)
+    if requests.jump_share < signs.JUMPS or (requests.median_bytes or 0.0) > LARGE_BYTES:
+        return None
+    service = requests.mean_service_ns or 0.0
+    depth = requests.own_depth or 1.0
+    if service < signs.SEEK_NS or depth >= DEPTH or signs.fragmented(facts):
+        return None
+    claimed = []
+    walks = []
+    for walk, some_classes, words in (
+        (facts.calls.reading, (classes.READ,), "reads"),
+        (facts.calls.writing, (classes.WRITE, classes.SYNC), "writes"),
+    ):
+        if walk.jump_share is None or walk.jump_share < signs.JUMPS:
+            continue
+        if walk.median_bytes is not None and walk.median_bytes > LARGE_BYTES:
+            continue
+        claimed += some_classes
+        walks.append((walk, words))
+    against: tuple[str, ...] = ()
+    confidence = 0.85
+    if not claimed:
+        # Page faults and asynchronous calls show no offsets; a file in one piece acquits the layout.
+        owner = requests.owners[0] if requests.owners else None
+        file = facts.layout.file(owner.dev, owner.ino) if owner else None
+        known = [
+            w.jump_share
+            for w in (facts.calls.reading, facts.calls.writing)
+            if w.jump_share is not None
+        ]
+        if known or file is None or file.sequentiality < CONTIGUOUS:
+            return None
+        claimed = [classes.READ, classes.WRITE]
+        confidence = 0.7
+        against = ("no offsets of calls were seen: that it jumps is told from its requests",)
+    budget = facts.budget
+    if budget.elapsed(*claimed) < 0.05:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset(claimed)),),
+        chain=some(
+            signs.in_calls(facts, frozenset(claimed), "waits for I/O"),
+            *(
+                link(
+                    f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
+                    f"one ended; {size(walk.median_bytes)} each in the median",
+                    walk.jump_share,
+                    "share",
+                    "request-pattern",
+                )
+                for walk, words in walks
+            ),
+            signs.request_shape(facts),
+            link(
+                f"each takes the device {duration(service)}: the way to the data, not the data",
+                service,
+                "ns",
+                "request-latency",
+            ),
+        ),
+        summary="waits while the device goes from place to place, because the application jumps",
+        against=against,
+        confidence=confidence,
+        needs=("syscalls", "block_requests", "extents"),
+    )
+
+
+def _measured(facts: "Facts") -> Candidate | None:
+    """filemon's seek share with a file that lies in order."""
+    measured = facts.measured
+    seeks = max(measured.metric("seek_share").values(), default=None)
+    order = min(measured.metric("sequentiality").values(), default=None)
+    if seeks is None or seeks < 0.8 or order is None or order < CONTIGUOUS:
+        return None
+    return Candidate(
+        claims=(Claim(classes.STORAGE),),
+        chain=(
+            link(f"{percent(seeks)} of the requests need a seek", seeks, "share",
+                 "request-pattern"),
+            link(f"though the file lies in order (sequentiality {percent(order)})", order, "share",
+                 "layout"),
+        ),
+        summary="waits while the device goes from place to place, because the application jumps",
+        confidence=0.7,
+        fixed_share=None if facts.budget.known else seeks,
+    )  # fmt: skip
+
+
+CAUSE = Cause(
+    name="random-access",
+    title="It jumps in its files",
+    meaning=(
+        "The application itself asks for places far apart, and the device pays a seek for each. "
+        "The files lie in order: told from file-fragmented, where the calls are in order and the "
+        "layout is not."
+    ),
+    measured=(
+        "The share of calls that do not begin where the thread's last one in that file ended, the "
+        "same of the requests on the device, the service time, and the files' extents."
+    ),
+    thresholds=(
+        Threshold(
+            "calls and requests that jump", signs.JUMPS, "share",
+            "from half on, most of the device's moves are jumps",
+        ),
+        Threshold(
+            "mean service time", signs.SEEK_NS, "ns",
+            "a disk's seek and half turn take 4 to 12 ms; where jumps are free (flash, memory), "
+            "they are no cause",
+        ),
+        Threshold(
+            "requests in flight, below", DEPTH, "requests",
+            "with more, the device orders them and is the limit itself (device-saturated)",
+        ),
+        Threshold(
+            "request size, at most", LARGE_BYTES, "bytes",
+            "2 ms of transfer at 130 MB/s: beyond it a jump is a small part of a request",
+        ),
+    ),
+    fooled_by=(
+        "several streams, each in order, on one disk: the requests jump, the calls do not",
+        "mmap shows no offsets of calls",
+    ),
+    remedies=(
+        "sort the accesses by offset, or batch them",
+        "keep the part that is used in memory (a larger cache, a smaller index)",
+        "use a device without seek time",
+    ),
+    experiment="fast-device",
+    find=find,
+    beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor"),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""The application asks for little at a time."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+TINY_BYTES = 1024
+TINY_CALLS = 10_000
+SMALL_BYTES = 16 * 1024
+REQUESTS_MIN = 64
+DEPTH = 4.0
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Tiny calls that cost CPU time, or small calls in order that wait one by one."""
+    tiny, small = _tiny(facts), _small(facts)
+    if tiny is None or small is None:
+        return tiny or small
+    return tiny if tiny.claims[0].fraction > 0.5 else small
+
+
+def _tiny(facts: "Facts") -> Candidate | None:
+    calls = facts.calls
+    group = calls.tiny
+    all_calls = calls.reads.calls + calls.writes.calls
+    kernel = facts.budget.line(classes.KERNEL)
+    if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
+        return None
+    # Single calls are looked at in slices when there are very many: their share is what counts.
+    rows = facts.size("syscalls")
+    looked = min(rows, 150_000)
+    scale = rows / looked if rows > looked * 1.05 else 1.0
+    cpu_s = group.cpu_ns * scale / 1e9
+    fraction = min(1.0, cpu_s / kernel.thread_s)
+    if fraction * kernel.elapsed_share < 0.05 or group.calls * scale < 0.5 * all_calls:
+        return None
+    number = group.calls * scale
+    mean = group.cpu_ns / group.calls
+    return Candidate(
+        claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
+        chain=some(
+            link(
+                f"{percent(kernel.elapsed_share)} of the time is in the kernel, on a CPU",
+                kernel.elapsed_share,
+                "share",
+                "budget",
+            ),
+            link(
+                f"about {count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the "
+                "median",
+                calls.tiny_median_bytes,
+                "bytes",
+                "syscalls",
+            ),
+            link(
+                f"each costs {duration(mean)} of CPU, far more than copying that",
+                mean,
+                "ns",
+                "syscalls",
+            ),
+        ),
+        summary=f"is the cost of {count(number)} calls that each move a few bytes",
+        remedy="read and write through a larger buffer (64 KiB and more; stdio, bs=)",
+        needs=("syscalls",),
+    )
+
+
+def _small(facts: "Facts") -> Candidate | None:
+    calls, requests, budget = facts.calls, facts.requests, facts.budget
+    if not calls.known or not requests.known or requests.count < REQUESTS_MIN:
+        return None
+    ways = []
+    for walk, cls, group in (
+        (calls.reading, classes.READ, calls.reads),
+        (calls.writing, classes.WRITE, calls.writes),
+    ):
+        in_order = walk.jump_share is not None and walk.jump_share < signs.JUMPS
+        if in_order and walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES:
+            if budget.elapsed(cls) >= 0.05:
+                ways.append((cls, walk, group))
+    if (
+        not ways
+        or (requests.median_bytes or 1e9) > SMALL_BYTES
+        or (requests.own_depth or 9) > DEPTH
+    ):
+        return None
+    cls, walk, group = max(ways, key=lambda way: budget.elapsed(way[0]))
+    return Candidate(
+        claims=(Claim(frozenset(way[0] for way in ways)),),
+        chain=some(
+            signs.in_calls(facts, frozenset({cls}), cls.replace("waiting", "waits")),
+            link(
+                f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, one after the "
+                "other in the file",
+                walk.median_bytes,
+                "bytes",
+                "syscalls",
+            ),
+            signs.request_shape(facts),
+            None
+            if requests.median_service_ns is None
+            else link(
+                f"each request takes {duration(requests.median_service_ns)}, whatever its size",
+                requests.median_service_ns,
+                "ns",
+                "request-latency",
+            ),
+        ),
+        summary=f"waits for requests of {size(requests.median_bytes)} that could be one large one",
+        needs=("syscalls", "block_requests", "waits"),
+    )
+
+
+CAUSE = Cause(
+    name="small-requests",
+    title="It asks for little at a time",
+    meaning=(
+        "Each call, and each request, has a fixed price; with a few bytes in each, the price is all "
+        "there is. The calls go through the file in order, so they could ask for more."
+    ),
+    measured=(
+        "Sizes and offsets of the calls, the CPU time inside them, and the sizes of the requests "
+        "that they became."
+    ),
+    thresholds=(
+        Threshold(
+            "tiny call", TINY_BYTES, "bytes",
+            "entering and leaving the kernel costs 0.2 to 1 µs, as much as copying a few KiB",
+        ),
+        Threshold(
+            "tiny calls, at least", TINY_CALLS, "calls",
+            "fewer take less than 10 ms together",
+        ),
+        Threshold(
+            "small request", SMALL_BYTES, "bytes",
+            "below it, even fast devices spend more on the request than on its data",
+        ),
+    ),
+    fooled_by=(
+        "direct I/O in small pieces by several threads, which the device merges",
+        "calls that jump: then size is not what is wrong (random-access)",
+    ),
+    remedies=(
+        "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)",
+        "let the page cache gather it: no O_DIRECT, no O_SYNC",
+    ),
+    experiment=None,
+    find=find,
+    beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated"),
+)  # fmt: skip

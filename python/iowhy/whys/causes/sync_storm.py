@@ -1,0 +1,192 @@
+"""Many sync calls for few bytes."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, plural, size, some
+from iowhy.whys.finding import Candidate, Claim, Link
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+BYTES_PER_SYNC = 1024 * 1024
+CALLS_MIN = 20
+FLUSH_DOMINATES = 0.5
+OWN_FILES = 0.5
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Waits for sync, by many calls that each make little durable."""
+    syncs = facts.calls.syncs
+    waiting = facts.budget.elapsed(classes.SYNC)
+    if waiting < 0.05 or syncs.calls < CALLS_MIN:
+        return _measured(facts)
+    each = signs.bytes_per_sync(facts)
+    if each is not None and each > BYTES_PER_SYNC:
+        return None
+    flush = signs.flush_share(facts)
+    spread = syncs.files is not None and syncs.files >= OWN_FILES * syncs.calls
+    if flush is not None and flush >= FLUSH_DOMINATES and not spread:
+        return None
+    name = facts.calls.sync_name or "fsync"
+    return Candidate(
+        claims=(Claim(frozenset({classes.SYNC})),),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            signs.call_cost(facts, name),
+            None
+            if each is None
+            else link(
+                f"{count(syncs.calls)} sync calls make {size(each)} durable each",
+                each,
+                "bytes",
+                "sync",
+            ),
+            None
+            if syncs.files is None
+            else link(f"they are for {plural(syncs.files, 'file')}", syncs.files, "files", "sync"),
+            _commits(facts),
+            signs.flushes(facts),
+            None
+            if flush is None
+            else link(
+                f"the device is flushing its cache in {percent(flush)} of that time",
+                flush,
+                "share",
+                "sync",
+            ),
+            _passes(facts),
+        ),
+        summary=f"waits for {count(syncs.calls)} sync calls"
+        + ("" if each is None else f" of {size(each)} each"),
+        remedy=(
+            "write fewer, larger files, or sync once for many of them (syncfs)"
+            if spread
+            else "put more into one transaction, so that one sync serves many (group commit)"
+        ),
+        needs=("syscalls", "waits"),
+        confidence=0.9 if each is not None else 0.75,
+        lowered_by=() if each is not None else ("how much each call makes durable is not known",),
+    )
+
+
+def _commits(facts: "Facts") -> Link | None:
+    journal, syncs = facts.journal, facts.calls.syncs
+    if not journal.commits:
+        return None
+    return link(
+        f"{count(journal.commits)} journal commits, {journal.commits / syncs.calls:.2f} per sync "
+        "call",
+        journal.commits,
+        "commits",
+        "sync",
+    )
+
+
+def _passes(facts: "Facts") -> Link | None:
+    writeback = facts.writeback
+    if not writeback.passes:
+        return None
+    pages = writeback.pages / writeback.passes
+    return link(
+        f"{plural(writeback.passes, 'writeback pass', 'writeback passes')} over "
+        f"{plural(writeback.inodes, 'inode')}, {pages:.1f} pages each",
+        writeback.inodes,
+        "inodes",
+        "writeback",
+    )
+
+
+def _measured(facts: "Facts") -> Candidate | None:
+    """iozone of many small files against few large ones."""
+    if facts.budget.known and facts.budget.elapsed(classes.SYNC) >= 0.05:
+        return None
+    pair = _iozone(facts)
+    if pair is None:
+        return None
+    small, small_rate, large, large_rate = pair
+    share = 1 - small_rate / large_rate
+    return Candidate(
+        claims=(),
+        chain=(
+            link(
+                f"{small}: {size(small_rate)}/s, {large}: {size(large_rate)}/s: the same bytes in "
+                f"small files take {large_rate / small_rate:.1f} times as long",
+                large_rate / small_rate,
+                "times",
+                "measurements",
+            ),
+        ),
+        summary="is what many small files cost over few large ones",
+        confidence=0.55,
+        lowered_by=(
+            "that the files are synced is not in the text; latencytop or strace would tell",
+        ),
+        fixed_share=share,
+    )
+
+
+def _iozone(facts: "Facts") -> tuple[str, float, str, float] | None:
+    """The write rate with the smallest and the largest file size, when they differ by a third."""
+    rates = {
+        subject: value
+        for subject, value in facts.measured.of("iozone", "bytes_per_s").items()
+        if subject.split(" ")[0] in ("write", "initial") and value > 0
+    }
+    sized = [(_size_of(subject), subject) for subject in rates]
+    known = sorted((n, subject) for n, subject in sized if n is not None)
+    if len(known) < 2 or known[-1][0] < 4 * known[0][0]:
+        return None
+    small, large = known[0][1], known[-1][1]
+    if rates[small] * 1.33 > rates[large]:
+        return None
+    return small, rates[small], large, rates[large]
+
+
+def _size_of(subject: str) -> int | None:
+    """The file size in a subject: "write 16384", "initial writer 4 x 16384", "… in 64"."""
+    numbers = [word for word in subject.split(" in ")[0].split() if word.isdigit()]
+    return int(numbers[-1]) if numbers else None
+
+
+CAUSE = Cause(
+    name="sync-storm",
+    title="Many sync calls for few bytes",
+    meaning=(
+        "Every sync waits for the journal and the device, whatever it carries. With little in each, "
+        "the run is as long as the number of syncs."
+    ),
+    measured=(
+        "Time waiting in fsync, fdatasync, msync, sync and the like; calls, bytes written per call, "
+        "files synced, journal commits, device flushes."
+    ),
+    thresholds=(
+        Threshold(
+            "bytes per sync call, at most", BYTES_PER_SYNC, "bytes",
+            "a commit and flush take 1 to 10 ms, as long as moving 1 MiB at 100 MB/s: below it the "
+            "fixed price is the larger part",
+        ),
+        Threshold("sync calls, at least", CALLS_MIN, "calls", "fewer are no storm"),
+        Threshold(
+            "flush share from which flush-cost says it better", FLUSH_DOMINATES, "share",
+            "then one file is synced over and over and the device's flush is most of it; when each "
+            "file gets its own sync, fewer files are the remedy and this cause stays",
+        ),
+    ),
+    fooled_by=(
+        "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
+        "O_SYNC and O_DSYNC writes sync without a call of their own",
+    ),
+    remedies=(
+        "sync once for many changes (transactions, group commit, syncfs at the end)",
+        "write fewer, larger files",
+        "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
+    ),
+    experiment="sync-free",
+    find=find,
+    beats=(
+        "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",
+        "writeback-scattered", "device-slow",
+    ),
+)  # fmt: skip

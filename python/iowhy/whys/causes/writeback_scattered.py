@@ -1,0 +1,103 @@
+"""Writeback hops over many inodes and writes a little of each."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes, signs
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import count, link, percent, some
+from iowhy.whys.finding import Candidate, Claim
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+INODES_MIN = 100
+PAGES = 64
+WHOLE_SYNCS = frozenset({"sync", "syncfs"})
+
+
+def find(facts: "Facts") -> Candidate | None:
+    """Waits for writing while passes of the kernel's workers touch many inodes, a little each."""
+    writeback, budget = facts.writeback, facts.budget
+    share = budget.elapsed(classes.WRITE, classes.THROTTLED) + budget.calls(
+        WHOLE_SYNCS, {classes.SYNC}
+    )
+    if not writeback.known or share < 0.05:
+        return None
+    pages = writeback.median_background_pages
+    if writeback.background_inodes < INODES_MIN or pages is None or pages > PAGES:
+        return None
+    jumps = facts.requests.jump_share
+    if jumps is not None and jumps < 0.3:
+        return None
+    return Candidate(
+        claims=(
+            Claim(frozenset({classes.WRITE, classes.THROTTLED})),
+            Claim(frozenset({classes.SYNC}), calls=WHOLE_SYNCS),
+        ),
+        chain=some(
+            link(f"{percent(share)} of the time waits for writing", share, "share", "budget"),
+            link(
+                f"{count(writeback.background_passes)} passes of writeback went over "
+                f"{count(writeback.background_inodes)} inodes",
+                writeback.background_inodes,
+                "inodes",
+                "writeback",
+            ),
+            link(
+                f"each pass wrote {count(pages)} pages of one inode in the median",
+                pages,
+                "pages",
+                "writeback",
+            ),
+            None
+            if writeback.inodes_per_second is None
+            else link(
+                f"{count(writeback.inodes_per_second)} inodes a second in turn",
+                writeback.inodes_per_second,
+                "inodes/s",
+                "writeback",
+            ),
+            signs.request_shape(facts),
+        ),
+        summary=(
+            f"waits for writeback that hops over {count(writeback.background_inodes)} inodes, "
+            f"{count(pages)} pages at a time"
+        ),
+        needs=("writeback", "block_requests"),
+        confidence=0.8,
+    )
+
+
+CAUSE = Cause(
+    name="writeback-scattered",
+    title="Writeback hops from file to file",
+    meaning=(
+        "Dirty pages of many files are written a few at a time, in turn, so that the device jumps "
+        "although every file was written in order."
+    ),
+    measured=(
+        "Passes of writeback by kernel workers: inodes, pages per pass; jumps of the requests; time "
+        "that the command waits to write or is paused."
+    ),
+    thresholds=(
+        Threshold(
+            "inodes, at least", INODES_MIN, "inodes",
+            "a few files in turn are written in long runs anyway",
+        ),
+        Threshold(
+            "pages per pass, at most", PAGES, "pages",
+            "256 KiB, 2 ms at 130 MB/s: less than the seek to it",
+        ),
+    ),
+    fooled_by=(
+        "an allocator that puts small files side by side: then the requests do not jump",
+    ),
+    remedies=(
+        "write larger files, or all small ones into one (an archive, a log)",
+        "let fewer writers write at a time",
+        "make writeback start earlier (dirty_background_bytes), so that it is not done in a hurry",
+    ),
+    experiment=None,
+    find=find,
+    beats=("dirty-throttled", "device-saturated"),
+)  # fmt: skip

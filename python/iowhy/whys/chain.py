@@ -1,0 +1,25 @@
+"""Links of a chain of whys, and the words for their numbers.
+
+One place builds links, so that every statement shows its number the same way and carries the bare
+value beside it for programs.
+"""
+
+from iowhy.views.units import count, duration, percent, rate, size
+from iowhy.whys.finding import Link
+
+__all__ = ["count", "duration", "link", "percent", "plural", "rate", "size", "some"]
+
+
+def link(statement: str, value: float | None, unit: str, report: str) -> Link:
+    """One link: a statement in words, its bare number and unit, the report that holds the rows."""
+    return Link(statement, None if value is None else float(value), unit, report)
+
+
+def some(*links: Link | None) -> tuple[Link, ...]:
+    """The links that could be measured, in order."""
+    return tuple(one for one in links if one is not None)
+
+
+def plural(number: float, one: str, many: str | None = None) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"

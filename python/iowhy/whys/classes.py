@@ -1,0 +1,145 @@
+"""The classes of the time budget, and the class of a wait.
+
+The recorder names a wait by what the kernel's stack shows; which class of the budget that is also
+depends on the call: a wait for a page's writeback inside fsync is a wait for sync.
+"""
+
+USER = "on-CPU user"
+KERNEL = "on-CPU kernel"
+RUNNABLE = "runnable"
+READ = "waiting to read"
+WRITE = "waiting to write"
+SYNC = "waiting for sync"
+THROTTLED = "throttled"
+LOCK = "waiting for a lock"
+MEMORY = "waiting for memory"
+IDLE = "idle"
+UNEXPLAINED = "unexplained"
+
+ALL = (
+    USER,
+    KERNEL,
+    RUNNABLE,
+    READ,
+    WRITE,
+    SYNC,
+    THROTTLED,
+    LOCK,
+    MEMORY,
+    IDLE,
+    UNEXPLAINED,
+)
+
+#: Waits for storage, whichever way.
+STORAGE = frozenset({READ, WRITE, SYNC})
+CPU = frozenset({USER, KERNEL})
+
+READ_CALLS = frozenset(
+    {
+        "read", "pread64", "pread", "readv", "preadv", "preadv2", "sendfile", "sendfile64",
+        "getdents", "getdents64", "readahead", "open", "openat", "openat2", "creat",
+        "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink",
+        "readlinkat", "execve", "execveat", "kread", "kreadv",
+    }
+)  # fmt: skip
+WRITE_CALLS = frozenset(
+    {
+        "write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "fallocate", "truncate",
+        "ftruncate", "copy_file_range", "splice", "unlink", "unlinkat", "rename", "renameat",
+        "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat",
+        "close", "kwrite", "kwritev",
+    }
+)  # fmt: skip
+SYNC_CALLS = frozenset(
+    {"fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range", "kfsync", "aio_fsync"}
+)
+#: Calls that move a file's data, with a length: the others above only touch names.
+DATA_READS = frozenset({"read", "pread64", "pread", "readv", "preadv", "preadv2", "kread"})
+DATA_WRITES = frozenset({"write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "kwrite"})
+#: Interruptible sleeps that wait for I/O: asynchronous I/O is reaped here.
+REAP_CALLS = frozenset({"io_getevents", "io_pgetevents", "io_uring_enter"})
+
+
+#: Classes of the recorder's reasons (recorder/src/reasons.toml) that no call changes.
+_ALWAYS = {
+    "dirty_throttle": THROTTLED,
+    "io_throttle": THROTTLED,
+    "swap": MEMORY,
+    "memory_reclaim": MEMORY,
+    "device_flush": SYNC,
+    "journal_commit": SYNC,
+    "log_force": SYNC,
+    "memory_map_lock": LOCK,
+    "inode_lock": LOCK,
+    # A parent that waits for its child's exec waits for a child, like wait4.
+    "vfork": IDLE,
+    "kernel_sync": UNEXPLAINED,
+}
+#: Reasons that are what they say, unless a sync-like call waits for them.
+_UNLESS_SYNC = {
+    "page_read": READ,
+    "metadata_read": READ,
+    "page_writeback": WRITE,
+    "journal_space": WRITE,
+}
+#: Words of other tools' reasons, in the order in which they decide.
+_WORDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("dirty", "throttl", "quota"), THROTTLED),
+    (("reclaim", "swap", "memory", "oom", "compaction"), MEMORY),
+    (("lock", "semaphore", "mutex"), LOCK),
+    (("flush", "barrier", "commit", "journal", "fsync", "sync"), SYNC),
+    (("read",), READ),
+    (("writ",), WRITE),
+)
+
+
+def of_wait(reason: str | None, call: str | None, io: bool | None = None) -> str:
+    """The budget class of an uninterruptible wait: by its reason, then by the call it was in."""
+    if reason is not None and reason in _ALWAYS:
+        return _ALWAYS[reason]
+    if call in SYNC_CALLS:
+        return SYNC
+    if reason is not None and reason in _UNLESS_SYNC:
+        return _UNLESS_SYNC[reason]
+    if call in DATA_READS:
+        return READ
+    if call in DATA_WRITES or call in WRITE_CALLS:
+        return WRITE
+    if call in READ_CALLS:
+        return READ
+    words = (reason or "").lower().replace("block", "").replace("clock", "")
+    for some, cls in _WORDS:
+        if reason != "page_lock" and any(word in words for word in some):
+            return cls
+    # A page fault has no call: what it waits for is a page, to be read or held by a reader.
+    if io or reason == "page_lock" or reason == "direct_io":
+        return READ
+    return UNEXPLAINED
+
+
+def of_call(call: str) -> str:
+    """The class of the time in a call when only its duration is known (another tool's output)."""
+    if call in SYNC_CALLS:
+        return SYNC
+    if call in WRITE_CALLS:
+        return WRITE
+    if call in READ_CALLS or call in REAP_CALLS:
+        return READ
+    return IDLE if call in IDLE_CALLS else KERNEL
+
+
+#: Calls in which a thread waits for time, people, children, peers or user-space locks.
+IDLE_CALLS = frozenset(
+    {
+        "nanosleep", "clock_nanosleep", "poll", "ppoll", "select", "pselect6", "epoll_wait",
+        "epoll_pwait", "epoll_pwait2", "wait4", "waitid", "waitpid", "futex", "futex_wait",
+        "accept", "accept4", "recvfrom", "recvmsg", "recvmmsg", "pause", "rt_sigsuspend",
+        "rt_sigtimedwait", "restart_syscall", "connect", "msgrcv", "semop", "semtimedop",
+        "kevent", "_umtx_op", "thread_wait", "_nsleep", "_poll",
+    }
+)  # fmt: skip
+
+
+def quoted(names: frozenset[str]) -> str:
+    """A list of names for SQL's IN."""
+    return "(" + ", ".join(f"'{name}'" for name in sorted(names)) + ")"

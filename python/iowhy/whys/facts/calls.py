@@ -1,0 +1,265 @@
+"""System calls: how many, how long, how much of it on a CPU, how they walk through the files."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from iowhy.whys import classes
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+
+@dataclass(frozen=True)
+class Group:
+    """Calls taken together; times in nanoseconds, None where the source does not tell them."""
+
+    calls: int = 0
+    total_ns: float = 0.0
+    cpu_ns: float | None = None
+    runnable_ns: float | None = None
+    blocked_ns: float | None = None
+    sleeping_ns: float | None = None
+    bytes: float | None = None
+    done_bytes: float | None = None
+    files: int | None = None
+    errors: int = 0
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Mean duration."""
+        return self.total_ns / self.calls if self.calls else None
+
+    @property
+    def mean_cpu_ns(self) -> float | None:
+        """Mean time on a CPU."""
+        return self.cpu_ns / self.calls if self.calls and self.cpu_ns is not None else None
+
+    @property
+    def blocked_share(self) -> float | None:
+        """Share of their time in uninterruptible sleep: waiting for the device or for a lock."""
+        if not self.total_ns or self.blocked_ns is None:
+            return None
+        return self.blocked_ns / self.total_ns
+
+    @property
+    def cpu_share(self) -> float | None:
+        """Share of their time on a CPU or ready for one."""
+        if not self.total_ns or self.cpu_ns is None:
+            return None
+        return (self.cpu_ns + (self.runnable_ns or 0.0)) / self.total_ns
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How calls of one direction walk through their files."""
+
+    median_bytes: float | None = None
+    jump_share: float | None = None
+    pairs: int = 0
+
+
+@dataclass(frozen=True)
+class Calls:
+    """`known` is false when no source recorded single calls; `by_name` then may hold totals."""
+
+    known: bool
+    by_name: dict[str, Group] = field(default_factory=dict)
+    idle_by_name: dict[str, float] = field(default_factory=dict)
+    reads: Group = field(default_factory=Group)
+    writes: Group = field(default_factory=Group)
+    syncs: Group = field(default_factory=Group)
+    tiny: Group = field(default_factory=Group)
+    tiny_median_bytes: float | None = None
+    reading: Walk = field(default_factory=Walk)
+    writing: Walk = field(default_factory=Walk)
+    sync_name: str | None = None
+    sync_median_bytes: float | None = None
+    sync_wall_ns: float | None = None
+    direct: bool | None = None
+
+
+_NAMED = """
+CREATE TEMP TABLE IF NOT EXISTS why_calls AS
+SELECT c.*, coalesce(f.kind, 'file') AS kind FROM (
+  SELECT name, dev, ino, count(*) AS calls, sum(dur_ns)::DOUBLE AS total_ns,
+    sum(cpu_ns)::DOUBLE AS cpu_ns, sum(runnable_ns)::DOUBLE AS runnable_ns,
+    sum(blocked_ns)::DOUBLE AS blocked_ns, sum(sleeping_ns)::DOUBLE AS sleeping_ns,
+    sum(bytes)::DOUBLE AS bytes, sum(CASE WHEN ret > 0 THEN ret END)::DOUBLE AS done_bytes,
+    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
+  FROM syscalls GROUP BY name, dev, ino) AS c
+LEFT JOIN files AS f ON f.dev = c.dev AND f.ino = c.ino
+"""
+
+_SUMS = """
+sum(calls), sum(total_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns), sum(sleeping_ns),
+sum(bytes), sum(done_bytes), count(DISTINCT (dev, ino)), sum(errors)
+"""
+
+#: What lies in a filesystem or on a device: a read from a pipe or a socket is no disk I/O.
+_STORED = "kind IN ('file', 'directory', 'device', 'unknown')"
+
+_STREAMS = """
+NOT EXISTS (SELECT 1 FROM files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
+  AND f.kind IN ('pipe', 'socket', 'anonymous'))
+"""
+
+
+def measure(facts: "Facts") -> Calls:
+    """From syscalls; else, for pasted totals, from syscall_totals."""
+    if facts.has("syscalls"):
+        return _single(facts)
+    if facts.has("syscall_totals"):
+        return _totals(facts)
+    return Calls(known=False)
+
+
+def _single(facts: "Facts") -> Calls:
+    facts.run_sql(_NAMED)
+    by_name = {
+        str(row[0]): _group(row[1:])
+        for row in facts.rows(f"SELECT name, {_SUMS} FROM why_calls GROUP BY name")
+    }
+    reads = classes.quoted(classes.DATA_READS)
+    writes = classes.quoted(classes.DATA_WRITES)
+    syncs = classes.quoted(classes.SYNC_CALLS)
+
+    def stored(names: str) -> Group:
+        where = f"name IN {names} AND {_STORED}"
+        return _group(facts.rows(f"SELECT {_SUMS} FROM why_calls WHERE {where}")[0])
+
+    synced = stored(syncs)
+    ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]
+    walks = _walks(facts, reads, writes)
+    tiny, tiny_median = _tiny(facts, reads, writes)
+    return Calls(
+        known=True,
+        by_name=by_name,
+        idle_by_name=_idle(facts),
+        reads=stored(reads),
+        writes=stored(writes),
+        syncs=synced,
+        tiny=tiny,
+        tiny_median_bytes=tiny_median,
+        reading=walks.get("r", Walk()),
+        writing=walks.get("w", Walk()),
+        sync_name=max(ranked)[1] if ranked else None,
+        sync_median_bytes=_sync_bytes(facts) if "msync" in by_name else None,
+        sync_wall_ns=_sync_wall(facts, syncs) if synced.calls else None,
+    )
+
+
+def _walks(facts: "Facts", reads: str, writes: str) -> dict[str, Walk]:
+    kept = facts.slice("syscalls", "ts_ns")
+    rows = facts.rows(
+        f"""
+        WITH c AS (
+          SELECT CASE WHEN name IN {reads} THEN 'r' ELSE 'w' END AS way, bytes, "offset",
+            lag("offset" + CASE WHEN ret > 0 THEN ret ELSE bytes END) OVER (
+              PARTITION BY dev, ino, tid, name IN {reads} ORDER BY ts_ns) AS before
+          FROM syscalls
+          WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
+            AND coalesce(ret, 1) > 0 AND {_STREAMS}
+        )
+        SELECT way, median(bytes), count(before),
+          sum(CASE WHEN "offset" <> before THEN 1 ELSE 0 END) FROM c GROUP BY way
+        """
+    )
+    return {
+        str(way): Walk(
+            _number(middle),
+            None if not isinstance(pairs, int) or pairs < 16 else float(str(jumps)) / pairs,
+            int(str(pairs)),
+        )
+        for way, middle, pairs, jumps in rows
+    }
+
+
+def _tiny(facts: "Facts", reads: str, writes: str) -> tuple[Group, float | None]:
+    """Calls of at most 1 KiB on stored files: there the call costs more than the copy."""
+    row = facts.rows(
+        f"""
+        SELECT count(*), sum(dur_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns),
+          sum(sleeping_ns), sum(bytes), sum(ret), NULL, 0, median(bytes)
+        FROM syscalls WHERE (name IN {reads} OR name IN {writes}) AND bytes <= 1024 AND ret > 0
+          AND {_STREAMS} AND {facts.slice("syscalls", "ts_ns")}
+        """
+    )[0]
+    return _group(row[:10]), _number(row[10])
+
+
+def _sync_bytes(facts: "Facts") -> float | None:
+    return facts.numbers("SELECT median(bytes) AS m FROM syscalls WHERE name = 'msync'")["m"]
+
+
+def _sync_wall(facts: "Facts", syncs: str) -> float | None:
+    """Time in which at least one thread was inside a sync-like call (union of intervals)."""
+    return facts.numbers(
+        f"""
+        WITH s AS (
+          SELECT ts_ns, ts_ns + dur_ns AS until, max(ts_ns + dur_ns) OVER (
+            ORDER BY ts_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+          FROM syscalls WHERE name IN {syncs})
+        SELECT sum(greatest(0, until - greatest(ts_ns, coalesce(before, ts_ns)))) AS ns FROM s
+        """
+    )["ns"]
+
+
+def _idle(facts: "Facts") -> dict[str, float]:
+    """Time by call that waits for something else than storage, from the totals of all calls."""
+    if not facts.has("syscall_totals"):
+        return {}
+    return {
+        str(name): float(str(total))
+        for name, total in facts.rows(
+            f"""SELECT name, sum(total_ns) AS t FROM syscall_totals
+            WHERE name IN {classes.quoted(classes.IDLE_CALLS)} GROUP BY name ORDER BY t DESC LIMIT 5"""
+        )
+    }
+
+
+def _totals(facts: "Facts") -> Calls:
+    rows = facts.rows(
+        """SELECT name, sum(calls), sum(total_ns), sum(cpu_ns), NULL, NULL, NULL, NULL, NULL,
+        NULL, sum(errors) FROM syscall_totals GROUP BY name"""
+    )
+    by_name = {str(row[0]): _group(row[1:]) for row in rows}
+    ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]
+
+    def among(names: frozenset[str]) -> Group:
+        chosen = [group for name, group in by_name.items() if name in names]
+        known = [group.cpu_ns for group in chosen if group.cpu_ns is not None]
+        return Group(
+            calls=sum(group.calls for group in chosen),
+            total_ns=sum(group.total_ns for group in chosen),
+            cpu_ns=sum(known) if known else None,
+        )
+
+    return Calls(
+        known=False,
+        by_name=by_name,
+        idle_by_name=_idle(facts),
+        reads=among(classes.DATA_READS),
+        writes=among(classes.DATA_WRITES),
+        syncs=among(classes.SYNC_CALLS),
+        sync_name=max(ranked)[1] if ranked else None,
+    )
+
+
+def _group(row: tuple[object, ...]) -> Group:
+    n = [_number(value) for value in row]
+    return Group(
+        calls=int(n[0] or 0),
+        total_ns=n[1] or 0.0,
+        cpu_ns=n[2],
+        runnable_ns=n[3],
+        blocked_ns=n[4],
+        sleeping_ns=n[5],
+        bytes=n[6],
+        done_bytes=n[7],
+        files=None if n[8] is None else int(n[8]),
+        errors=int(n[9] or 0),
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))

@@ -1,0 +1,70 @@
+"""Summary numbers and histograms that other tools printed: curt, filemon, fileplace, iozone, …"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iowhy.whys.facts import Facts
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number: `tool`, its `subject` (a file, a call, a device, a job) and its `metric`."""
+
+    tool: str
+    subject: str
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """At most 5,000 numbers, by tool and subject; histograms by metric: (count, median)."""
+
+    numbers: tuple[Number, ...]
+    histograms: dict[str, tuple[float, float | None]]
+
+    def of(self, tool: str, metric: str) -> dict[str, float]:
+        """Subject → value for one metric of one tool."""
+        return {n.subject: n.value for n in self.numbers if n.tool == tool and n.metric == metric}
+
+    def metric(self, metric: str) -> dict[str, float]:
+        """Subject → value for one metric, whatever tool printed it."""
+        return {n.subject: n.value for n in self.numbers if n.metric == metric}
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that printed any."""
+        return frozenset(n.tool for n in self.numbers)
+
+
+_HISTOGRAMS = """
+WITH b AS (
+  SELECT metric, low, high, sum("count") AS n FROM histograms GROUP BY metric, low, high
+), c AS (
+  SELECT *, sum(n) OVER (PARTITION BY metric ORDER BY low) AS upto,
+    sum(n) OVER (PARTITION BY metric) AS total FROM b WHERE n > 0
+)
+SELECT metric, max(total), min(CASE WHEN 2 * upto >= total THEN (low + coalesce(high, low)) / 2 END)
+FROM c GROUP BY metric
+"""
+
+
+def measure(facts: "Facts") -> Measured:
+    """From measurements and histograms."""
+    numbers: tuple[Number, ...] = ()
+    if facts.has("measurements"):
+        numbers = tuple(
+            Number(str(tool), str(subject), str(metric), float(str(value)))
+            for tool, subject, metric, value in facts.rows(
+                """SELECT lower(tool), subject, metric, avg(value) FROM measurements
+                GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000"""
+            )
+        )
+    histograms: dict[str, tuple[float, float | None]] = {}
+    if facts.has("histograms"):
+        histograms = {
+            str(metric): (float(str(total)), None if middle is None else float(str(middle)))
+            for metric, total, middle in facts.rows(_HISTOGRAMS)
+        }
+    return Measured(numbers, histograms)

@@ -1,0 +1,68 @@
+"""What a verdict consists of: links, findings, claims on the time."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Link:
+    """One why: a statement with its number, and the report that holds the rows it came from."""
+
+    statement: str
+    value: float | None
+    unit: str
+    report: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The part of the budget that a cause says it explains.
+
+    `classes` are names of budget classes; `calls`, `reasons` and `modes` narrow them to system
+    calls, reasons of waits and modes of CPU use (None: any). `fraction` (0..1) is how much of what
+    matches is claimed, for causes that know of only a part of the requests or pages.
+    """
+
+    classes: frozenset[str]
+    calls: frozenset[str] | None = None
+    reasons: frozenset[str] | None = None
+    modes: frozenset[str] | None = None
+    fraction: float = 1.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cause that a recording shows, before it is settled which cause gets which time.
+
+    `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
+    are measurements that speak against it. `fixed_share` is for evidence without any budget.
+    `needs` are the sensors whose absence weakens it.
+    """
+
+    claims: tuple[Claim, ...]
+    chain: tuple[Link, ...]
+    summary: str
+    against: tuple[str, ...] = ()
+    confidence: float = 0.9
+    lowered_by: tuple[str, ...] = ()
+    remedy: str | None = None
+    fixed_share: float | None = None
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
+
+    `summary` is the finding in one clause, for the line with the answer.
+    """
+
+    cause: str
+    title: str
+    share: float
+    confidence: float
+    lowered_by: tuple[str, ...]
+    chain: tuple[Link, ...]
+    against: tuple[str, ...]
+    remedies: tuple[str, ...]
+    experiment: str | None
+    summary: str = ""

@@ -25,9 +25,9 @@ def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
     lesser = [a for a in ordered if a.verdict is Verdict.PARTLY and a.strength >= worth]
     partly = [name for name in _names(lesser, levers) if name not in bound]
     if bound and not partly:
-        return f"{' and '.join(bound)}-bound"
+        return _capital(f"{' and '.join(bound)}-bound")
     if bound:
-        return f"{' and '.join(bound)}-bound, partly {' and '.join(partly)}-bound"
+        return _capital(f"{' and '.join(bound)}-bound, partly {' and '.join(partly)}-bound")
     if partly:
         return f"Partly {' and '.join(partly)}-bound"
     tried = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.NOT_BOUND]
@@ -38,6 +38,10 @@ def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
         return f"Answers the other way to {', '.join(dict.fromkeys(odd))}"
     open_ = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.UNRESOLVED]
     return f"Not resolved ({', '.join(dict.fromkeys(open_))})"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _names(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> list[str]:
@@ -60,7 +64,8 @@ def effect(one: Answer, lever: Lever) -> str:
     if found is None:
         return f"{lever.name} gave no answer ({one.why_unresolved})" if one.why_unresolved else ""
     level = Level(found.label, found.key, found.factor, found.phrase)
-    return f"{level.said(lever.resource, found.factor)} makes it {times(found.slower)}"
+    said = f"{level.said(lever.resource, found.factor)} makes it {times(found.slower)}"
+    return f"{said}, not resolved" if one.verdict is Verdict.UNRESOLVED else said
 
 
 def times(slower: Interval) -> str:

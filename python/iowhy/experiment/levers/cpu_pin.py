@@ -45,8 +45,12 @@ class CpuPin:
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
         """``one`` is left out by itself where the command uses no more than one anyway."""
         known = {
-            "one": Level("one CPU", "one", min(1.0, 1 / setting.profile.cpus)),
-            "shared": Level("half of one CPU", "shared", 0.5 / setting.profile.cpus),
+            "one": Level(
+                "one CPU", "one", min(1.0, 1 / setting.profile.cpus), "leaving it one CPU"
+            ),
+            "shared": Level(
+                "half a CPU", "shared", 0.5 / setting.profile.cpus, "leaving it half of one CPU"
+            ),
         }
         for text in asked:
             if text not in known:

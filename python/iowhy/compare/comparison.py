@@ -1,0 +1,99 @@
+"""Two or more sides against the first: time, layers, findings, and whether it got worse."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from iowhy.compare.fingerprints import Fate, bottleneck, fates
+from iowhy.compare.layers import Changed, Part, changed, parts
+from iowhy.compare.sides import Side
+from iowhy.experiment.statistics import Interval, TwoSamples, two_samples
+from iowhy.whys.verdict import Verdict, judge
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One side against another. ``time`` is None when a side's time is not known."""
+
+    before: Side
+    after: Side
+    time: TwoSamples | None
+    parts: tuple[Part, ...]
+    changed: tuple[Changed, ...]
+    fates: tuple[Fate, ...]
+
+    @property
+    def slower(self) -> Interval | None:
+        """How many times slower AFTER is; without an interval from fewer than 3 runs of each."""
+        if self.time is None:
+            return None
+        nan = float("nan")
+        return self.time.ratio or Interval(self.time.plain_ratio, nan, nan)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the log of successive changes."""
+
+    side: Side
+    seconds: float | None
+    against_baseline: Interval | None
+    against_previous: Interval | None
+    bottleneck: str
+
+
+def compare(before: Side, after: Side) -> Comparison:
+    """Compares two sides."""
+    first, second = judge(before.typical), judge(after.typical)
+    return _compare(before, first, after, second)
+
+
+def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comparison:
+    found = parts(first, second)
+    return Comparison(
+        before=before,
+        after=after,
+        time=_time(before, after),
+        parts=found,
+        changed=changed(before.typical, after.typical, found),
+        fates=fates(first, second),
+    )
+
+
+def log(sides: list[Side]) -> tuple[Step, ...]:
+    """Successive changes, each against the first and against the one before it."""
+    steps = []
+    for index, side in enumerate(sides):
+        steps.append(
+            Step(
+                side=side,
+                seconds=float(np.median(side.seconds)) if side.seconds else None,
+                against_baseline=_slower(sides[0], side) if index else None,
+                against_previous=_slower(sides[index - 1], side) if index else None,
+                bottleneck=bottleneck(judge(side.typical)),
+            )
+        )
+    return tuple(steps)
+
+
+def regressed(slower: Interval | None, limit: float) -> bool:
+    """Whether it got slower by more than ``limit``, and not by chance as far as can be told.
+
+    With an interval, it must lie above 1; without one the ratio alone decides.
+    """
+    if slower is None or slower.value <= 1 + limit:
+        return False
+    return not slower.known or slower.low > 1
+
+
+def _time(before: Side, after: Side) -> TwoSamples | None:
+    if not before.seconds or not after.seconds:
+        return None
+    return two_samples(np.array(before.seconds), np.array(after.seconds))
+
+
+def _slower(before: Side, after: Side) -> Interval | None:
+    found = _time(before, after)
+    if found is None:
+        return None
+    return found.ratio or Interval(found.plain_ratio, float("nan"), float("nan"))

@@ -1,0 +1,250 @@
+"""What changed at each layer between two recordings, ordered by what it explains of the difference."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iowhy.recording import Recording
+from iowhy.whys import classes
+from iowhy.whys.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Part:
+    """A class of the time budget in both recordings, in seconds of elapsed time.
+
+    The differences of all parts add up to the difference of the elapsed times; ``explains`` is this
+    one's share of it (above 1 when others went the other way), None when the times do not differ.
+    """
+
+    name: str
+    before_s: float
+    after_s: float
+    explains: float | None
+
+    @property
+    def difference_s(self) -> float:
+        """After minus before."""
+        return self.after_s - self.before_s
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a layer, by SQL over a recording's tables; unknown without its sensor.
+
+    ``classes`` are those of the budget that it can account for, the first one foremost.
+    """
+
+    name: str
+    unit: str
+    sensor: str
+    classes: tuple[str, ...]
+    sql: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A measure on both sides; None is unknown."""
+
+    measure: Measure
+    before: float | None
+    after: float | None
+    weight: float
+
+    @property
+    def ratio(self) -> float | None:
+        """After over before; None when one is unknown or 0."""
+        if not self.before or not self.after:
+            return None
+        return self.after / self.before
+
+
+_SYNC = classes.quoted(classes.SYNC_CALLS)
+_MINE = "in_scope IS NOT FALSE"
+_STORAGE = (classes.WRITE, classes.SYNC, classes.READ)
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "CPU time",
+        "s",
+        "thread_time",
+        (classes.USER, classes.KERNEL),
+        "SELECT sum(coalesce(cpu_user_ns, 0) + coalesce(cpu_kernel_ns, 0)) / 1e9 FROM thread_time",
+    ),
+    Measure(
+        "time ready and waiting for a CPU",
+        "s",
+        "thread_time",
+        (classes.RUNNABLE,),
+        "SELECT sum(runnable_ns) / 1e9 FROM thread_time",
+    ),
+    Measure(
+        "sync calls",
+        "",
+        "syscalls",
+        (classes.SYNC,),
+        f"SELECT count(*) FROM syscalls WHERE name IN {_SYNC}",
+    ),
+    Measure(
+        "mean sync call",
+        "ms",
+        "syscalls",
+        (classes.SYNC,),
+        f"SELECT avg(dur_ns) / 1e6 FROM syscalls WHERE name IN {_SYNC}",
+    ),
+    Measure(
+        "device flushes",
+        "",
+        "block_requests",
+        (classes.SYNC,),
+        "SELECT count(*) FROM block_requests WHERE op = 'flush'",
+    ),
+    Measure(
+        "journal commits",
+        "",
+        "journal_jbd2",
+        (classes.SYNC,),
+        "SELECT count(*) FROM journal_commits WHERE kind = 'jbd2'",
+    ),
+    Measure(
+        "written to the device",
+        "MB",
+        "block_requests",
+        (classes.WRITE, classes.SYNC),
+        f"SELECT sum(bytes) / 1e6 FROM block_requests WHERE op = 'write' AND {_MINE}",
+    ),
+    Measure(
+        "mean write request",
+        "KiB",
+        "block_requests",
+        (classes.WRITE, classes.SYNC),
+        f"SELECT avg(bytes) / 1024 FROM block_requests WHERE op = 'write' AND {_MINE}",
+    ),
+    Measure(
+        "read from the device",
+        "MB",
+        "block_requests",
+        (classes.READ,),
+        f"SELECT sum(bytes) / 1e6 FROM block_requests WHERE op = 'read' AND {_MINE}",
+    ),
+    Measure(
+        "mean read request",
+        "KiB",
+        "block_requests",
+        (classes.READ,),
+        f"SELECT avg(bytes) / 1024 FROM block_requests WHERE op = 'read' AND {_MINE}",
+    ),
+    Measure(
+        "requests not next to the one before",
+        "%",
+        "block_requests",
+        _STORAGE,
+        f"""
+        SELECT 100.0 * avg(CASE WHEN sector <> ends THEN 1 ELSE 0 END) FROM (
+            SELECT sector, lag(sector + bytes // 512) OVER (
+                PARTITION BY dev ORDER BY coalesce(issue_ns, queue_ns)) AS ends
+            FROM block_requests WHERE op IN ('read', 'write') AND {_MINE} AND sector IS NOT NULL
+        ) WHERE ends IS NOT NULL
+        """,
+    ),
+    Measure(
+        "median time of a request",
+        "ms",
+        "block_requests",
+        _STORAGE,
+        f"""
+        SELECT median(complete_ns - queue_ns) / 1e6 FROM block_requests
+        WHERE op IN ('read', 'write') AND complete_ns IS NOT NULL AND {_MINE}
+        """,
+    ),
+    Measure(
+        "pages found in the cache",
+        "%",
+        "lookups",
+        (classes.READ,),
+        """
+        SELECT 100.0 * (1 - sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0))
+            / nullif(sum(lookup_pages), 0)) FROM page_cache WHERE lookup_pages IS NOT NULL
+        """,
+    ),
+    Measure(
+        "pages read again after eviction",
+        "",
+        "page_cache",
+        (classes.READ,),
+        "SELECT sum(refault_pages) FROM page_cache",
+    ),
+    Measure(
+        "paused by the dirty limits",
+        "s",
+        "dirty_throttle",
+        (classes.THROTTLED,),
+        "SELECT coalesce(sum(pause_ns), 0) / 1e9 FROM dirty_throttle",
+    ),
+    Measure(
+        "extents of the most fragmented file",
+        "",
+        "extents",
+        (classes.SYNC, classes.WRITE, classes.READ),
+        """
+        SELECT max(extents) FROM (SELECT count(*) AS extents FROM extents
+            WHERE phase = 'after' GROUP BY dev, ino)
+        """,
+    ),
+)
+
+
+def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
+    """The budget's classes, largest part of the difference first; () when a budget is not known."""
+    if not before.budget.known or not after.budget.known:
+        return ()
+    if before.elapsed_s is None or after.elapsed_s is None:
+        return ()
+    total = after.elapsed_s - before.elapsed_s
+    found = []
+    for line in before.budget.lines:
+        first = line.elapsed_share * before.elapsed_s
+        second = after.budget.line(line.cls).elapsed_share * after.elapsed_s
+        if first == 0 and second == 0:
+            continue
+        explains = (second - first) / total if total else None
+        found.append(Part(line.cls, first, second, explains))
+    return tuple(sorted(found, key=lambda part: -abs(part.difference_s)))
+
+
+def changed(
+    before: Recording, after: Recording, found: Sequence[Part], least: float = 0.1
+) -> tuple[Changed, ...]:
+    """Measures that differ by more than ``least``, first those of the parts that differ most."""
+    weights = {part.name: abs(part.difference_s) for part in found}
+    first, second = _measured(before), _measured(after)
+    out = []
+    for measure in MEASURES:
+        one, other = first[measure.name], second[measure.name]
+        if one is None or other is None or one == other:
+            continue
+        far = abs(other - one) / max(abs(one), abs(other))
+        if far < least:
+            continue
+        weight = max((weights.get(name, 0.0) for name in measure.classes), default=0.0)
+        out.append(Changed(measure, one, other, weight * _distance(one, other)))
+    return tuple(sorted(out, key=lambda one: -one.weight))
+
+
+def _distance(one: float, other: float) -> float:
+    """How far apart two numbers are, between 0 and 1: a factor of 10 is near 1."""
+    if one <= 0 or other <= 0:
+        return 1.0
+    return 1 - math.exp(-abs(math.log(other / one)))
+
+
+def _measured(recording: Recording) -> dict[str, float | None]:
+    values: dict[str, float | None] = {}
+    with recording.connected() as connection:
+        for measure in MEASURES:
+            if not recording.ran(measure.sensor):
+                values[measure.name] = None
+                continue
+            row = connection.execute(measure.sql).fetchone()
+            values[measure.name] = None if row is None or row[0] is None else float(row[0])
+    return values

@@ -1,0 +1,55 @@
+"""What is compared: a recording, or a set of recordings of the same thing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.recording import Recording, open_recording
+
+_SUFFIX = ".iowhy"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison; ``seconds`` has one elapsed time per recording that has one.
+
+    ``typical`` is the recording of median time: its layers and findings stand for the set.
+    """
+
+    label: str
+    recordings: tuple[Recording, ...]
+    seconds: tuple[float, ...]
+    typical: Recording
+
+
+def open_side(text: str) -> Side:
+    """A recording, a directory of recordings, or several joined by commas.
+
+    Raises Problem naming what is not a recording.
+    """
+    paths: list[Path] = []
+    for part in text.split(","):
+        path = Path(part)
+        if not path.exists():
+            raise Problem(f"{part}: no such recording")
+        if (path / "manifest.json").exists():
+            paths.append(path)
+            continue
+        inside = sorted(one for one in path.glob(f"*{_SUFFIX}") if (one / "manifest.json").exists())
+        if not inside:
+            raise Problem(f"{part}: neither a recording nor a directory with {_SUFFIX} recordings")
+        paths += inside
+    recordings = tuple(open_recording(path) for path in paths)
+    timed = [(value, one) for one in recordings if (value := elapsed_s(one)) is not None]
+    timed.sort(key=lambda pair: pair[0])
+    typical = timed[(len(timed) - 1) // 2][1] if timed else recordings[0]
+    label = Path(text.rstrip("/")).name if len(recordings) == 1 or "," not in text else text
+    return Side(label.removesuffix(_SUFFIX), recordings, tuple(v for v, _ in timed), typical)
+
+
+def elapsed_s(recording: Recording) -> float | None:
+    """The command's elapsed time; None when it is not known or not above 0."""
+    command = recording.manifest.command
+    if command.start_ns is None or command.end_ns is None or command.end_ns <= command.start_ns:
+        return None
+    return (command.end_ns - command.start_ns) / 1e9

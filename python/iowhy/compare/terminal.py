@@ -1,0 +1,204 @@
+"""Comparisons on the terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy.compare.commands import CommandComparison
+from iowhy.compare.comparison import Comparison, Step
+from iowhy.compare.fingerprints import Fate
+from iowhy.experiment.result import Result
+from iowhy.experiment.sentence import times
+from iowhy.experiment.statistics import Interval, TwoSamples
+from iowhy.views import units
+from iowhy.views.terminal import Field, printable, rows
+
+_COLOURS = {
+    "gone": "green",
+    "weaker": "bright_green",
+    "unchanged": "bright_black",
+    "stronger": "red",
+    "new": "yellow",
+}
+_MEASURES_SHOWN = 8
+
+
+def show(found: Comparison, console: Console) -> None:
+    """Time, what explains the difference, the layers, the findings."""
+    console.print(Text(printable(headline(found)), style="bold"))
+    for text in evidence(found.time, len(found.before.seconds), len(found.after.seconds)):
+        console.print(Text(f"  {text}", style="bright_black"))
+    if found.parts:
+        console.print()
+        console.print(Text("where the difference is (elapsed time)"))
+        table: list[tuple[object, ...]] = [
+            (
+                part.name,
+                units.duration(part.before_s * 1e9),
+                units.duration(part.after_s * 1e9),
+                _signed(part.difference_s),
+                "" if part.explains is None else units.percent(part.explains),
+            )
+            for part in found.parts
+        ]
+        _table(console, ("class", "before", "after", "difference", "of the difference"), table)
+    if found.changed:
+        console.print()
+        console.print(Text("what changed at each layer"))
+        table = [
+            (
+                one.measure.name,
+                _number(one.before, one.measure.unit),
+                _number(one.after, one.measure.unit),
+                "" if one.ratio is None else f"× {one.ratio:.3g}",
+            )
+            for one in found.changed[:_MEASURES_SHOWN]
+        ]
+        _table(console, ("measure", "before", "after", "change"), table)
+    if found.fates:
+        console.print()
+        console.print(Text("findings"))
+        for fate in found.fates:
+            console.print(Text(f"  {fate_text(fate)}", style=_COLOURS[fate.fate]))
+
+
+def headline(found: Comparison) -> str:
+    """AFTER against BEFORE in one sentence."""
+    slower = found.slower
+    names = f"{found.after.label} against {found.before.label}"
+    if slower is None:
+        return f"{names}: the elapsed time of one of them is not known"
+    return f"{names}: {times(slower)}"
+
+
+def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
+    """How sure the difference is: effect size first, then both tests."""
+    if time is None:
+        return []
+    if time.p_mann_whitney is None or time.p_permutation is None:
+        return [f"{before} and {after} runs: record at least 3 of each for an interval and a test"]
+    return [
+        f"a run of the second takes longer than one of the first in {time.superiority * 100:.0f} % of "
+        f"pairs; p {time.p_mann_whitney:.2g} (Mann-Whitney), {time.p_permutation:.2g} (permutation), "
+        f"{before} and {after} runs"
+    ]
+
+
+def fate_text(fate: Fate) -> str:
+    """``sync-storm: gone (12.1 s → 0)``."""
+    first = "not there" if fate.before_s is None else units.duration(fate.before_s * 1e9)
+    second = "not there" if fate.after_s is None else units.duration(fate.after_s * 1e9)
+    return f"{fate.cause}: {fate.fate} ({first} → {second})"
+
+
+def show_log(steps: Sequence[Step], console: Console) -> None:
+    """Successive changes against one baseline."""
+    table = [
+        (
+            step.side.label,
+            "unknown" if step.seconds is None else units.duration(step.seconds * 1e9),
+            _change(step.against_baseline),
+            _change(step.against_previous),
+            step.bottleneck,
+        )
+        for step in steps
+    ]
+    heads = ("change", "time", "against baseline", "against previous", "bottleneck")
+    _table(console, heads, table, left=(0, 4))
+
+
+def show_commands(result: Result, found: Sequence[CommandComparison], console: Console) -> None:
+    """Each command against the first."""
+    console.print(Text(f"baseline: {printable(' '.join(result.command))}"))
+    for one, condition in zip(found, result.conditions[1:], strict=True):
+        runs = len(result.kept(result.conditions[0])), len(result.kept(condition))
+        text = f"{printable(one.command)}: {times(one.slower)}"
+        if not one.resolved:
+            text += "; not resolved" + (
+                f", about {one.more_runs} more runs of each would" if one.more_runs else ""
+            )
+        console.print(Text(text, style="bold"))
+        for line in evidence(one.samples, *runs):
+            console.print(Text(f"  {line}", style="bright_black"))
+    notes = [f"{result.blocks} blocks in random order, seed {result.seed}; intervals are of 95 %"]
+    if result.repeated:
+        notes.append(f"{result.repeated} disturbed runs were repeated")
+    console.print(Text(f"  {'; '.join(notes)}", style="bright_black"))
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """A comparison for scripts: stable names, seconds, null for what is unknown."""
+    slower = found.slower
+    time = found.time
+    return {
+        "before": {"label": found.before.label, "seconds": list(found.before.seconds)},
+        "after": {"label": found.after.label, "seconds": list(found.after.seconds)},
+        "slower": None if slower is None else interval_json(slower),
+        "superiority": None if time is None else time.superiority,
+        "p_mann_whitney": None if time is None else time.p_mann_whitney,
+        "p_permutation": None if time is None else time.p_permutation,
+        "parts": [
+            {
+                "class": part.name,
+                "before_s": part.before_s,
+                "after_s": part.after_s,
+                "explains": part.explains,
+            }
+            for part in found.parts
+        ],
+        "layers": [
+            {
+                "measure": one.measure.name,
+                "unit": one.measure.unit,
+                "before": one.before,
+                "after": one.after,
+            }
+            for one in found.changed
+        ],
+        "findings": [
+            {"cause": f.cause, "fate": f.fate, "before_s": f.before_s, "after_s": f.after_s}
+            for f in found.fates
+        ],
+    }
+
+
+def interval_json(found: Interval) -> dict[str, float | None]:
+    """A value with its interval; null without one."""
+    return {
+        "value": found.value,
+        "low": found.low if found.known else None,
+        "high": found.high if found.known else None,
+    }
+
+
+def _change(slower: Interval | None) -> str:
+    if slower is None:
+        return ""
+    text = f"{(slower.value - 1) * 100:+.1f} %"
+    if slower.known:
+        text += f" ({(slower.low - 1) * 100:+.1f} to {(slower.high - 1) * 100:+.1f})"
+    return text
+
+
+def _signed(seconds: float) -> str:
+    return ("+" if seconds >= 0 else "−") + units.duration(abs(seconds) * 1e9)
+
+
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "unknown"
+    text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return f"{text} {unit}".rstrip()
+
+
+def _table(
+    console: Console,
+    heads: Sequence[str],
+    table: Sequence[Sequence[object]],
+    left: tuple[int, ...] = (0,),
+) -> None:
+    fields = [Field(head, str, left=at in left) for at, head in enumerate(heads)]
+    for line in rows(fields, table, console.width):
+        console.print(line)

@@ -1,1 +1,108 @@
-fn main() {}
+//! `iowhy-record`: records a command, running processes or the whole machine.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use iowhy_recorder::session::{record, Request, What};
+
+#[derive(Parser)]
+#[command(
+    name = "iowhy-record",
+    version,
+    about = "Records what programs do in the Linux I/O stack"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a command and record it and all that it starts
+    Run {
+        #[command(flatten)]
+        common: Common,
+        /// User that the command runs as
+        #[arg(long)]
+        user: Option<String>,
+        /// The command and its arguments
+        #[arg(required = true, last = true)]
+        argv: Vec<OsString>,
+    },
+    /// Record running processes
+    Attach {
+        #[command(flatten)]
+        common: Common,
+        /// Process numbers, separated by commas
+        #[arg(long = "pid", required = true, value_delimiter = ',')]
+        pids: Vec<u32>,
+        /// Seconds to record; without it until they end, or Ctrl-C
+        #[arg(long, value_parser = seconds)]
+        duration: Option<Duration>,
+    },
+    /// Record the whole machine
+    Machine {
+        #[command(flatten)]
+        common: Common,
+        /// Seconds to record; without it until Ctrl-C
+        #[arg(long, value_parser = seconds)]
+        duration: Option<Duration>,
+    },
+    /// Print which sensors can run here, as JSON
+    Probe {
+        #[arg(long, hide = true)]
+        without: Vec<String>,
+    },
+}
+
+#[derive(clap::Args)]
+struct Common {
+    /// Directory of the recording, which must not hold anything yet
+    #[arg(short = 'o', long = "out")]
+    out: PathBuf,
+    /// Record as on a kernel without this tracepoint (for tests)
+    #[arg(long, hide = true)]
+    without: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.strip_suffix('s').unwrap_or(text);
+    number
+        .parse::<f64>()
+        .ok()
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .filter(|d| !d.is_zero())
+        .ok_or_else(|| format!("{text} is not a number of seconds"))
+}
+
+fn main() {
+    let request = match Cli::parse().command {
+        Command::Run { common, user, argv } => request(common, user, What::Run(argv)),
+        Command::Attach {
+            common,
+            pids,
+            duration,
+        } => request(common, None, What::Attach { pids, duration }),
+        Command::Machine { common, duration } => request(common, None, What::Machine { duration }),
+        Command::Probe { without } => {
+            println!("{}", iowhy_recorder::session::probe(&without));
+            return;
+        }
+    };
+    let status = record(&request).unwrap_or_else(|failure| {
+        eprintln!("iowhy: {}", failure.message);
+        failure.status
+    });
+    std::process::exit(status);
+}
+
+fn request(common: Common, user: Option<String>, what: What) -> Request {
+    Request {
+        out: common.out,
+        what,
+        user,
+        without: common.without,
+    }
+}

@@ -1,1 +1,24 @@
-//! (being built)
+//! The recorder: eBPF programs, and what turns their records into a recording.
+
+pub mod calls;
+pub mod collect;
+pub mod event;
+pub mod probe;
+pub mod reasons;
+pub mod request;
+pub mod sensors;
+pub mod session;
+pub mod signals;
+pub mod spawn;
+
+/// Made from bpf/recorder.bpf.c by build.rs.
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    dead_code,
+    non_camel_case_types,
+    non_snake_case
+)]
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/recorder.skel.rs"));
+}

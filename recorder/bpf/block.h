@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* Block requests: from the queue to the driver to completion, with the file that owns the first page. */
+#ifndef IOWHY_BLOCK_H
+#define IOWHY_BLOCK_H
+
+#include "file.h"
+
+/* What is known of a request in flight: the record that it will become. Key: its address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, struct event_request);
+} requests SEC(".maps");
+
+#define OP_MASK 0xff
+#define FLAG(opf, name) (!!((opf) & (1U << bpf_core_enum_value(enum req_flag_bits, name))))
+
+static __always_inline __u8 operation(__u32 opf)
+{
+	__u32 op = opf & OP_MASK;
+
+	if (op == REQ_OP_READ)
+		return OP_READ;
+	/* Writing zeroes counts as a write, as in /proc/diskstats. */
+	if (op == REQ_OP_WRITE || op == bpf_core_enum_value(enum req_op, REQ_OP_WRITE_ZEROES))
+		return OP_WRITE;
+	if (op == REQ_OP_FLUSH)
+		return OP_FLUSH;
+	if (op == REQ_OP_DISCARD)
+		return OP_DISCARD;
+	if (op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_IN) ||
+	    op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_OUT) ||
+	    op == bpf_core_enum_value(enum req_op, REQ_OP_SECURE_ERASE))
+		return OP_OTHER;
+	return OP_ZONE;
+}
+
+static __always_inline __u8 request_flags(__u32 opf)
+{
+	return FLAG(opf, __REQ_SYNC) * REQUEST_SYNC | FLAG(opf, __REQ_META) * REQUEST_METADATA |
+	       FLAG(opf, __REQ_FUA) * REQUEST_FUA | FLAG(opf, __REQ_PREFLUSH) * REQUEST_PREFLUSH |
+	       FLAG(opf, __REQ_RAHEAD) * REQUEST_READAHEAD |
+	       FLAG(opf, __REQ_BACKGROUND) * REQUEST_BACKGROUND | FLAG(opf, __REQ_SWAP) * REQUEST_SWAP |
+	       FLAG(opf, __REQ_PRIO) * REQUEST_PRIORITY;
+}
+
+/* jbd2's commit threads are told by their names: jbd2/vda1-8. */
+static __always_inline bool is_journal_thread(struct task_struct *task)
+{
+	return (task->flags & PF_KTHREAD) && task->comm[0] == 'j' && task->comm[1] == 'b' &&
+	       task->comm[2] == 'd' && task->comm[3] == '2' && task->comm[4] == '/';
+}
+
+/* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
+static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page)
+{
+	struct bio_vec *vecs = BPF_CORE_READ(bio, bi_io_vec);
+	__u32 at = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	struct address_space *mapping;
+	struct inode *inode;
+	__u64 page, head;
+	__u64 magic;
+
+	*file_page = false;
+	if (!vecs)
+		return false;
+	vecs += at;
+	page = (__u64)BPF_CORE_READ(vecs, bv_page);
+	if (!page)
+		return false;
+	head = BPF_CORE_READ((struct page *)page, compound_head);
+	head = head & 1 ? head - 1 : page;
+	mapping = BPF_CORE_READ((struct folio *)head, mapping);
+	if (!mapping || ((__u64)mapping & 3))
+		return false;
+	inode = BPF_CORE_READ(mapping, host);
+	if (!inode)
+		return false;
+	magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	if (magic == BDEVFS_MAGIC)
+		return true;
+	*file_page = true;
+	r->owner_ino = BPF_CORE_READ(inode, i_ino);
+	r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (magic == BTRFS_SUPER_MAGIC && r->owner_ino == BTRFS_BTREE_INODE) {
+		*file_page = false;
+		r->owner_ino = 0;
+		r->owner_dev = 0;
+		return true;
+	}
+	r->owner_page = BPF_CORE_READ((struct folio *)head, index) +
+			(page - head) / bpf_core_type_size(struct page) +
+			(BPF_CORE_READ(vecs, bv_offset) >> PAGE_SHIFT);
+	return true;
+}
+
+static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
+				       struct event_request *r)
+{
+	__u64 end_io = (__u64)BPF_CORE_READ(bio, bi_end_io);
+	bool file_page;
+
+	if (r->op == OP_FLUSH) {
+		r->owner = OWNER_FLUSH;
+		return;
+	}
+	if (end_io && end_io == (__u64)&xlog_bio_end_io) {
+		r->owner = OWNER_JOURNAL;
+		return;
+	}
+	if (end_io && end_io == (__u64)&xfs_buf_bio_end_io) {
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	if (r->flags & REQUEST_SWAP) {
+		r->owner = OWNER_SWAP;
+		return;
+	}
+	if (r->op == OP_DISCARD) {
+		/* Blocks that were freed: no page, no file any more. */
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	if (end_io && end_io == (__u64)&iomap_dio_bio_end_io) {
+		struct iomap_dio *dio = (void *)BPF_CORE_READ(bio, bi_private);
+		struct inode *inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
+
+		if (inode) {
+			r->owner = OWNER_DATA;
+			r->owner_ino = BPF_CORE_READ(inode, i_ino);
+			r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+			return;
+		}
+	}
+	if (page_owner(bio, r, &file_page)) {
+		if (file_page)
+			r->owner = OWNER_DATA;
+		else if (is_journal_thread(task))
+			r->owner = OWNER_JOURNAL;
+		else if ((r->flags & REQUEST_METADATA) || BPF_CORE_READ(bio, bi_bdev, bd_holder))
+			r->owner = OWNER_METADATA;
+		else
+			r->owner = OWNER_DEVICE;
+		return;
+	}
+	if (is_journal_thread(task)) {
+		r->owner = OWNER_JOURNAL;
+		return;
+	}
+	if (r->flags & REQUEST_METADATA) {
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	/* Pages of the caller's own memory: direct I/O of the call that the thread is in. */
+	if (t && t->call >= 0 && (t->call_flags & CALL_HAS_FILE) &&
+	    (t->call_kind == CALL_READ || t->call_kind == CALL_WRITE)) {
+		struct inode *inode = (void *)t->inode;
+
+		if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
+			r->owner = OWNER_DEVICE;
+			return;
+		}
+		r->owner = OWNER_DATA;
+		r->owner_ino = t->ino;
+		r->owner_dev = t->dev;
+		return;
+	}
+	r->owner = OWNER_UNKNOWN;
+}
+
+/* Fills in whose request it is, at the time when it is made. */
+static __always_inline void describe(struct bio *bio, __u32 opf, struct event_request *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+
+	r->header.kind = EVENT_REQUEST;
+	r->header.nr = 0xffff;
+	r->header.tid = task->pid;
+	r->tgid = task->tgid;
+	r->op = operation(opf);
+	r->flags = request_flags(opf);
+	r->owner_page = ~0ULL;
+	if (r->op == OP_FLUSH || !bio) {
+		r->owner = r->op == OP_FLUSH ? OWNER_FLUSH : OWNER_UNKNOWN;
+	} else if (!BPF_CORE_READ(bio, bi_iter.bi_size) && (r->flags & REQUEST_PREFLUSH)) {
+		r->owner = OWNER_FLUSH;
+	} else {
+		find_owner(bio, task, t, r);
+	}
+	if (task->tgid == recorder_tgid)
+		r->scope = SCOPE_OTHER;
+	else if (t && !t->kernel_thread)
+		r->scope = SCOPE_COMMAND;
+	else if (r->owner == OWNER_DATA && is_touched(r->owner_dev, r->owner_ino))
+		r->scope = SCOPE_COMMAND;
+	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
+		r->scope = SCOPE_SHARED;
+	else
+		r->scope = SCOPE_OTHER;
+}
+
+static __always_inline __u32 disk_of(struct request *rq)
+{
+	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
+
+	return disk ? (__u32)BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
+}
+
+static __always_inline void begin_request(struct request *rq, __u64 now)
+{
+	__u64 key = (__u64)rq;
+	struct event_request r = {};
+	struct event_request *old;
+
+	r.queued = now;
+	r.dev = disk_of(rq);
+	r.sector = rq->__sector;
+	r.bytes = rq->__data_len;
+	describe(rq->bio, rq->cmd_flags, &r);
+	old = bpf_map_lookup_elem(&requests, &key);
+	/* The kernel uses this request again, so it is done: its completion was not seen. */
+	if (old && old->issued && bpf_ringbuf_output(&ring, old, sizeof(*old), BPF_RB_NO_WAKEUP))
+		count_lost(EVENT_REQUEST);
+	if (bpf_map_update_elem(&requests, &key, &r, BPF_ANY))
+		count_lost(EVENT_REQUEST);
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_io_start, struct request *rq)
+{
+	begin_request(rq, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Kernels before 6.5 have no block_io_start: there a request begins where it is inserted. */
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(on_rq_insert, struct request *rq)
+{
+	__u64 key = (__u64)rq;
+
+	if (!bpf_map_lookup_elem(&requests, &key))
+		begin_request(rq, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_rq_issue, struct request *rq)
+{
+	__u64 key = (__u64)rq;
+	__u64 now = bpf_ktime_get_ns();
+	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
+
+	if (!r) {
+		/* The flush machinery's own request, or one that was not seen to begin. */
+		begin_request(rq, now);
+		r = bpf_map_lookup_elem(&requests, &key);
+		if (!r)
+			return 0;
+	}
+	r->issued = now;
+	r->sector = rq->__sector;
+	r->bytes = rq->__data_len;
+	return 0;
+}
+
+/* Joined to the request before it: it goes on as part of that. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(on_rq_merge, struct request *rq)
+{
+	__u64 key = (__u64)rq;
+
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+static __always_inline void end_request(__u64 key, __u64 now, __s32 error)
+{
+	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
+
+	if (!r)
+		return;
+	r->completed = now;
+	r->error = error;
+	if (bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
+		count_lost(EVENT_REQUEST);
+	bpf_map_delete_elem(&requests, &key);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_rq_complete, struct request *rq, unsigned char error, unsigned int bytes)
+{
+	/* A request can complete in parts: it is done with the last. */
+	if (bytes < rq->__data_len)
+		return 0;
+	end_request((__u64)rq, bpf_ktime_get_ns(), error);
+	return 0;
+}
+
+/* Disks that take bios, not requests (zram): a bio stands for a request. */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	__u64 key = (__u64)bio;
+	struct event_request r = {};
+
+	if (!disk || disk->queue->mq_ops)
+		return 0;
+	r.queued = bpf_ktime_get_ns();
+	r.issued = r.queued;
+	r.dev = (__u32)disk->major << 20 | disk->first_minor;
+	r.sector = bio->bi_iter.bi_sector;
+	r.bytes = bio->bi_iter.bi_size;
+	describe(bio, bio->bi_opf, &r);
+	if (bpf_map_update_elem(&requests, &key, &r, BPF_ANY))
+		count_lost(EVENT_REQUEST);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
+{
+	if (q->mq_ops)
+		return 0;
+	end_request((__u64)bio, bpf_ktime_get_ns(), bio->bi_status);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* From a file descriptor or an address to the inode, and from the inode to its path. */
+#ifndef IOWHY_FILE_H
+#define IOWHY_FILE_H
+
+#include "state.h"
+
+#define PATH_PARTS 64
+#define PATH_BYTES 4096
+#define NAME_BYTES 256
+
+struct path_scratch {
+	struct event_file event;
+	char names[PATH_BYTES + NAME_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct path_scratch);
+} path_scratches SEC(".maps");
+
+static __always_inline __u64 inode_key(struct inode *inode, struct file_key *key)
+{
+	key->ino = BPF_CORE_READ(inode, i_ino);
+	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	key->pad = 0;
+	return key->ino;
+}
+
+static __always_inline bool is_touched(__u32 dev, __u64 ino)
+{
+	struct file_key key = { .ino = ino, .dev = dev };
+
+	return bpf_map_lookup_elem(&touched, &key) != NULL;
+}
+
+struct path_walk {
+	struct path_scratch *scratch;
+	struct dentry *dentry;
+	struct mount *mount;
+	__u32 at;
+	bool named;
+};
+
+/* One step from a name towards the root; 1 ends the walk. */
+static long path_step(__u32 step, struct path_walk *w)
+{
+	struct dentry *dentry = w->dentry;
+	struct mount *mount = w->mount;
+	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	struct dentry *root = BPF_CORE_READ(mount, mnt.mnt_root);
+	const unsigned char *name;
+	__u32 at = w->at;
+	long n;
+
+	if (dentry == root || dentry == parent) {
+		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+		if (dentry == root && above && above != mount) {
+			w->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+			w->mount = above;
+			return 0;
+		}
+		w->scratch->event.cut = 0;
+		/* The top of a pseudo filesystem (pipe, socket, memory file) carries a name of its own. */
+		if (w->named)
+			return 1;
+	}
+	if (at >= PATH_BYTES) {
+		w->scratch->event.cut = 1;
+		return 1;
+	}
+	name = BPF_CORE_READ(dentry, d_name.name);
+	n = bpf_probe_read_kernel_str(&w->scratch->names[at & (PATH_BYTES - 1)], NAME_BYTES, name);
+	if (n <= 0 || n > NAME_BYTES)
+		return 1;
+	w->at = at + n;
+	w->named = true;
+	if (dentry == parent)
+		return 1;
+	w->dentry = parent;
+	return 0;
+}
+
+/*
+ * Tells a file's path: the names from the inode up to the root of the mount tree. The kernel's own d_path is
+ * not open to tracing programs; this walk needs no lock because it reads with probes, and can at worst tell a
+ * path that is being renamed half old, half new. A function of its own (not static), so that the verifier
+ * looks at it once.
+ */
+__noinline int tell_file(__u64 address)
+{
+	__u32 zero = 0;
+	struct path_scratch *s = bpf_map_lookup_elem(&path_scratches, &zero);
+	struct file *file = (struct file *)address;
+	struct vfsmount *vfsmount;
+	struct inode *inode;
+	struct path_walk w = {};
+	__u32 length;
+
+	if (!s)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	s->event.header.kind = EVENT_FILE;
+	s->event.header.flags = 0;
+	s->event.header.nr = 0xffff;
+	s->event.header.tid = (__u32)bpf_get_current_pid_tgid();
+	s->event.ino = BPF_CORE_READ(inode, i_ino);
+	s->event.size = BPF_CORE_READ(inode, i_size);
+	s->event.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	s->event.mode = BPF_CORE_READ(inode, i_mode);
+	s->event.generation = BPF_CORE_READ(inode, i_generation);
+	s->event.nlink = BPF_CORE_READ(inode, i_nlink);
+	s->event.cut = 1;
+	vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	w.scratch = s;
+	w.dentry = BPF_CORE_READ(file, f_path.dentry);
+	w.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
+	bpf_loop(PATH_PARTS, path_step, &w, 0);
+	length = w.at;
+	if (length > PATH_BYTES)
+		length = PATH_BYTES;
+	s->event.length = length;
+	if (bpf_ringbuf_output(&ring, s, sizeof(s->event) + length, BPF_RB_NO_WAKEUP))
+		count_lost(EVENT_FILE);
+	return 0;
+}
+
+/* Marks the file as touched by the command, and tells its name when that was not done before. */
+static __always_inline void touch(struct thread *t, struct file *file, struct inode *inode)
+{
+	struct file_key key = { .ino = t->ino, .dev = t->dev };
+	__u64 generation;
+	__u64 *told;
+
+	if (t->named_inode == (__u64)inode && t->named_ino == t->ino)
+		return;
+	generation = BPF_CORE_READ(inode, i_generation);
+	told = bpf_map_lookup_elem(&touched, &key);
+	if (!told || *told != generation) {
+		bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
+		tell_file((__u64)file);
+	}
+	t->named_inode = (__u64)inode;
+	t->named_ino = t->ino;
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct file *file = NULL;
+	struct fdtable *table;
+
+	if (!task->files)
+		return NULL;
+	table = task->files->fdt;
+	if (!table || fd >= table->max_fds)
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
+	return file;
+}
+
+/* Sets the thread's file; false when there is none. */
+static __always_inline bool set_file(struct thread *t, struct file *file)
+{
+	struct inode *inode;
+
+	if (!file)
+		return false;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (!inode)
+		return false;
+	t->inode = (__u64)inode;
+	t->ino = BPF_CORE_READ(inode, i_ino);
+	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	t->call_flags |= CALL_HAS_FILE;
+	touch(t, file, inode);
+	return true;
+}
+
+struct address_search {
+	struct thread *thread;
+	__u64 address;
+};
+
+static long found_area(struct task_struct *task, struct vm_area_struct *area, struct address_search *search)
+{
+	struct thread *t = search->thread;
+	struct file *file = BPF_CORE_READ(area, vm_file);
+
+	if (!file || !t)
+		return 0;
+	if (set_file(t, file)) {
+		t->call_offset = search->address - area->vm_start + (area->vm_pgoff << PAGE_SHIFT);
+		t->call_flags |= CALL_HAS_OFFSET;
+	}
+	return 0;
+}
+
+/* The file that is mapped at an address of the current process. */
+static __always_inline void find_mapped(struct thread *t, __u64 address)
+{
+	struct address_search search = { .thread = t, .address = address };
+
+	bpf_find_vma(bpf_get_current_task_btf(), address, found_area, &search, 0);
+}
+
+#endif

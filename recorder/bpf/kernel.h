@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/*
+ * The kernel's structures, reduced to the fields that the programs read.
+ *
+ * Every access is relocated against the running kernel's BTF (CO-RE), so that only names count here, not
+ * offsets. A name after three underscores marks the shape of other kernel versions.
+ */
+#ifndef IOWHY_KERNEL_H
+#define IOWHY_KERNEL_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#define PAGE_SHIFT 12
+#define PAGE_SIZE (1ULL << PAGE_SHIFT)
+
+/* include/linux/sched.h: bits of task_struct.__state */
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_DEAD 0x00000080
+#define TASK_NOLOAD 0x00000400
+#define PF_KTHREAD 0x00200000
+
+/* include/uapi/linux/stat.h */
+#define S_IFMT 00170000
+#define S_IFREG 0100000
+#define S_IFBLK 0060000
+
+/* include/uapi/linux/magic.h, fs/btrfs */
+#define BDEVFS_MAGIC 0x62646576
+#define BTRFS_SUPER_MAGIC 0x9123683E
+#define BTRFS_BTREE_INODE 1
+
+typedef __u64 sector_t;
+typedef __u32 dev_t;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct inode;
+struct seq_file;
+struct bdi_writeback;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long last_arrival;
+	unsigned long long last_queued;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct thread_info {
+	__u32 status;
+};
+struct pt_regs {
+	unsigned long r10, r9, r8, ax, dx, si, di, orig_ax;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_info {
+	unsigned long flags;
+};
+struct pt_regs {
+	__u64 regs[31];
+	__u64 orig_x0;
+};
+#endif
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	struct sched_info sched_info;
+	int exit_code;
+	unsigned in_iowait : 1;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	char comm[16];
+	struct files_struct *files;
+};
+
+struct qstr {
+	__u32 len;
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct super_block {
+	dev_t s_dev;
+	unsigned char s_blocksize_bits;
+	unsigned long s_magic;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	struct address_space *i_mapping;
+	unsigned long i_ino;
+	unsigned int i_nlink;
+	__s64 i_size;
+	__u32 i_generation;
+	unsigned long dirtied_when;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+	unsigned int f_flags;
+	__s64 f_pos;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct page {
+	unsigned long flags;
+	unsigned long compound_head;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+	unsigned int bv_len;
+	unsigned int bv_offset;
+};
+
+struct bvec_iter {
+	sector_t bi_sector;
+	unsigned int bi_size;
+	unsigned int bi_idx;
+};
+
+struct blk_mq_ops;
+struct request_queue {
+	const struct blk_mq_ops *mq_ops;
+	struct gendisk *disk;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+	struct request_queue *queue;
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+	dev_t bd_dev;
+	void *bd_holder;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	unsigned char bi_status;
+	struct bvec_iter bi_iter;
+	void *bi_end_io;
+	void *bi_private;
+	struct bio_vec *bi_io_vec;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	sector_t __sector;
+	struct bio *bio;
+	struct block_device *part;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+	__s64 ki_pos;
+};
+
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+struct writeback_control {
+	long nr_to_write;
+	int sync_mode;
+	unsigned for_kupdate : 1;
+	unsigned for_background : 1;
+	unsigned for_sync : 1;
+};
+
+struct wb_writeback_work {
+	int reason;
+};
+
+struct dirty_throttle_control {
+	unsigned long dirty;
+	unsigned long thresh;
+	unsigned long limit;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct transaction_s {
+	unsigned int t_tid;
+};
+
+struct transaction_run_stats_s {
+	unsigned long rs_wait;
+	unsigned long rs_request_delay;
+	unsigned long rs_locked;
+	unsigned long rs_flushing;
+	unsigned long rs_logging;
+	__u32 rs_handle_count;
+	__u32 rs_blocks;
+	__u32 rs_blocks_logged;
+};
+
+struct ext4_allocation_request {
+	struct inode *inode;
+	unsigned int len;
+	__u32 logical;
+};
+
+struct xfs_sb {
+	__u8 sb_agblklog;
+};
+
+struct xfs_mount {
+	struct xfs_sb m_sb;
+	struct super_block *m_super;
+};
+
+struct xfs_inode {
+	struct xfs_mount *i_mount;
+	struct inode i_vnode;
+};
+
+struct xfs_bmbt_irec {
+	__u64 br_startoff;
+	__u64 br_startblock;
+	__u64 br_blockcount;
+};
+
+struct btrfs_inode {
+	struct inode vfs_inode;
+};
+
+struct btrfs_ordered_extent {
+	__u64 file_offset;
+	__u64 num_bytes;
+	__u64 disk_bytenr;
+	unsigned long flags;
+};
+
+#pragma clang attribute pop
+
+/* Operations and flags of requests: their values move between kernels, so they are asked for by name. */
+enum req_op {
+	REQ_OP_READ = 0,
+	REQ_OP_WRITE = 1,
+	REQ_OP_FLUSH = 2,
+	REQ_OP_DISCARD = 3,
+	REQ_OP_SECURE_ERASE = 5,
+	REQ_OP_ZONE_APPEND = 7,
+	REQ_OP_WRITE_ZEROES = 9,
+	REQ_OP_DRV_IN = 34,
+	REQ_OP_DRV_OUT = 35,
+};
+
+enum req_flag_bits {
+	__REQ_SYNC = 11,
+	__REQ_META = 12,
+	__REQ_PRIO = 13,
+	__REQ_FUA = 17,
+	__REQ_PREFLUSH = 18,
+	__REQ_RAHEAD = 19,
+	__REQ_BACKGROUND = 20,
+	__REQ_SWAP = 24,
+};
+
+enum pageflags {
+	PG_head = 6,
+};
+
+#if defined(__TARGET_ARCH_x86)
+#define ARG0(regs) ((regs)->di)
+#define ARG1(regs) ((regs)->si)
+#define ARG2(regs) ((regs)->dx)
+#define ARG3(regs) ((regs)->r10)
+#define ARG4(regs) ((regs)->r8)
+#define ARG5(regs) ((regs)->r9)
+#elif defined(__TARGET_ARCH_arm64)
+#define ARG0(regs) ((regs)->orig_x0)
+#define ARG1(regs) ((regs)->regs[1])
+#define ARG2(regs) ((regs)->regs[2])
+#define ARG3(regs) ((regs)->regs[3])
+#define ARG4(regs) ((regs)->regs[4])
+#define ARG5(regs) ((regs)->regs[5])
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0)
+/*
+ * The recorder's programs: one header per layer of the stack. All attach to tracepoints (tp_btf), none to
+ * functions; one whose tracepoint the running kernel lacks is not loaded (src/sensors.rs).
+ */
+#include "kernel.h"
+#include "event.h"
+#include "state.h"
+#include "thread.h"
+#include "file.h"
+#include "sched.h"
+#include "syscall.h"
+#include "block.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

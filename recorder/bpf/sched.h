@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* Threads: which are in scope, and when each runs, waits for a CPU, is blocked or sleeps. */
+#ifndef IOWHY_SCHED_H
+#define IOWHY_SCHED_H
+
+#include "thread.h"
+
+/* Frames of a kernel stack that are kept. */
+#define FRAMES 48
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 16384);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, FRAMES * sizeof(__u64));
+} stacks SEC(".maps");
+
+static __always_inline void tell_wait(struct thread *t, __u64 now)
+{
+	struct event_wait *e = RESERVE(struct event_wait, EVENT_WAIT);
+
+	if (e) {
+		e->header.kind = EVENT_WAIT;
+		e->header.flags = t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? 2 : 0);
+		e->header.nr = t->call;
+		e->header.tid = t->tid;
+		e->ts = t->wait_since;
+		e->dur = now - t->wait_since;
+		e->tgid = t->tgid;
+		e->stack = t->wait_stack;
+		e->ino = t->ino;
+		e->dev = t->dev;
+		e->pad = 0;
+		SUBMIT(e);
+	}
+	t->wait_since = 0;
+}
+
+static __always_inline void wake(struct thread *t, __u64 now)
+{
+	if (now < t->since)
+		now = t->since;
+	if (t->wait_since)
+		tell_wait(t, now);
+	advance(t, now, RUNNABLE);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct thread *t;
+	__u64 now = bpf_ktime_get_ns();
+
+	t = prev->pid ? thread_of(prev) : NULL;
+	if (t) {
+		/* The scheduler's own record of when it gave this thread the CPU sets its clock against ours. */
+		__u64 arrival = prev->sched_info.last_arrival;
+
+		if (arrival && t->arrived > t->start) {
+			__s64 offset = (__s64)(t->arrived - arrival);
+
+			/* Far less than before: it was also given the CPU once unseen. */
+			if (!clock_offset || offset > clock_offset - 100000)
+				clock_offset = offset;
+		}
+		if (preempt || !prev_state) {
+			advance(t, now, RUNNABLE);
+		} else if (prev_state & TASK_DEAD) {
+			advance(t, now, SLEEPING);
+			tell_exit(prev, t, 1);
+		} else if ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) {
+			advance(t, now, BLOCKED);
+			t->wait_since = now;
+			t->wait_io = BPF_CORE_READ_BITFIELD(prev, in_iowait);
+			t->wait_stack = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP);
+		} else {
+			advance(t, now, SLEEPING);
+		}
+	}
+	t = next->pid ? thread_of(next) : NULL;
+	if (t) {
+		if (t->state == BLOCKED || t->state == SLEEPING) {
+			/* The wake-up was not seen: the scheduler knows when it queued the thread. */
+			__u64 queued = next->sched_info.last_queued;
+			__u64 woken = now;
+
+			if (queued && clock_offset) {
+				woken = queued + clock_offset;
+				if (woken > now || woken < t->since)
+					woken = now;
+			}
+			wake(t, woken);
+		}
+		advance(t, now, on_cpu_state(t));
+		t->arrived = now;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_sched_wakeup, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	/* A thread that is woken before it left the CPU never waited. */
+	if (t && (t->state == BLOCKED || t->state == SLEEPING))
+		wake(t, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Threads that the kernel makes for io_uring do not pass through fork's tracepoint. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
+{
+	struct task_struct *leader = task->group_leader;
+	struct thread *t = thread_of(task);
+
+	if (t || !leader || leader == task)
+		return 0;
+	if (!whole_machine && !thread_of(leader))
+		return 0;
+	t = adopt(task, RUNNABLE);
+	if (t)
+		tell_thread(task, t, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct thread *t;
+
+	if (whole_machine ? parent->tgid == recorder_tgid : !thread_of(parent))
+		return 0;
+	t = adopt(child, RUNNABLE);
+	if (t)
+		tell_thread(child, t, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	if (!t)
+		return 0;
+	if (t->tid != task->pid) {
+		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
+		tell_exit(task, t, 1);
+		t->tid = task->pid;
+		for (int i = 0; i < STATES; i++)
+			t->states[i] = 0;
+		t->start = t->since = bpf_ktime_get_ns();
+		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
+	}
+	tell_thread(task, t, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	/* It still closes its files: its last word comes when it leaves the CPU for good. */
+	if (t)
+		tell_exit(task, t, 0);
+	return 0;
+}
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	if (task->on_cpu)
+		return ON_CPU_USER;
+	if (!bpf_core_field_exists(task->__state))
+		return SLEEPING;
+	if (!task->__state)
+		return RUNNABLE;
+	if ((task->__state & TASK_UNINTERRUPTIBLE) && !(task->__state & TASK_NOLOAD))
+		return BLOCKED;
+	return SLEEPING;
+}
+
+/* Ten times a second: every thread's clock, and the call that it is in. Adopts the targets on the way. */
+SEC("iter/task")
+int each_thread(struct bpf_iter__task *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct task_struct *task = ctx->task;
+	struct thread_sample sample;
+	struct thread *t;
+
+	if (!task)
+		return 0;
+	t = thread_of(task);
+	if (!t && adopting && task->tgid != recorder_tgid) {
+		__u32 tgid = task->tgid;
+
+		if (!whole_machine && !bpf_map_lookup_elem(&targets, &tgid))
+			return 0;
+		/* What it does at this moment is not known: its first switch or wake-up tells. */
+		t = adopt(task, state_of(task));
+		if (t)
+			tell_thread(task, t, 0);
+		return 0;
+	}
+	if (!t)
+		return 0;
+	__builtin_memset(&sample, 0, sizeof(sample));
+	if (!read_clock(task, t, &sample.clock))
+		return 0;
+	if (t->call >= 0 && t->call_kind != CALL_PLAIN) {
+		struct event_call *e = &sample.call;
+
+		e->header.kind = EVENT_CALL;
+		e->header.flags = t->call_flags;
+		e->header.nr = t->call;
+		e->header.tid = t->tid;
+		e->ts = t->call_entry;
+		e->dur = sample.clock.now - t->call_entry;
+		e->runnable = sample.clock.states[RUNNABLE] - t->call_runnable;
+		e->blocked = sample.clock.states[BLOCKED] - t->call_blocked;
+		e->sleeping = sample.clock.states[SLEEPING] - t->call_sleeping;
+		e->tgid = t->tgid;
+		e->fd = t->call_fd;
+		e->ino = t->ino;
+		e->dev = t->dev;
+		e->offset = t->call_offset;
+		e->bytes = t->call_bytes;
+	}
+	bpf_seq_write(seq, &sample, sizeof(sample));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* What the programs share: constants set before loading, the ring buffer, losses, and a thread's storage. */
+#ifndef IOWHY_STATE_H
+#define IOWHY_STATE_H
+
+#include "kernel.h"
+#include "event.h"
+
+#define CALLS 512
+
+enum call_kind {
+	CALL_PLAIN, /* counted, no event */
+	CALL_READ,
+	CALL_WRITE,
+	CALL_SYNC,
+	CALL_OPEN,
+	CALL_NAME, /* works on paths */
+	CALL_REMOVE, /* takes pages out of the cache for good: truncate, unlink */
+	CALL_AHEAD, /* asks for readahead */
+	CALL_MEMORY, /* address and length of mapped memory */
+	CALL_OTHER,
+};
+
+/* Bits of call_shape.how */
+#define HOW_IOVEC 1 /* bytes_arg is an array of iovec, the argument after it its length */
+#define HOW_OFFSET_POINTER 2 /* the offset argument points to the offset; NULL means f_pos */
+#define HOW_FILE_POSITION 4 /* the offset is the file position */
+#define HOW_RETURNS_FD 8
+
+struct call_shape {
+	__u8 kind;
+	__s8 fd_arg;
+	__s8 bytes_arg;
+	__s8 offset_arg;
+	__u8 how;
+};
+
+/* The table of system calls (src/calls.rs fills it in for the architecture). */
+const volatile struct call_shape calls[CALLS] = {};
+const volatile bool whole_machine = false;
+const volatile __u32 recorder_tgid = 0;
+/* Functions that tell what a bio is: libbpf looks up their addresses (0: not in this kernel). */
+extern const void iomap_dio_bio_end_io __ksym __weak;
+extern const void xlog_bio_end_io __ksym __weak;
+extern const void xfs_buf_bio_end_io __ksym __weak;
+
+/* Set while recording. */
+bool adopting = false;
+__u32 half = 0; /* which of the two halves of a drained table is written */
+__u64 lost[EVENT_KINDS] = {};
+__u64 lost_counts = 0;
+__u64 lost_totals = 0;
+__u64 lost_threads = 0;
+__s64 clock_offset = 0; /* CLOCK_MONOTONIC minus the scheduler's clock */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 * 1024 * 1024);
+} ring SEC(".maps");
+
+enum thread_state {
+	ON_CPU_USER,
+	ON_CPU_KERNEL,
+	RUNNABLE,
+	BLOCKED,
+	SLEEPING,
+};
+
+struct thread {
+	__u64 start;
+	__u64 since;
+	__u64 states[STATES];
+	__u64 arrived; /* when it was last seen to get the CPU */
+	__u32 state;
+	__u32 tgid;
+	__u32 tid;
+	__s32 call; /* number of the call it is in, or -1 */
+	/* the call */
+	__u64 call_entry;
+	__u64 call_runnable;
+	__u64 call_blocked;
+	__u64 call_sleeping;
+	__u64 call_bytes;
+	__u64 call_offset;
+	__u64 call_args[3];
+	__s32 call_fd;
+	__u8 call_flags;
+	__u8 call_kind;
+	__u8 kernel_thread;
+	__u8 wait_io;
+	/* the call's file; kept from call to call to save look-ups */
+	__u64 inode;
+	__u64 ino;
+	__u64 named_inode; /* inode that was last found to be named already */
+	__u64 named_ino;
+	__u32 dev;
+	__s32 wait_stack;
+	__u64 wait_since; /* 0: in no uninterruptible wait */
+	/* page faults and page-cache adds outside a read call */
+	__u64 fault_number;
+	__u64 fault_mapping;
+	__u64 fault_index;
+	__u32 fault_major;
+	__u32 pad;
+	__u64 pending_inode;
+	__u64 pending_from;
+	__u64 pending_to;
+	__u64 asked_inode;
+	__u64 asked_to;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+/* Files that the command opened, read or wrote (key), and the generation whose name was told (value). */
+struct file_key {
+	__u64 ino;
+	__u32 dev;
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, struct file_key);
+	__type(value, __u64);
+} touched SEC(".maps");
+
+/* Processes to adopt when the iterator next walks the tasks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+static __always_inline void count_lost(__u32 kind)
+{
+	if (kind < EVENT_KINDS)
+		__sync_fetch_and_add(&lost[kind], 1);
+}
+
+/* Space for a record in the ring, or NULL (counted). */
+#define RESERVE(type, event_kind)                                                                        \
+	({                                                                                               \
+		type *_record = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                             \
+		if (!_record)                                                                            \
+			count_lost(event_kind);                                                          \
+		_record;                                                                                 \
+	})
+
+/* User space polls: waking it for each record would cost the command more than the record. */
+#define SUBMIT(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
+
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline struct thread *current_thread(void)
+{
+	return thread_of(bpf_get_current_task_btf());
+}
+
+#endif

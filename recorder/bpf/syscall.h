@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* System calls: each I/O call as a record, all the others as totals. */
+#ifndef IOWHY_SYSCALL_H
+#define IOWHY_SYSCALL_H
+
+#include "thread.h"
+#include "file.h"
+
+#define IOVEC_MOST 64
+
+/* Two halves: one is written while user space drains the other, so that no count is lost between. */
+struct totals_half {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct total_key);
+	__type(value, struct total);
+};
+struct totals_half totals_0 SEC(".maps");
+struct totals_half totals_1 SEC(".maps");
+
+struct user_iovec {
+	__u64 base;
+	__u64 length;
+};
+
+static __always_inline __u64 argument(struct pt_regs *regs, __s8 number)
+{
+	switch (number) {
+	case 0:
+		return ARG0(regs);
+	case 1:
+		return ARG1(regs);
+	case 2:
+		return ARG2(regs);
+	case 3:
+		return ARG3(regs);
+	case 4:
+		return ARG4(regs);
+	case 5:
+		return ARG5(regs);
+	}
+	return 0;
+}
+
+static __noinline long iovec_bytes(__u64 address, __u64 count)
+{
+	struct user_iovec v;
+	__u64 sum = 0;
+
+	if (count > IOVEC_MOST)
+		return -1;
+	for (__u32 i = 0; i < IOVEC_MOST; i++) {
+		if (i >= count)
+			break;
+		if (bpf_probe_read_user(&v, sizeof(v), (void *)(address + i * sizeof(v))))
+			return -1;
+		sum += v.length;
+	}
+	return sum;
+}
+
+static __always_inline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
+				     const volatile struct call_shape *shape)
+{
+	__u8 how = shape->how;
+	struct file *file = NULL;
+
+	t->call_flags = 0;
+	t->call_fd = -1;
+	if (shape->fd_arg >= 0) {
+		t->call_fd = argument(regs, shape->fd_arg);
+		file = file_of(task, t->call_fd);
+		if (set_file(t, file) && (how & HOW_FILE_POSITION)) {
+			t->call_offset = BPF_CORE_READ(file, f_pos);
+			t->call_flags |= CALL_HAS_OFFSET;
+		}
+	}
+	if (shape->bytes_arg >= 0) {
+		t->call_bytes = argument(regs, shape->bytes_arg);
+		t->call_flags |= CALL_HAS_BYTES;
+		if (how & HOW_IOVEC) {
+			long bytes = iovec_bytes(t->call_bytes, argument(regs, shape->bytes_arg + 1));
+
+			t->call_bytes = bytes;
+			if (bytes < 0)
+				t->call_flags &= ~CALL_HAS_BYTES;
+		}
+	}
+	if (shape->offset_arg >= 0) {
+		__u64 offset = argument(regs, shape->offset_arg);
+
+		t->call_flags |= CALL_HAS_OFFSET;
+		if (how & HOW_OFFSET_POINTER) {
+			if (offset && bpf_probe_read_user(&t->call_offset, 8, (void *)offset))
+				t->call_flags &= ~CALL_HAS_OFFSET;
+			else if (!offset && file)
+				t->call_offset = BPF_CORE_READ(file, f_pos);
+		} else {
+			t->call_offset = offset;
+		}
+	}
+	if (shape->kind == CALL_MEMORY)
+		find_mapped(t, ARG0(regs));
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	__u64 now;
+
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	advance(t, now, ON_CPU_KERNEL);
+	t->call = id & 0xffff;
+	t->call_entry = now;
+	t->call_runnable = t->states[RUNNABLE];
+	t->call_blocked = t->states[BLOCKED];
+	t->call_sleeping = t->states[SLEEPING];
+	if (id < 0 || id >= CALLS) {
+		t->call_kind = CALL_PLAIN;
+		return 0;
+	}
+	t->call_kind = calls[id].kind;
+	if (t->call_kind != CALL_PLAIN)
+		begin_io(t, task, regs, &calls[id]);
+	return 0;
+}
+
+static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, long ret)
+{
+	struct total_key key = { .tid = t->tid, .nr = t->call };
+	struct total fresh = {};
+	struct total *total;
+
+	total = half & 1 ? bpf_map_lookup_elem(&totals_1, &key) : bpf_map_lookup_elem(&totals_0, &key);
+	if (!total) {
+		fresh.calls = 1;
+		fresh.errors = ret < 0 && ret > -4096;
+		fresh.total = dur;
+		fresh.max = dur;
+		fresh.cpu = cpu;
+		fresh.tgid = t->tgid;
+		if (half & 1 ? bpf_map_update_elem(&totals_1, &key, &fresh, BPF_ANY) :
+			       bpf_map_update_elem(&totals_0, &key, &fresh, BPF_ANY))
+			__sync_fetch_and_add(&lost_totals, 1);
+		return;
+	}
+	/* Only this thread writes its own counts. */
+	total->calls += 1;
+	total->errors += ret < 0 && ret > -4096;
+	total->total += dur;
+	total->cpu += cpu;
+	if (dur > total->max)
+		total->max = dur;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct event_call *e;
+	__u64 now, dur, runnable, blocked, sleeping;
+	__s32 nr;
+
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	nr = t->call;
+	advance(t, now, ON_CPU_USER);
+	t->call = -1;
+	if (nr < 0)
+		return 0;
+	dur = t->since - t->call_entry;
+	runnable = t->states[RUNNABLE] - t->call_runnable;
+	blocked = t->states[BLOCKED] - t->call_blocked;
+	sleeping = t->states[SLEEPING] - t->call_sleeping;
+	if (t->call_kind == CALL_PLAIN) {
+		t->call = nr;
+		count_call(t, dur, dur - runnable - blocked - sleeping, ret);
+		t->call = -1;
+		return 0;
+	}
+	if (t->call_kind == CALL_OPEN && ret >= 0) {
+		struct file *file = file_of(task, ret);
+
+		t->call_kind = CALL_PLAIN;
+		set_file(t, file);
+	}
+	e = RESERVE(struct event_call, EVENT_CALL);
+	if (!e)
+		return 0;
+	e->header.kind = EVENT_CALL;
+	e->header.flags = t->call_flags;
+	e->header.nr = nr;
+	e->header.tid = t->tid;
+	e->ts = t->call_entry;
+	e->dur = dur;
+	e->runnable = runnable;
+	e->blocked = blocked;
+	e->sleeping = sleeping;
+	e->tgid = t->tgid;
+	e->fd = t->call_fd;
+	e->ino = t->ino;
+	e->offset = t->call_offset;
+	e->bytes = t->call_bytes;
+	e->ret = ret;
+	e->dev = t->dev;
+	e->pad = 0;
+	SUBMIT(e);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/*
+ * A thread's clock: its time since it came into scope, by state.
+ *
+ * Kept so that states[] always sum to since - start: a reader on another CPU that finds the sum wrong has read
+ * in the middle of a change, and reads again.
+ */
+#ifndef IOWHY_THREAD_H
+#define IOWHY_THREAD_H
+
+#include "state.h"
+
+static __always_inline void advance(struct thread *t, __u64 now, __u32 state)
+{
+	__u32 old = t->state;
+
+	if (now > t->since) {
+		if (old < STATES)
+			t->states[old] += now - t->since;
+		t->since = now;
+	}
+	t->state = state;
+}
+
+static __always_inline __u32 on_cpu_state(const struct thread *t)
+{
+	return t->kernel_thread || t->call >= 0 ? ON_CPU_KERNEL : ON_CPU_USER;
+}
+
+static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__u64 now;
+
+	if (!t) {
+		__sync_fetch_and_add(&lost_threads, 1);
+		return NULL;
+	}
+	if (t->start)
+		return t;
+	now = bpf_ktime_get_ns();
+	t->since = now;
+	t->arrived = now;
+	t->state = state;
+	t->call = -1;
+	t->tgid = task->tgid;
+	t->tid = task->pid;
+	t->kernel_thread = !!(task->flags & PF_KTHREAD);
+	t->wait_stack = -1;
+	t->start = now;
+	return t;
+}
+
+static __always_inline void tell_thread(struct task_struct *task, const struct thread *t, __u8 exec)
+{
+	struct event_thread *e = RESERVE(struct event_thread, EVENT_THREAD);
+
+	if (!e)
+		return;
+	e->header.kind = EVENT_THREAD;
+	e->header.flags = exec;
+	e->header.nr = 0xffff;
+	e->header.tid = t->tid;
+	e->ts = exec ? bpf_ktime_get_ns() : t->start;
+	e->tgid = t->tgid;
+	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
+	SUBMIT(e);
+}
+
+/* The thread's clock at this moment; false when it could not be read whole. */
+static __always_inline bool read_clock(struct task_struct *task, const volatile struct thread *t,
+				       struct thread_clock *clock)
+{
+	__u64 now, sum;
+	__u64 since;
+	__u32 state;
+
+	clock->start = t->start;
+	clock->tgid = t->tgid;
+	clock->tid = t->tid;
+	for (int attempt = 0; attempt < 4; attempt++) {
+		since = t->since;
+		state = t->state;
+		sum = 0;
+		for (int i = 0; i < STATES; i++) {
+			clock->states[i] = t->states[i];
+			sum += clock->states[i];
+		}
+		if (t->since != since || sum != since - t->start)
+			continue;
+		now = bpf_ktime_get_ns();
+		if (now < since)
+			now = since;
+		if (state < STATES)
+			clock->states[state] += now - since;
+		clock->now = now;
+		clock->ppid = BPF_CORE_READ(task, real_parent, tgid);
+		clock->exit_code = task->exit_code;
+		bpf_probe_read_kernel(clock->comm, sizeof(clock->comm), task->comm);
+		return true;
+	}
+	return false;
+}
+
+static __always_inline void tell_exit(struct task_struct *task, const struct thread *t, __u8 last)
+{
+	struct event_exit *e = RESERVE(struct event_exit, EVENT_EXIT);
+
+	if (!e)
+		return;
+	e->header.kind = EVENT_EXIT;
+	e->header.flags = last;
+	e->header.nr = 0xffff;
+	e->header.tid = t->tid;
+	if (!read_clock(task, t, &e->clock)) {
+		bpf_ringbuf_discard(e, BPF_RB_NO_WAKEUP);
+		return;
+	}
+	SUBMIT(e);
+}
+
+#endif

@@ -1,0 +1,501 @@
+//! From the programs' records to the rows of a recording.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use anyhow::Result;
+use iowhy_readings::symbols::Symbols;
+use iowhy_store::{rows, Name, Recording};
+
+use crate::calls;
+use crate::event::{self, kind, Call, Clock, Sample, Total, TotalKey};
+use crate::probe::{Drained, Lost};
+use crate::reasons::{self, Reasons};
+use crate::request;
+
+/// A thread that only sleeps gets a row this often, not at every sample.
+const SLEEPER_EVERY_NS: u64 = 1_000_000_000;
+/// Files whose names are remembered to be told; more than the programs themselves remember.
+const FILES_MOST: usize = 262_144;
+
+/// What is known of a thread while it is in scope.
+struct Thread {
+    tgid: u32,
+    ppid: u32,
+    comm: [u8; 16],
+    start: u64,
+    /// Its clock when its time was last written.
+    told: Clock,
+    exiting: bool,
+}
+
+/// Takes records and makes rows of them.
+pub struct Collector {
+    recording: Recording,
+    symbols: Symbols,
+    reasons: Reasons,
+    threads: HashMap<u32, Thread>,
+    /// I/O calls that returned in this interval, by thread and number.
+    totals: HashMap<(u32, u16), Total>,
+    interval_start: u64,
+    files: HashSet<(u32, u64)>,
+    /// Reason of each stack that was met, and its id in the recording.
+    stacks: HashMap<i32, Name>,
+    /// Stacks that a wait has named and that are still to be read from the kernel.
+    lost: Lost,
+    failure: Option<anyhow::Error>,
+    /// The command's process: the time of its last word.
+    main: Option<u32>,
+    main_ended: bool,
+}
+
+impl Collector {
+    pub fn new(recording: Recording, symbols: Symbols, start_ns: u64) -> Result<Collector> {
+        Ok(Collector {
+            recording,
+            symbols,
+            reasons: Reasons::kept()?,
+            threads: HashMap::new(),
+            totals: HashMap::new(),
+            interval_start: start_ns,
+            files: HashSet::new(),
+            stacks: HashMap::new(),
+            lost: Lost::default(),
+            failure: None,
+            main: None,
+            main_ended: false,
+        })
+    }
+
+    pub fn recording(&mut self) -> &mut Recording {
+        &mut self.recording
+    }
+
+    pub fn into_recording(self) -> Recording {
+        self.recording
+    }
+
+    /// The first interval begins here.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.interval_start = now_ns;
+    }
+
+    /// The process whose end [`Collector::main_ended`] tells.
+    pub fn set_main(&mut self, tgid: u32) {
+        self.main = Some(tgid);
+    }
+
+    pub fn main_ended(&self) -> bool {
+        self.main_ended
+    }
+
+    /// Processes in scope that have not ended.
+    pub fn alive(&self) -> Vec<u32> {
+        let mut alive: Vec<u32> = self
+            .threads
+            .values()
+            .filter(|t| !t.exiting)
+            .map(|t| t.tgid)
+            .collect();
+        alive.sort_unstable();
+        alive.dedup();
+        alive
+    }
+
+    /// The first failure to write, which ends the recording.
+    pub fn failed(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// One record of the ring. `stack` reads a kernel stack by its id.
+    pub fn event(&mut self, bytes: &[u8], stack: &dyn Fn(i32) -> Vec<u64>) {
+        let Some(header) = event::read::<event::Header>(bytes) else {
+            return;
+        };
+        let done = match header.kind {
+            kind::CALL => event::read(bytes).map_or(Ok(()), |e| self.call(&e)),
+            kind::WAIT => event::read(bytes).map_or(Ok(()), |e| self.wait(&e, stack)),
+            kind::REQUEST => {
+                event::read(bytes).map_or(Ok(()), |e| self.recording.push(request::row(&e)))
+            }
+            kind::FILE => self.file(bytes),
+            kind::THREAD => event::read(bytes).map_or(Ok(()), |e| self.thread(&e)),
+            kind::EXIT => event::read(bytes).map_or(Ok(()), |e| self.exit(&e)),
+            _ => Ok(()),
+        };
+        self.note(done);
+    }
+
+    fn note(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn call(&mut self, e: &Call) -> Result<()> {
+        let total = self.totals.entry((e.header.tid, e.header.nr)).or_default();
+        total.calls += 1;
+        total.errors += u64::from(is_error(e.ret));
+        total.total += e.dur;
+        total.max = total.max.max(e.dur);
+        total.cpu += cpu_of(e);
+        total.tgid = e.tgid;
+        self.recording.push(call_row(e, true))
+    }
+
+    fn wait(&mut self, e: &event::Wait, stack: &dyn Fn(i32) -> Vec<u64>) -> Result<()> {
+        let reason = if e.stack < 0 {
+            Cow::Borrowed(reasons::OTHER)
+        } else if let Some(reason) = self.stacks.get(&e.stack) {
+            reason.clone()
+        } else {
+            self.stack(e.stack, &stack(e.stack))?
+        };
+        let has_file = e.header.flags & 2 != 0;
+        self.recording.push(rows::Waits {
+            ts_ns: e.ts as i64,
+            dur_ns: e.dur as i64,
+            tgid: e.tgid.into(),
+            tid: e.header.tid.into(),
+            reason,
+            io: e.header.flags & 1 != 0,
+            stack_id: (e.stack >= 0).then_some(e.stack.into()),
+            syscall: calls::name(e.header.nr).map(Cow::Borrowed),
+            dev: has_file.then_some(e.dev.into()),
+            ino: has_file.then_some(e.ino as i64),
+        })
+    }
+
+    /// Names a stack's functions, writes its row, and gives the reason that it stands for.
+    fn stack(&mut self, id: i32, addresses: &[u64]) -> Result<Name> {
+        let mut frames: Vec<String> = addresses
+            .iter()
+            .map(|&a| {
+                self.symbols
+                    .name(a)
+                    .map_or_else(|| format!("{a:#x}"), str::to_owned)
+            })
+            .collect();
+        reasons::without_scheduler(&mut frames);
+        let reason: Name = Cow::Owned(self.reasons.of(&frames).to_owned());
+        self.stacks.insert(id, reason.clone());
+        let frames = frames.into_iter().map(Cow::Owned).collect();
+        self.recording.push(rows::Stacks {
+            stack_id: id.into(),
+            frames,
+        })?;
+        Ok(reason)
+    }
+
+    fn file(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(e) = event::read::<event::File>(bytes) else {
+            return Ok(());
+        };
+        let names = &bytes[size_of::<event::File>()..];
+        let names = &names[..names.len().min(e.length as usize)];
+        if self.files.len() >= FILES_MOST || !self.files.insert((e.dev, e.ino)) {
+            return Ok(());
+        }
+        let path = event::path(names, e.cut != 0, e.mode, e.ino);
+        let kind = event::file_kind(e.mode, path.as_deref());
+        self.recording.push(rows::Files {
+            dev: e.dev.into(),
+            ino: e.ino as i64,
+            path: path.map(Cow::Owned),
+            kind: Cow::Borrowed(kind),
+            size_bytes: None,
+            deleted: None,
+        })
+    }
+
+    fn thread(&mut self, e: &event::Thread) -> Result<()> {
+        let tid = e.header.tid;
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            if e.header.flags & 1 != 0 || thread.start == e.ts {
+                thread.comm = e.comm;
+                return Ok(());
+            }
+            // The number is in use again: the end of the one before was not seen.
+            self.end_thread(tid, None)?;
+        }
+        let told = Clock {
+            start: e.ts,
+            now: e.ts,
+            ..Clock::default()
+        };
+        self.threads.insert(
+            tid,
+            Thread {
+                tgid: e.tgid,
+                ppid: e.ppid,
+                comm: e.comm,
+                start: e.ts,
+                told,
+                exiting: false,
+            },
+        );
+        Ok(())
+    }
+
+    fn exit(&mut self, e: &event::Exit) -> Result<()> {
+        self.clock(&e.clock, true)?;
+        let tid = e.clock.tid;
+        if e.header.flags & 1 == 0 {
+            if let Some(thread) = self.threads.get_mut(&tid) {
+                thread.exiting = true;
+            }
+            return Ok(());
+        }
+        if self.main == Some(tid) {
+            self.main_ended = true;
+        }
+        self.end_thread(tid, Some((e.clock.now, e.clock.exit_code)))
+    }
+
+    /// Writes a thread's time since it was last told.
+    fn clock(&mut self, clock: &Clock, last: bool) -> Result<()> {
+        let thread = self.threads.entry(clock.tid).or_insert_with(|| Thread {
+            tgid: clock.tgid,
+            ppid: clock.ppid,
+            comm: clock.comm,
+            start: clock.start,
+            told: Clock {
+                start: clock.start,
+                now: clock.start,
+                ..Clock::default()
+            },
+            exiting: false,
+        });
+        if thread.start != clock.start {
+            // It has run exec from another thread and begins again, or its number is in use again.
+            thread.start = clock.start;
+            thread.told = Clock {
+                start: clock.start,
+                now: clock.start,
+                ..Clock::default()
+            };
+        }
+        thread.comm = clock.comm;
+        let Some(row) = time_row(&thread.told, clock, last) else {
+            return Ok(());
+        };
+        thread.told = *clock;
+        self.recording.push(row)
+    }
+
+    fn end_thread(&mut self, tid: u32, end: Option<(u64, u32)>) -> Result<()> {
+        let Some(thread) = self.threads.remove(&tid) else {
+            return Ok(());
+        };
+        self.recording.push(rows::Threads {
+            tid: tid.into(),
+            tgid: thread.tgid.into(),
+            ppid: Some(thread.ppid.into()),
+            comm: Cow::Owned(event::comm(&thread.comm)),
+            start_ns: thread.start as i64,
+            end_ns: end.map(|(at, _)| at as i64),
+            exit_code: end.map(|(_, code)| code.into()),
+        })
+    }
+
+    /// The clocks of all threads, ten times a second, and what was drained; `now_ns` ends the interval.
+    pub fn interval(
+        &mut self,
+        samples: &[Sample],
+        drained: Drained,
+        lost: Lost,
+        now_ns: u64,
+    ) -> Result<()> {
+        for sample in samples {
+            self.clock(&sample.clock, false)?;
+        }
+        let interval = (self.interval_start, now_ns);
+        for (key, total) in drained.totals {
+            self.total(key, &total, interval)?;
+        }
+        for ((tid, nr), total) in std::mem::take(&mut self.totals) {
+            self.total(TotalKey { tid, nr: nr.into() }, &total, interval)?;
+        }
+        self.interval_start = now_ns;
+        self.losses(lost);
+        self.recording.tick(now_ns as i64)
+    }
+
+    fn total(&mut self, key: TotalKey, total: &Total, (start, end): (u64, u64)) -> Result<()> {
+        let name = u16::try_from(key.nr).ok().and_then(calls::name);
+        self.recording.push(rows::SyscallTotals {
+            ts_ns: start as i64,
+            interval_ns: (end - start) as i64,
+            tgid: total.tgid.into(),
+            tid: key.tid.into(),
+            name: name.map_or_else(|| format!("syscall_{}", key.nr).into(), Cow::Borrowed),
+            calls: total.calls as i64,
+            errors: total.errors as i64,
+            total_ns: total.total as i64,
+            max_ns: Some(total.max as i64),
+            cpu_ns: Some(total.cpu as i64),
+        })
+    }
+
+    fn losses(&mut self, lost: Lost) {
+        let tables = [
+            (kind::CALL, "syscalls"),
+            (kind::WAIT, "waits"),
+            (kind::REQUEST, "block_requests"),
+            (kind::FILE, "files"),
+            (kind::THREAD, "threads"),
+            (kind::EXIT, "threads"),
+            (kind::WRITEBACK, "writeback"),
+            (kind::THROTTLE, "dirty_throttle"),
+            (kind::COMMIT, "journal_commits"),
+            (kind::ALLOCATION, "allocations"),
+        ];
+        for (kind, table) in tables {
+            let kind = usize::from(kind);
+            self.recording
+                .lost(table, lost.events[kind] - self.lost.events[kind]);
+        }
+        self.recording
+            .lost("page_cache", lost.cache - self.lost.cache);
+        self.recording
+            .lost("syscall_totals", lost.totals - self.lost.totals);
+        self.recording
+            .lost("threads", lost.threads - self.lost.threads);
+        self.lost = lost;
+    }
+
+    /// The end: calls that have not returned, requests in flight, threads that live on.
+    pub fn finish(&mut self, samples: &[Sample], unfinished: &[event::Request]) -> Result<()> {
+        for sample in samples {
+            self.clock(&sample.clock, true)?;
+            if sample.call.header.kind == kind::CALL {
+                self.recording.push(call_row(&sample.call, false))?;
+            }
+        }
+        for request in unfinished {
+            self.recording.push(request::row(request))?;
+        }
+        let alive: Vec<u32> = self.threads.keys().copied().collect();
+        for tid in alive {
+            self.end_thread(tid, None)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_error(ret: i64) -> bool {
+    (-4095..0).contains(&ret)
+}
+
+fn cpu_of(e: &Call) -> u64 {
+    e.dur.saturating_sub(e.runnable + e.blocked + e.sleeping)
+}
+
+fn call_row(e: &Call, returned: bool) -> rows::Syscalls {
+    let flag = |bit: u8| e.header.flags & bit != 0;
+    rows::Syscalls {
+        ts_ns: e.ts as i64,
+        dur_ns: e.dur as i64,
+        cpu_ns: Some(cpu_of(e) as i64),
+        runnable_ns: Some(e.runnable as i64),
+        blocked_ns: Some(e.blocked as i64),
+        sleeping_ns: Some(e.sleeping as i64),
+        tgid: e.tgid.into(),
+        tid: e.header.tid.into(),
+        name: calls::name(e.header.nr)
+            .map_or_else(|| format!("syscall_{}", e.header.nr).into(), Cow::Borrowed),
+        fd: (e.fd >= 0).then_some(e.fd.into()),
+        dev: flag(event::CALL_HAS_FILE).then_some(e.dev.into()),
+        ino: flag(event::CALL_HAS_FILE).then_some(e.ino as i64),
+        offset: flag(event::CALL_HAS_OFFSET).then_some(e.offset as i64),
+        bytes: flag(event::CALL_HAS_BYTES).then_some(e.bytes as i64),
+        ret: returned.then_some(e.ret),
+    }
+}
+
+/// The row of a thread's time between two readings of its clock; None when there is nothing to tell yet.
+fn time_row(before: &Clock, after: &Clock, last: bool) -> Option<rows::ThreadTime> {
+    let interval = after.now.checked_sub(before.now).filter(|&ns| ns > 0)?;
+    let states: Vec<u64> = after
+        .states
+        .iter()
+        .zip(before.states)
+        .map(|(a, b)| a.saturating_sub(b))
+        .collect();
+    let asleep = states[event::SLEEPING] == interval;
+    if asleep && !last && interval < SLEEPER_EVERY_NS {
+        return None;
+    }
+    Some(rows::ThreadTime {
+        ts_ns: before.now as i64,
+        interval_ns: interval as i64,
+        tgid: after.tgid.into(),
+        tid: after.tid.into(),
+        cpu_user_ns: Some(states[event::USER] as i64),
+        cpu_kernel_ns: Some(states[event::KERNEL] as i64),
+        runnable_ns: Some(states[event::RUNNABLE] as i64),
+        blocked_ns: Some(states[event::BLOCKED] as i64),
+        sleeping_ns: Some(states[event::SLEEPING] as i64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(now: u64, states: [u64; 5]) -> Clock {
+        Clock {
+            start: 100,
+            now,
+            states,
+            tgid: 1,
+            tid: 1,
+            ..Clock::default()
+        }
+    }
+
+    #[test]
+    fn the_states_of_a_row_sum_to_its_interval() {
+        let row = time_row(
+            &clock(100, [0; 5]),
+            &clock(1100, [400, 300, 200, 70, 30]),
+            false,
+        )
+        .unwrap();
+        assert_eq!((row.ts_ns, row.interval_ns), (100, 1000));
+        assert_eq!(row.cpu_user_ns, Some(400));
+        let sum = row.cpu_user_ns.unwrap()
+            + row.cpu_kernel_ns.unwrap()
+            + row.runnable_ns.unwrap()
+            + row.blocked_ns.unwrap()
+            + row.sleeping_ns.unwrap();
+        assert_eq!(sum, row.interval_ns);
+    }
+
+    #[test]
+    fn a_sleeper_is_told_once_a_second_and_at_its_end() {
+        let (before, after) = (clock(100, [0; 5]), clock(200, [0, 0, 0, 0, 100]));
+        assert!(time_row(&before, &after, false).is_none());
+        assert!(time_row(&before, &after, true).is_some());
+        let later = clock(100 + SLEEPER_EVERY_NS, [0, 0, 0, 0, SLEEPER_EVERY_NS]);
+        assert!(time_row(&before, &later, false).is_some());
+        assert!(time_row(&after, &before, true).is_none());
+    }
+
+    #[test]
+    fn the_parts_of_a_call_sum_to_its_duration() {
+        let e = Call {
+            dur: 100,
+            runnable: 10,
+            blocked: 60,
+            sleeping: 5,
+            ret: -2,
+            fd: -1,
+            ..Call::default()
+        };
+        let row = call_row(&e, true);
+        assert_eq!(row.cpu_ns, Some(25));
+        assert_eq!((row.fd, row.dev, row.bytes), (None, None, None));
+        assert!(is_error(e.ret) && !is_error(0) && !is_error(-5000));
+    }
+}

@@ -1,0 +1,333 @@
+//! The programs in the kernel: load and attach them, and read what they gather.
+
+use std::ffi::c_void;
+use std::io::Read;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr::{addr_of, addr_of_mut};
+
+use anyhow::{Context, Result};
+use iowhy_store::manifest::Sensor;
+use libbpf_rs::btf::{types, Btf};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+
+use crate::calls;
+use crate::event::{self, CacheCounts, CacheKey, Plain, Request, Sample, Total, TotalKey};
+use crate::sensors;
+use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
+
+/// Whose events are kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Every thread of the machine, not only the command's.
+    pub whole_machine: bool,
+    /// Tracepoints to do without, as on a kernel that lacks them.
+    pub without: Vec<String>,
+}
+
+/// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.
+pub struct Probe {
+    skel: RecorderSkel<'static>,
+    links: Vec<Link>,
+    threads: Option<Link>,
+    pub sensors: Vec<Sensor>,
+}
+
+/// Events that found no room, by kind, and counts that found none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    pub events: [u64; event::kind::KINDS],
+    pub cache: u64,
+    pub totals: u64,
+    pub threads: u64,
+}
+
+/// One half of each drained table.
+#[derive(Default)]
+pub struct Drained {
+    pub totals: Vec<(TotalKey, Total)>,
+    pub cache: Vec<(CacheKey, CacheCounts)>,
+}
+
+impl Probe {
+    /// Loads what this kernel can run. An error says why it can run nothing.
+    pub fn load(options: &Options) -> Result<Probe> {
+        quiet();
+        let place = Box::leak(Box::new(MaybeUninit::uninit()));
+        let mut open = RecorderSkelBuilder::default()
+            .open(place)
+            .context("cannot open the programs")?;
+        let btf =
+            Btf::from_vmlinux().context("this kernel has no BTF (/sys/kernel/btf/vmlinux)")?;
+        let choice = sensors::choose(
+            |program| tracepoint_of(&open, program),
+            |tracepoint| {
+                !options.without.iter().any(|w| w == tracepoint)
+                    && btf
+                        .type_by_name::<types::Typedef<'_>>(&format!("btf_trace_{tracepoint}"))
+                        .is_some()
+            },
+        );
+        for mut program in open.open_object_mut().progs_mut() {
+            let wanted = program
+                .name()
+                .to_str()
+                .is_some_and(|name| choice.programs.contains(name));
+            program.set_autoload(wanted);
+        }
+        set_constants(&mut open, options)?;
+        let skel = open
+            .load()
+            .context("the kernel does not take the programs")?;
+        Ok(Probe {
+            skel,
+            links: Vec::new(),
+            threads: None,
+            sensors: choice.sensors,
+        })
+    }
+
+    /// From here on the programs run.
+    pub fn attach(&mut self) -> Result<()> {
+        for program in self.skel.object_mut().progs_mut() {
+            if !program.autoload() {
+                continue;
+            }
+            let name = program.name().to_string_lossy().into_owned();
+            let link = program
+                .attach()
+                .with_context(|| format!("cannot attach {name}"))?;
+            if name == "each_thread" {
+                self.threads = Some(link);
+            } else {
+                self.links.push(link);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes these processes, or on the whole machine all, into scope as they run now.
+    pub fn adopt(&mut self, tgids: &[u32]) -> Result<()> {
+        for tgid in tgids {
+            self.skel
+                .maps
+                .targets
+                .update(&tgid.to_ne_bytes(), &[1], MapFlags::ANY)?;
+        }
+        self.set_adopting(true);
+        let walked = self.sample();
+        self.set_adopting(false);
+        for tgid in tgids {
+            let _ = self.skel.maps.targets.delete(&tgid.to_ne_bytes());
+        }
+        walked.map(drop)
+    }
+
+    /// The clocks of all threads in scope, and the calls that they are in.
+    pub fn sample(&self) -> Result<Vec<Sample>> {
+        let Some(link) = &self.threads else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = Vec::new();
+        Iter::new(link)
+            .context("cannot walk the threads")?
+            .read_to_end(&mut bytes)
+            .context("cannot walk the threads")?;
+        Ok(bytes
+            .chunks_exact(size_of::<Sample>())
+            .filter_map(event::read)
+            .collect())
+    }
+
+    /// The ring of events; `each` gets every record.
+    pub fn ring(&self, mut each: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
+        // The map lives as long as the process: the object behind it is leaked.
+        let map: &libbpf_rs::Map<'static> = unsafe { std::mem::transmute(&*self.skel.maps.ring) };
+        let mut builder = RingBufferBuilder::new();
+        builder.add(map, move |bytes| {
+            each(bytes);
+            0
+        })?;
+        builder.build().context("cannot map the ring of events")
+    }
+
+    /// Switches the tables that are counted into and empties the half that was written until now.
+    pub fn drain(&mut self) -> Drained {
+        let bss = self.bss();
+        // SAFETY: the page of globals is mapped as long as the object lives; the programs only read it.
+        let old = unsafe {
+            let old = addr_of!((*bss).half).read_volatile();
+            addr_of_mut!((*bss).half).write_volatile(old + 1);
+            old
+        };
+        // A program that began before the switch may still be counting into the old half.
+        std::thread::sleep(std::time::Duration::from_micros(200));
+        let maps = &self.skel.maps;
+        let totals = if old & 1 == 0 {
+            maps.totals_0.as_fd()
+        } else {
+            maps.totals_1.as_fd()
+        };
+        Drained {
+            totals: empty(totals),
+            cache: Vec::new(),
+        }
+    }
+
+    /// Requests that have not completed, or whose completion was not seen.
+    pub fn unfinished(&self) -> Vec<Request> {
+        empty::<u64, Request>(self.skel.maps.requests.as_fd())
+            .into_iter()
+            .map(|(_, r)| r)
+            .collect()
+    }
+
+    /// The kernel stacks that waits name.
+    pub fn stacks(&self) -> Result<Stacks> {
+        Ok(Stacks(MapHandle::try_from(&*self.skel.maps.stacks)?))
+    }
+
+    pub fn lost(&self) -> Lost {
+        let bss = self.bss();
+        // SAFETY: as in `drain`; aligned 64-bit reads do not tear.
+        unsafe {
+            Lost {
+                events: addr_of!((*bss).lost).read_volatile(),
+                cache: addr_of!((*bss).lost_counts).read_volatile(),
+                totals: addr_of!((*bss).lost_totals).read_volatile(),
+                threads: addr_of!((*bss).lost_threads).read_volatile(),
+            }
+        }
+    }
+
+    fn set_adopting(&mut self, adopting: bool) {
+        // SAFETY: as in `drain`.
+        unsafe {
+            let place = addr_of_mut!((*self.bss()).adopting);
+            place.cast::<u8>().write_volatile(adopting.into());
+        }
+    }
+
+    fn bss(&self) -> *mut crate::skeleton::types::bss {
+        self.skel
+            .maps
+            .bss_data
+            .as_deref()
+            .map_or(std::ptr::null_mut(), |bss| {
+                std::ptr::from_ref(bss).cast_mut()
+            })
+    }
+}
+
+/// Kernel stacks by their ids.
+pub struct Stacks(MapHandle);
+
+impl Stacks {
+    /// Addresses of a stack, innermost first.
+    pub fn read(&self, id: i32) -> Vec<u64> {
+        let found = self.0.lookup(&id.to_ne_bytes(), MapFlags::ANY);
+        let bytes = found.ok().flatten().unwrap_or_default();
+        bytes
+            .chunks_exact(8)
+            .filter_map(|chunk| chunk.try_into().ok().map(u64::from_ne_bytes))
+            .take_while(|&address| address != 0)
+            .collect()
+    }
+}
+
+fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options) -> Result<()> {
+    let rodata = open
+        .maps
+        .rodata_data
+        .as_mut()
+        .context("the programs have no constants")?;
+    for number in 0..calls::MOST {
+        let Some(shape) = calls::shape(number as u16) else {
+            continue;
+        };
+        let place = &mut rodata.calls[number];
+        place.kind = shape.kind as u8;
+        place.fd_arg = shape.fd;
+        place.bytes_arg = shape.bytes;
+        place.offset_arg = shape.offset;
+        place.how = shape.how;
+    }
+    rodata.whole_machine = options.whole_machine;
+    rodata.recorder_tgid = std::process::id();
+    Ok(())
+}
+
+/// The tracepoint in a program's section name (`tp_btf/NAME`); None for the iterator.
+fn tracepoint_of(open: &OpenRecorderSkel<'_>, program: &str) -> Option<String> {
+    open.open_object()
+        .progs()
+        .find(|p| p.name() == program)
+        .and_then(|p| {
+            p.section()
+                .to_str()?
+                .strip_prefix("tp_btf/")
+                .map(str::to_owned)
+        })
+}
+
+/// Takes all entries out of a hash map.
+fn empty<K: Plain, V: Plain>(map: BorrowedFd<'_>) -> Vec<(K, V)> {
+    const BATCH: usize = 8192;
+    let mut out = Vec::new();
+    let mut keys: Vec<MaybeUninit<K>> = Vec::with_capacity(BATCH);
+    let mut values: Vec<MaybeUninit<V>> = Vec::with_capacity(BATCH);
+    let mut position = [0u32; 2];
+    let mut first = true;
+    loop {
+        let mut count = BATCH as u32;
+        let start = if first {
+            std::ptr::null_mut()
+        } else {
+            position.as_mut_ptr().cast::<c_void>()
+        };
+        // SAFETY: the buffers hold BATCH keys and values of the map's sizes (checked by a test), and a
+        // position of a hash map takes four bytes.
+        let done = unsafe {
+            libbpf_rs::libbpf_sys::bpf_map_lookup_and_delete_batch(
+                map.as_raw_fd(),
+                start,
+                position[1..].as_mut_ptr().cast(),
+                keys.as_mut_ptr().cast(),
+                values.as_mut_ptr().cast(),
+                &mut count,
+                std::ptr::null(),
+            )
+        };
+        let error = if done < 0 {
+            std::io::Error::last_os_error().raw_os_error()
+        } else {
+            None
+        };
+        if !matches!(error, None | Some(libc::ENOENT)) {
+            return out;
+        }
+        for place in 0..count as usize {
+            // SAFETY: the kernel has filled in `count` of them; Plain types take every value.
+            out.push(unsafe {
+                (
+                    keys.as_ptr().add(place).cast::<K>().read(),
+                    values.as_ptr().add(place).cast::<V>().read(),
+                )
+            });
+        }
+        if error.is_some() {
+            return out;
+        }
+        position[0] = position[1];
+        first = false;
+    }
+}
+
+// SAFETY: an integer.
+unsafe impl Plain for u64 {}
+
+/// libbpf's own messages would mix with the command's output; what matters comes back as an error.
+fn quiet() {
+    libbpf_rs::set_print(None);
+}

@@ -1,0 +1,139 @@
+//! The reason of a wait, from the functions on its kernel stack (reasons.toml).
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+const RULES: &str = include_str!("reasons.toml");
+
+/// The reason of a wait whose stack matches no rule, or is not known.
+pub const OTHER: &str = "other";
+
+#[derive(Debug, Deserialize)]
+pub struct Rule {
+    pub reason: String,
+    /// What the reason means, in a few words.
+    pub doc: String,
+    any: Vec<String>,
+    #[serde(default)]
+    also: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Reasons {
+    #[serde(rename = "rule")]
+    rules: Vec<Rule>,
+}
+
+impl Reasons {
+    /// The rules that come with the recorder.
+    pub fn kept() -> Result<Reasons> {
+        toml::from_str(RULES).context("reasons.toml")
+    }
+
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The reason for a stack of function names.
+    pub fn of<'a>(&'a self, frames: &[String]) -> &'a str {
+        let frames: Vec<&str> = frames
+            .iter()
+            .map(|f| f.split('.').next().unwrap_or(f))
+            .collect();
+        let on_stack = |names: &[String]| names.iter().any(|n| frames.iter().any(|f| is(n, f)));
+        self.rules
+            .iter()
+            .find(|rule| on_stack(&rule.any) && (rule.also.is_empty() || on_stack(&rule.also)))
+            .map_or(OTHER, |rule| &rule.reason)
+    }
+}
+
+fn is(name: &str, frame: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(beginning) => frame.starts_with(beginning),
+        None => name == frame,
+    }
+}
+
+/// Takes the frames that every wait has (the programs, the scheduler) off the inner end.
+pub fn without_scheduler(frames: &mut Vec<String>) {
+    let scheduler = |f: &String| {
+        let f = f.split('.').next().unwrap_or(f);
+        f.starts_with("bpf_")
+            || f.starts_with("__bpf_")
+            || f.starts_with("__traceiter_")
+            || f.starts_with("__schedule")
+            || f.starts_with("trace_")
+    };
+    let inner = frames.iter().take_while(|f| scheduler(f)).count();
+    frames.drain(..inner);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(frames: &[&str]) -> String {
+        let frames: Vec<String> = frames.iter().map(|&f| f.to_owned()).collect();
+        Reasons::kept().unwrap().of(&frames).to_owned()
+    }
+
+    #[test]
+    fn the_innermost_cause_wins_over_the_call_that_led_there() {
+        let fsync = [
+            "schedule",
+            "jbd2_log_wait_commit",
+            "ext4_sync_file",
+            "__x64_sys_fsync",
+        ];
+        assert_eq!(reason(&fsync), "journal_commit");
+        let full = [
+            "io_schedule",
+            "blk_mq_get_tag",
+            "ext4_sync_file",
+            "filemap_fdatawrite",
+        ];
+        assert_eq!(reason(&full), "request_queue_full");
+        let paused = [
+            "io_schedule_timeout",
+            "balance_dirty_pages.isra.0",
+            "ext4_buffered_write_iter",
+        ];
+        assert_eq!(reason(&paused), "dirty_throttle");
+    }
+
+    #[test]
+    fn a_lock_of_the_memory_map_is_not_one_of_an_inode() {
+        assert_eq!(
+            reason(&["rwsem_down_write_slowpath", "vm_mmap_pgoff"]),
+            "memory_map_lock"
+        );
+        assert_eq!(
+            reason(&["rwsem_down_write_slowpath", "ext4_buffered_write_iter"]),
+            "inode_lock"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_other() {
+        assert_eq!(reason(&[]), OTHER);
+        assert_eq!(reason(&["nfs4_proc_open"]), "network_filesystem");
+        assert_eq!(reason(&["no_such_function"]), OTHER);
+    }
+
+    #[test]
+    fn the_scheduler_is_taken_off() {
+        let mut frames: Vec<String> = [
+            "bpf_prog_1",
+            "bpf_trace_run4",
+            "__schedule",
+            "schedule",
+            "io_schedule",
+            "x",
+        ]
+        .map(String::from)
+        .to_vec();
+        without_scheduler(&mut frames);
+        assert_eq!(frames, ["schedule", "io_schedule", "x"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Rows of block requests.
+
+use std::borrow::Cow;
+
+use iowhy_store::{rows, Name};
+
+use crate::event::Request;
+
+/// enum request_op
+const OPS: [&str; 6] = ["read", "write", "flush", "discard", "zone", "other"];
+/// enum owner_kind
+const OWNERS: [&str; 7] = [
+    "unknown", "data", "journal", "metadata", "flush", "swap", "device",
+];
+/// REQUEST_*, from the lowest bit
+const FLAGS: [&str; 8] = [
+    "sync",
+    "metadata",
+    "fua",
+    "preflush",
+    "readahead",
+    "background",
+    "swap",
+    "priority",
+];
+
+const OWNER_DATA: u8 = 1;
+const OP_FLUSH: u8 = 2;
+const SCOPE_OTHER: u8 = 0;
+const SCOPE_COMMAND: u8 = 1;
+
+/// The errno of a status that the block layer gives (blk_status_t, block/blk-core.c).
+fn errno(status: i32) -> i32 {
+    match status {
+        0 => 0,
+        1 => libc::EOPNOTSUPP,
+        2 => libc::ETIMEDOUT,
+        3 => libc::ENOSPC,
+        4 => libc::ENOLINK,
+        5 => libc::EREMOTEIO,
+        6 => libc::EBADE,
+        7 => libc::ENODATA,
+        8 => libc::EILSEQ,
+        9 => libc::ENOMEM,
+        12 => libc::EAGAIN,
+        _ => libc::EIO,
+    }
+}
+
+pub fn row(e: &Request) -> rows::BlockRequests {
+    let seen = |ns: u64| (ns != 0).then_some(ns as i64);
+    let owned = e.owner == OWNER_DATA;
+    rows::BlockRequests {
+        queue_ns: e.queued as i64,
+        issue_ns: seen(e.issued),
+        complete_ns: seen(e.completed),
+        dev: e.dev.into(),
+        sector: (e.op != OP_FLUSH).then_some(e.sector as i64),
+        bytes: e.bytes.into(),
+        op: named(&OPS, e.op),
+        flags: flags(e.flags),
+        tgid: Some(e.tgid.into()),
+        tid: Some(e.header.tid.into()),
+        owner_dev: owned.then_some(e.owner_dev.into()),
+        owner_ino: owned.then_some(e.owner_ino as i64),
+        owner_page: (owned && e.owner_page != u64::MAX).then_some(e.owner_page as i64),
+        owner_kind: named(&OWNERS, e.owner),
+        in_scope: match e.scope {
+            SCOPE_OTHER => Some(false),
+            SCOPE_COMMAND => Some(true),
+            _ => None,
+        },
+        error: (e.completed != 0).then(|| errno(e.error).into()),
+    }
+}
+
+fn named(names: &[&'static str], number: u8) -> Name {
+    Cow::Borrowed(names.get(usize::from(number)).copied().unwrap_or("unknown"))
+}
+
+fn flags(bits: u8) -> Vec<Name> {
+    let set = FLAGS
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| bits & (1 << bit) != 0);
+    set.map(|(_, name)| Cow::Borrowed(*name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_null() {
+        let row = row(&Request {
+            queued: 5,
+            op: OP_FLUSH,
+            scope: 2,
+            owner: 4,
+            ..Request::default()
+        });
+        assert_eq!(
+            (row.issue_ns, row.complete_ns, row.error),
+            (None, None, None)
+        );
+        assert_eq!(
+            (row.sector, row.owner_ino, row.in_scope),
+            (None, None, None)
+        );
+        assert_eq!(
+            (row.op.as_ref(), row.owner_kind.as_ref()),
+            ("flush", "flush")
+        );
+    }
+
+    #[test]
+    fn a_write_of_a_files_page_names_it() {
+        let e = Request {
+            completed: 9,
+            op: 1,
+            owner: 1,
+            owner_ino: 12,
+            owner_page: 3,
+            owner_dev: 8 << 20,
+            scope: 1,
+            flags: 1 | 8,
+            error: 10,
+            ..Request::default()
+        };
+        let row = row(&e);
+        assert_eq!(
+            (row.owner_ino, row.owner_page, row.in_scope),
+            (Some(12), Some(3), Some(true))
+        );
+        assert_eq!(row.flags, ["sync", "preflush"]);
+        assert_eq!(row.error, Some(libc::EIO.into()));
+    }
+}

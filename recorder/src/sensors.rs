@@ -1,0 +1,134 @@
+//! The sensors that eBPF gives, the programs of each, and which of them this kernel can run.
+
+use std::collections::BTreeSet;
+
+use iowhy_store::manifest::Sensor;
+
+/// A sensor: its name, its programs (without which it does not run), and further ones that it uses where the
+/// kernel has their tracepoints.
+pub struct Row {
+    pub name: &'static str,
+    pub needs: &'static [&'static str],
+    pub uses: &'static [&'static str],
+}
+
+const fn row(
+    name: &'static str,
+    needs: &'static [&'static str],
+    uses: &'static [&'static str],
+) -> Row {
+    Row { name, needs, uses }
+}
+
+const SCHEDULER: &[&str] = &[
+    "on_sched_switch",
+    "on_sched_wakeup",
+    "on_fork",
+    "on_exec",
+    "on_exit",
+    "each_thread",
+];
+const REQUESTS: &[&str] = &["on_rq_issue", "on_rq_complete"];
+
+/// Every sensor of the programs, with the names of the programs in bpf/.
+pub const TABLE: &[Row] = &[
+    row("syscalls", &["on_sys_enter", "on_sys_exit"], &[]),
+    row("files", &["on_sys_enter", "on_sys_exit"], &[]),
+    row("thread_time", SCHEDULER, &["on_sched_wakeup_new"]),
+    row("waits", SCHEDULER, &[]),
+    row("stacks", SCHEDULER, &[]),
+    row(
+        "block_requests",
+        REQUESTS,
+        &[
+            "on_io_start",
+            "on_rq_insert",
+            "on_rq_merge",
+            "on_bio_queue",
+            "on_bio_complete",
+        ],
+    ),
+];
+
+/// Programs that stand in for another on kernels that lack its tracepoint: (stand-in, for).
+const STAND_INS: &[(&str, &str)] = &[("on_rq_insert", "on_io_start")];
+
+/// What is loaded here, and what is not and why.
+#[derive(Debug)]
+pub struct Choice {
+    pub programs: BTreeSet<&'static str>,
+    pub sensors: Vec<Sensor>,
+}
+
+/// Chooses the programs whose tracepoints exist. `tracepoint_of` gives a program's tracepoint (None: it
+/// needs none), `exists` asks the kernel.
+pub fn choose(
+    tracepoint_of: impl Fn(&str) -> Option<String>,
+    exists: impl Fn(&str) -> bool,
+) -> Choice {
+    let missing = |program: &str| tracepoint_of(program).filter(|t| !exists(t));
+    let mut programs = BTreeSet::new();
+    let mut sensors = Vec::new();
+    for row in TABLE {
+        match row.needs.iter().find_map(|p| missing(p)) {
+            Some(tracepoint) => sensors.push(Sensor::missing(
+                row.name,
+                format!("no tracepoint {tracepoint} in this kernel"),
+            )),
+            None => {
+                programs.extend(row.needs);
+                programs.extend(row.uses.iter().filter(|p| missing(p).is_none()));
+                sensors.push(Sensor::ran(row.name));
+            }
+        }
+    }
+    for (stand_in, other) in STAND_INS {
+        if programs.contains(other) {
+            programs.remove(stand_in);
+        }
+    }
+    Choice { programs, sensors }
+}
+
+/// Every sensor of the programs as missing, for one reason.
+pub fn none(why: &str) -> Vec<Sensor> {
+    TABLE
+        .iter()
+        .map(|row| Sensor::missing(row.name, why))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without(gone: &[&str]) -> Choice {
+        choose(
+            |p| (p != "each_thread").then(|| p.to_owned()),
+            |t| !gone.contains(&t),
+        )
+    }
+
+    #[test]
+    fn a_kernel_that_has_all_runs_all() {
+        let choice = without(&[]);
+        assert!(choice.sensors.iter().all(|s| s.ran));
+        assert!(choice.programs.contains("on_io_start"));
+        assert!(!choice.programs.contains("on_rq_insert"));
+    }
+
+    #[test]
+    fn an_older_kernel_runs_the_rest_and_says_what_is_missing() {
+        let choice = without(&["on_io_start"]);
+        assert!(choice.programs.contains("on_rq_insert"));
+        assert!(choice.sensors.iter().all(|s| s.ran));
+        let choice = without(&["on_rq_issue"]);
+        let requests = choice
+            .sensors
+            .iter()
+            .find(|s| s.name == "block_requests")
+            .unwrap();
+        assert!(!requests.ran && requests.why.as_deref().unwrap().contains("on_rq_issue"));
+        assert!(!choice.programs.contains("on_rq_complete"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Starts the command: held at a gate until the programs watch it, as the user that it shall run as.
+
+use std::ffi::{CString, OsString};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::Sender;
+
+use anyhow::{bail, Context, Result};
+use nix::unistd::{Gid, Uid, User};
+
+use iowhy_readings::host;
+
+/// What becomes of the command.
+#[derive(Debug)]
+pub enum Fate {
+    /// It could not be run.
+    Failed(io::Error),
+    /// It ended, at this time.
+    Ended(ExitStatus, i64),
+}
+
+/// A command that waits at its gate.
+pub struct Held {
+    pub pid: u32,
+    gate: std::fs::File,
+}
+
+impl Held {
+    /// Lets it run its program.
+    pub fn release(mut self) {
+        let _ = self.gate.write_all(&[1]);
+    }
+}
+
+/// Who the command runs as.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub name: String,
+    uid: Uid,
+    gid: Gid,
+    groups: Vec<libc::gid_t>,
+    home: std::path::PathBuf,
+    shell: std::path::PathBuf,
+}
+
+impl Account {
+    /// The user of this name and the groups that they are in.
+    pub fn of(name: &str) -> Result<Account> {
+        let Some(user) = User::from_name(name).with_context(|| format!("--user {name}"))? else {
+            bail!("--user {name}: there is no such user");
+        };
+        let c_name = CString::new(name)?;
+        let groups = nix::unistd::getgrouplist(&c_name, user.gid)
+            .with_context(|| format!("cannot list the groups of {name}"))?;
+        Ok(Account {
+            name: user.name,
+            uid: user.uid,
+            gid: user.gid,
+            groups: groups.iter().map(|g| g.as_raw()).collect(),
+            home: user.dir,
+            shell: user.shell,
+        })
+    }
+}
+
+/// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
+pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -> Result<Held> {
+    let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let (told, tell) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]);
+    let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
+    if let Some(account) = account {
+        command
+            .env("HOME", &account.home)
+            .env("SHELL", &account.shell);
+        command
+            .env("USER", &account.name)
+            .env("LOGNAME", &account.name);
+    }
+    let (gate_fd, tell_fd) = (gate_end.as_raw_fd(), tell.as_raw_fd());
+    // SAFETY: between fork and exec only calls that are safe there: no memory is taken, no lock.
+    unsafe {
+        command.pre_exec(move || {
+            if let Some((uid, gid, groups)) = &ids {
+                let done = libc::setgroups(groups.len(), groups.as_ptr()) == 0
+                    && libc::setgid(*gid) == 0
+                    && libc::setuid(*uid) == 0;
+                if !done {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+            let pid = libc::getpid().to_ne_bytes();
+            libc::write(tell_fd, pid.as_ptr().cast(), pid.len());
+            let mut byte = [0u8; 1];
+            // No byte: the recorder is gone. Run nothing unwatched.
+            if libc::read(gate_fd, byte.as_mut_ptr().cast(), 1) != 1 {
+                libc::_exit(125);
+            }
+            Ok(())
+        });
+    }
+    std::thread::Builder::new()
+        .name("iowhy-command".into())
+        .spawn(move || {
+            let fate = run(command, gate_end, tell);
+            let _ = fates.send(fate);
+        })?;
+    let mut pid = [0u8; 4];
+    std::fs::File::from(told)
+        .read_exact(&mut pid)
+        .context("the command could not be forked")?;
+    Ok(Held {
+        pid: u32::from_ne_bytes(pid),
+        gate: std::fs::File::from(gate),
+    })
+}
+
+fn run(mut command: Command, gate_end: OwnedFd, tell: OwnedFd) -> Fate {
+    let spawned = command.spawn();
+    drop((gate_end, tell));
+    match spawned {
+        Err(error) => Fate::Failed(error),
+        Ok(mut child) => match child.wait() {
+            Err(error) => Fate::Failed(error),
+            Ok(status) => Fate::Ended(status, host::now_ns()),
+        },
+    }
+}
+
+/// The exit status that a shell would give: the command's own, or 128 + the signal that killed it.
+pub fn shell_status(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// The message and exit status of a command that cannot be run, as shells give them.
+pub fn not_run(name: &OsString, error: &io::Error) -> (String, i32) {
+    let name = iowhy_readings::names::escaped(name.as_encoded_bytes());
+    match error.kind() {
+        io::ErrorKind::NotFound => (format!("command not found: {name}"), 127),
+        _ => (format!("cannot run {name}: {error}"), 126),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    fn fate_of(argv: &[&str]) -> Fate {
+        let (sender, receiver) = channel();
+        let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
+        hold(&argv, None, sender).unwrap().release();
+        receiver.recv().unwrap()
+    }
+
+    #[test]
+    fn a_command_runs_only_when_it_is_let() {
+        let (sender, receiver) = channel();
+        let held = hold(&["true".into()], None, sender).unwrap();
+        assert!(receiver
+            .recv_timeout(std::time::Duration::from_millis(50))
+            .is_err());
+        held.release();
+        assert!(matches!(receiver.recv().unwrap(), Fate::Ended(status, _) if status.success()));
+    }
+
+    #[test]
+    fn statuses_are_those_of_a_shell() {
+        let Fate::Ended(status, _) = fate_of(&["sh", "-c", "exit 7"]) else {
+            panic!()
+        };
+        assert_eq!(shell_status(status), 7);
+        let Fate::Ended(status, _) = fate_of(&["sh", "-c", "kill -TERM $$"]) else {
+            panic!()
+        };
+        assert_eq!(shell_status(status), 143);
+    }
+
+    #[test]
+    fn a_command_that_cannot_run_is_told_as_a_shell_tells_it() {
+        let Fate::Failed(error) = fate_of(&["no such command"]) else {
+            panic!()
+        };
+        assert_eq!(
+            not_run(&"no such command".into(), &error),
+            ("command not found: no such command".to_owned(), 127)
+        );
+        let Fate::Failed(error) = fate_of(&["/etc/passwd"]) else {
+            panic!()
+        };
+        assert_eq!(not_run(&"/etc/passwd".into(), &error).1, 126);
+    }
+}

@@ -46,10 +46,13 @@ _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 
 #: Positions of length and offset counted from the last argument (1): texts before it may hold commas.
 _LENGTH_FROM_END = {
-    1: ("read", "write", "getdents", "getdents64", "sendfile", "fallocate", "readahead"),
+    1: (
+        "read", "write", "getdents", "getdents64", "sendfile", "sendfile64", "fallocate", "readahead",
+        "ftruncate", "truncate",
+    ),
     2: (
-        "pread64", "pwrite64", "pread", "pwrite", "copy_file_range", "splice", "msync",
-        "sync_file_range", "fadvise64",
+        "pread64", "pwrite64", "pread", "pwrite", "copy_file_range", "splice", "tee", "msync",
+        "madvise", "sync_file_range", "fadvise64",
     ),
 }  # fmt: skip
 _OFFSET_FROM_END = {
@@ -106,8 +109,8 @@ def _time(token: str) -> str:
     """Nanoseconds of an -ttt, -tt, -t or -r time."""
     return f"""CASE WHEN {token} = '' THEN NULL
         WHEN contains({token}, ':') THEN
-            (left({token}, 2)::BIGINT * 3600 + substr({token}, 4, 2)::BIGINT * 60
-             + substr({token}, 7, 2)::BIGINT) * 1000000000
+            (TRY_CAST(left({token}, 2) AS BIGINT) * 3600 + TRY_CAST(substr({token}, 4, 2) AS BIGINT) * 60
+             + TRY_CAST(substr({token}, 7, 2) AS BIGINT)) * 1000000000
             + TRY_CAST(rpad(left(split_part({token}, '.', 2), 9), 9, '0') AS BIGINT)
         ELSE TRY_CAST(split_part({token}, '.', 1) AS BIGINT) * 1000000000
             + TRY_CAST(rpad(left(split_part({token}, '.', 2), 9), 9, '0') AS BIGINT) END"""
@@ -145,8 +148,8 @@ def _calls(source: str) -> str:
             (error <> '' AND error NOT LIKE 'ERESTART%') AS failed,
             tail.ret = '' AS broken,
             CASE WHEN tail.dur <> '' THEN
-                split_part(tail.dur, '.', 1)::BIGINT * 1000000000
-                + rpad(left(split_part(tail.dur, '.', 2), 9), 9, '0')::BIGINT END AS dur_ns,
+                TRY_CAST(split_part(tail.dur, '.', 1) AS BIGINT) * 1000000000
+                + TRY_CAST(rpad(left(split_part(tail.dur, '.', 2), 9), 9, '0') AS BIGINT) END AS dur_ns,
             TRY_CAST(first.fd AS BIGINT) AS fd,
             CASE WHEN name IN {opens} THEN
                 coalesce(nullif(regexp_extract(tail.rest, '^<(/[^<>]*)', 1), ''), quoted)
@@ -155,7 +158,7 @@ def _calls(source: str) -> str:
             CASE WHEN name IN {sql_list(_VECTORS)} THEN
                 CASE WHEN NOT contains(line, '...]') THEN
                 list_sum(list_transform(regexp_extract_all(line, 'iov_len=(\\d+)', 1),
-                    lambda x: x::BIGINT))::BIGINT END
+                    lambda x: TRY_CAST(x AS INT))) END
                 ELSE {_pick(_LENGTH_FROM_END)} END AS bytes,
             {_pick(_OFFSET_FROM_END)} AS "offset",
             CASE WHEN name = 'execve' THEN quoted

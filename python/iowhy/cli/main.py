@@ -1,35 +1,53 @@
-"""The command `iowhy`: each command is a module of this package."""
+"""The command `iowhy`: each command is a module of this package, loaded when it is asked for."""
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+import typer.core
 
 from iowhy import __version__
-from iowhy.cli import check, compare, diagnose, experiment, lab, report, run, sql, why
 from iowhy.errors import Problem
+
+#: In the order of `iowhy --help`. A module holds `command`, or `app` when it has commands of its own.
+COMMANDS = ("run", "why", "report", "sql", "diagnose", "experiment", "compare", "lab", "check")
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(typer.core.TyperGroup):
+    """Loads a command's module when it is used: `iowhy run` need not wait for scipy."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """The command called `name`, None when there is none."""
+        del ctx
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"iowhy.cli.{name}")
+        app = getattr(module, "app", None)
+        if app is None:
+            app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+            epilog = getattr(module, "EPILOG", None)
+            app.command(name, epilog=epilog, context_settings=SETTINGS)(module.command)
+        loaded = typer.main.get_command(app)
+        loaded.name = name
+        return loaded
+
 
 app = typer.Typer(
     name="iowhy",
+    cls=Commands,
     help="Tells why I/O is slow, with a measured number at each why, and proves it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
-
-for name, module in (
-    ("run", run),
-    ("why", why),
-    ("report", report),
-    ("sql", sql),
-    ("diagnose", diagnose),
-    ("experiment", experiment),
-    ("compare", compare),
-    ("check", check),
-):
-    app.command(name, epilog=getattr(module, "EPILOG", None))(module.command)
-app.add_typer(lab.app, name="lab")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,5 @@
+"""`python -m iowhy`."""
+
+from iowhy.cli.main import main
+
+main()

@@ -68,7 +68,7 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         # The reader has gone (`| head`): not an error, and nothing may be printed at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(0)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -262,17 +262,16 @@ def _files(out: Console, recording: Recording) -> None:
 
 def _unknown(out: Console, recording: Recording, found: Verdict) -> None:
     manifest = recording.manifest
-    lines = []
+    lost = [
+        f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept"
+        for name, kept in manifest.tables.items()
+        if kept.lost
+    ]
     if not manifest.complete:
-        lines.append("the recording was cut off: its end is missing")
-    for name, kept in manifest.tables.items():
-        if kept.lost:
-            lines.append(f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept")
-    lines += found.unknowns
-    lines += found.notes
-    if not lines:
-        return
-    out.print()
-    out.print(Text("Unknown", style="bold"))
-    for text in dict.fromkeys(lines):
-        _paragraph(out, text, "dim", 2)
+        lost.append("the recording was cut off: its end is missing")
+    for title, lines in (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes)):
+        if lines:
+            out.print()
+            out.print(Text(title, style="bold"))
+            for text in dict.fromkeys(lines):
+                _paragraph(out, text, "dim", 2)

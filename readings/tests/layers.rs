@@ -1,0 +1,209 @@
+//! What lies on what: devices and filesystems of a made-up machine, and the extents of real files.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::time::Duration;
+
+use iowhy_readings::layout::{Bounds, Layout, Phase};
+use iowhy_readings::mounts::Mounts;
+use iowhy_readings::{devices, filesystems, Roots};
+use iowhy_store::rows;
+
+fn put(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn what_lies_on_what() {
+    let temporary = tempfile::tempdir().unwrap();
+    let root = temporary.path();
+    for (name, number) in [
+        ("vda", "254:0"),
+        ("vdb", "254:16"),
+        ("loop0", "7:0"),
+        ("loop1", "7:1"),
+        ("loop2", "7:2"),
+        ("loop3", "7:3"),
+        ("dm-0", "252:0"),
+        ("md0", "9:0"),
+        ("cciss!c0d0", "104:0"),
+    ] {
+        put(root, &format!("sys/block/{name}/dev"), number);
+    }
+    put(root, "sys/block/vda/vda1/dev", "254:1\n");
+    put(root, "sys/block/vda/vda1/partition", "1\n");
+    put(root, "sys/block/vda/queue/rotational", "0\n");
+    put(root, "sys/block/vda/queue/write_cache", "write back\n");
+    put(
+        root,
+        "sys/block/vda/queue/scheduler",
+        "none [mq-deadline] kyber \n",
+    );
+    put(root, "sys/block/vda/queue/max_sectors_kb", "1280\n");
+    put(root, "sys/block/vda/queue/nr_requests", "256\n");
+    put(root, "sys/block/vda/size", "2048\n");
+    // On a partition's filesystem, on btrfs (whose number is anonymous), on nothing, and on a disk itself.
+    put(
+        root,
+        "sys/block/loop0/loop/backing_file",
+        "/data/a b.img (deleted)\n",
+    );
+    put(root, "sys/block/loop1/loop/backing_file", "/btrfs/image\n");
+    put(root, "sys/block/loop2/loop/backing_file", "/shm/image\n");
+    put(root, "sys/block/loop3/loop/backing_file", "/dev/vdb\n");
+    put(root, "sys/block/dm-0/slaves/vda1", "");
+    put(root, "sys/block/md0/slaves/vda", "");
+    put(root, "sys/block/md0/slaves/vdb", "");
+    put(
+        root,
+        "proc/self/mountinfo",
+        "1 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw,discard\n\
+         2 1 0:50 / /btrfs rw - btrfs /dev/vdb rw,ssd\n\
+         3 1 0:51 / /shm rw,noexec - tmpfs tmpfs rw,size=1k\n\
+         4 1 254:1 /srv /bind\\040mount ro - ext4 /dev/vda1 rw,discard\n",
+    );
+    let roots = Roots {
+        proc: root.join("proc"),
+        sys: root.join("sys"),
+    };
+    let mounts = Mounts::read(&roots).unwrap();
+    let disks = devices::rows(&roots, &mounts).unwrap();
+    let find = |name: &str| disks.iter().find(|row| row.name == name).unwrap();
+    let vda = rows::Devices {
+        dev: 254 << 20,
+        name: "vda".into(),
+        below_dev: None,
+        rotational: Some(false),
+        write_cache: Some("write back".into()),
+        scheduler: Some("mq-deadline".into()),
+        max_request_bytes: Some(1280 * 1024),
+        queue_requests: Some(256),
+        size_bytes: Some(1 << 20),
+    };
+    assert_eq!(*find("vda"), vda);
+    let vdb = 254 << 20 | 16;
+    assert_eq!(find("loop0").below_dev, Some(vda.dev));
+    assert_eq!(find("loop1").below_dev, Some(vdb));
+    assert_eq!(find("loop2").below_dev, None);
+    assert_eq!(find("loop3").below_dev, Some(vdb));
+    assert_eq!(find("dm-0").below_dev, Some(vda.dev));
+    assert_eq!(
+        find("md0").below_dev,
+        None,
+        "two disks cannot be one number"
+    );
+    assert_eq!(find("cciss/c0d0").dev, 104 << 20);
+    assert_eq!(disks.len(), 9);
+
+    let all = filesystems::rows(&roots, &mounts).unwrap();
+    let names: Vec<(i64, &str, &str, &str, Option<i64>)> = all
+        .iter()
+        .map(|row| {
+            (
+                row.dev,
+                &*row.kind,
+                &*row.mount,
+                &*row.options,
+                row.disk_dev,
+            )
+        })
+        .collect();
+    let expected = [
+        (50, "btrfs", "/btrfs", "rw,ssd", Some(vdb)),
+        (51, "tmpfs", "/shm", "rw,noexec,size=1k", None),
+        (
+            254 << 20 | 1,
+            "ext4",
+            "/",
+            "rw,relatime,discard",
+            Some(vda.dev),
+        ),
+    ];
+    assert_eq!(names, expected);
+    assert!(all[2].block_bytes.is_some());
+}
+
+/// A file of its own on the filesystem of the build, which may be any; what holds on all is asserted.
+#[test]
+fn extents_of_a_file_with_a_hole() {
+    let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = temporary.path().join("holes");
+    let mut file = File::create(&path).unwrap();
+    file.write_all(&[7; 65_536]).unwrap();
+    file.write_all_at(&[7; 65_536], 1 << 20).unwrap();
+    file.sync_all().unwrap();
+    let metadata = file.metadata().unwrap();
+    let mounts = Mounts::read(&Roots::default()).unwrap();
+    let layout = Layout::new(&mounts, Phase::After, Bounds::default());
+    let mut rows = Vec::new();
+    let taken = match layout.of_path(&path, &mut |row| rows.push(row)) {
+        Ok(taken) => taken,
+        Err(error) => {
+            let text = format!("{error:#}");
+            assert!(text.contains("no map of its extents (FIEMAP)"), "{text}");
+            println!("not tested here: {text}");
+            return;
+        }
+    };
+    assert_eq!(taken.ino, metadata.ino() as i64);
+    assert_eq!((taken.extents, taken.cut), (rows.len(), false));
+    // XFS may hold more for what it expects to be written next; that is unwritten.
+    let written = |row: &&rows::Extents| !row.flags.iter().any(|flag| flag == "unwritten");
+    let mapped: i64 = rows.iter().filter(written).map(|row| row.bytes).sum();
+    assert_eq!(mapped, 131_072);
+    for row in rows.iter().filter(written) {
+        assert_eq!((row.phase.as_ref(), row.ino), ("after", taken.ino));
+        assert!(row.logical_bytes + row.bytes <= 65_536 || row.logical_bytes >= 1 << 20);
+    }
+    assert!(rows.last().unwrap().flags.iter().any(|flag| flag == "last"));
+    // Nothing of the file has changed by looking.
+    let after = std::fs::metadata(&path).unwrap();
+    assert_eq!(
+        (after.atime_nsec(), after.ctime_nsec()),
+        (metadata.atime_nsec(), metadata.ctime_nsec())
+    );
+
+    let bounds = Bounds {
+        extents_per_file: 1,
+        ..Bounds::default()
+    };
+    let mut count = 0;
+    let cut = Layout::new(&mounts, Phase::Before, bounds).of_path(&path, &mut |_| count += 1);
+    assert_eq!((cut.unwrap().cut, count), (true, 1));
+    let bounds = Bounds {
+        total_time: Duration::ZERO,
+        ..Bounds::default()
+    };
+    let late = Layout::new(&mounts, Phase::Before, bounds).of_path(&path, &mut |_| ());
+    assert!(format!("{:#}", late.unwrap_err()).contains("no time left"));
+}
+
+#[test]
+fn only_regular_files_are_opened() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mounts = Mounts::read(&Roots::default()).unwrap();
+    let layout = Layout::new(&mounts, Phase::Before, Bounds::default());
+    let link = temporary.path().join("link");
+    std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+    let pipe = temporary.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for path in [
+        link.as_path(),
+        &pipe,
+        temporary.path(),
+        Path::new("/dev/null"),
+    ] {
+        let error = layout
+            .of_path(path, &mut |_| panic!("an extent"))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{}: not a regular file", path.display())
+        );
+    }
+    assert!(layout.of_path(Path::new("/nowhere"), &mut |_| ()).is_err());
+}

@@ -1,0 +1,63 @@
+"""Shared by the tests of formats: read one text with one format, or with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from iowhy.sources.format import Block, Interval, Parsed, formats
+from iowhy.sources.names import Names
+from iowhy.sources.paste import Split, decode, split
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+#: Property tests here build texts, which is fast; few examples find what is wrong with a reader.
+quick = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def read(name: str, text: str, command: str = "") -> Parsed:
+    """The text as one block of the format `name`."""
+    form = next(form for form in formats() if form.name == name)
+    assert form.read is not None
+    lines = decode(text.encode(), "text")
+    return form.read(Block(lines, 1, "text", Names(), tuple(command.split()) or None))
+
+
+def fixture(name: str, file: str, command: str = "") -> Parsed:
+    """A fixture, read by the format that its content is found to be: it must be `name`."""
+    result = taken_apart((FIXTURES / file).read_text())
+    assert [part.format for part in result.parts] == [name]
+    return read(name, (FIXTURES / file).read_text(), command) if command else result.parts[0].parsed
+
+
+def taken_apart(text: str) -> Split:
+    """The text as a paste."""
+    return split(decode(text.encode(), "text"), "text", Names())
+
+
+def intervals(parsed: Parsed, table: str, **key: object) -> list[Interval]:
+    """The intervals of one table (and key), in order."""
+    return [
+        one
+        for one in parsed.intervals
+        if one.table == table and all(one.key.get(k) == v for k, v in key.items())
+    ]
+
+
+def values(parsed: Parsed, subject: str) -> dict[str, float]:
+    """Metric → value of one subject of measurements."""
+    rows = parsed.tables.get("measurements", [])
+    assert isinstance(rows, list)
+    return {
+        str(row["metric"]): float(str(row["value"])) for row in rows if row["subject"] == subject
+    }
+
+
+def near(numbers: Sequence[float]) -> object:
+    """Equal but for rounding of the printed digits."""
+    return pytest.approx(list(numbers), rel=1e-6, abs=1e-6)

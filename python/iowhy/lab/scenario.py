@@ -1,0 +1,122 @@
+"""What a module in `iowhy.lab.scenarios` provides, and the registry of them.
+
+A module there holds `SCENARIO`, or `SCENARIOS` for two that share their preparation, and is found by being there.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from iowhy.errors import Problem
+from iowhy.lab.stage import Stage
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to record once the stage is prepared.
+
+    `cold` drops what is cached of the scratch filesystems just before. `printed` reads figures from
+    what the command printed; without it the last line is read as JSON if it is an object.
+    """
+
+    argv: tuple[str, ...]
+    cwd: Path | None = None
+    env: Mapping[str, str] | None = None
+    cold: bool = False
+    printed: Callable[[str], dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One form of a scenario: what is prepared and run, and which causes are right for it.
+
+    `causes` are names of causes; the first is the best answer, any other is right too. Without any
+    nothing should be found.
+    """
+
+    name: str
+    text: str
+    prepare: Callable[[Stage], Plan]
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that the published case states and that a trial measures too.
+
+    `broken` and `fixed` are as published, None where the case gives none; `here` takes a trial's
+    printed figures (a mapping; `elapsed_s` is always in it) and gives the one here.
+    """
+
+    name: str
+    unit: str
+    broken: float | None
+    fixed: float | None
+    here: Callable[[Mapping[str, Any]], float | None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A case or a control.
+
+    The first variant is the broken one (for a control: the only one, perhaps), the second the fixed
+    one. `chain` are words that the chain of the finding must contain. `devices` and
+    `filesystems` are what it makes sense on, the usual one first.
+    """
+
+    name: str
+    title: str
+    variants: tuple[Variant, ...]
+    devices: tuple[str, ...]
+    filesystems: tuple[str, ...] = ("ext4", "xfs", "btrfs")
+    case: int | None = None
+    chain: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    #: Whether the time that the finding claims should be the time that the fix saves.
+    share_is_gain: bool = True
+    tools: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def broken(self) -> Variant:
+        """The variant that has the cause."""
+        return self.variants[0]
+
+    @property
+    def fixed(self) -> Variant | None:
+        """The variant without it."""
+        return self.variants[1] if len(self.variants) > 1 else None
+
+    def variant(self, name: str) -> Variant:
+        """A variant by name. Raises Problem that lists them."""
+        for found in self.variants:
+            if found.name == name:
+                return found
+        names = ", ".join(variant.name for variant in self.variants)
+        raise Problem(f"--variant {name}: {self.name} has {names}")
+
+
+@cache
+def scenarios() -> tuple[Scenario, ...]:
+    """Every scenario: the five cases in their order, then the controls by name."""
+    package = importlib.import_module("iowhy.lab.scenarios")
+    found: list[Scenario] = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"iowhy.lab.scenarios.{info.name}")
+        found += getattr(module, "SCENARIOS", ())
+        if isinstance(getattr(module, "SCENARIO", None), Scenario):
+            found.append(module.SCENARIO)
+    return tuple(sorted(found, key=lambda scenario: (scenario.case or 99, scenario.name)))
+
+
+def scenario(name: str) -> Scenario:
+    """A scenario by name. Raises Problem that lists them."""
+    for found in scenarios():
+        if found.name == name:
+            return found
+    names = ", ".join(found.name for found in scenarios())
+    raise Problem(f"no scenario {name}; there are {names}")

@@ -1,0 +1,117 @@
+"""Case 1: an in-memory database saves 4 MiB regions with mmap and msync into a file that lies scattered."""
+
+import mmap
+import os
+import random
+import subprocess
+from pathlib import Path
+
+from iowhy.lab import ageing
+from iowhy.lab.disks import MIB
+from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenarios._work import make_file, work
+from iowhy.lab.stage import Stage
+
+_FILE_MIB = 64
+_DISK_MIB = 1024
+_THREADS = 8
+_REGION = 4 * MIB
+
+
+def _broken(stage: Stage) -> Plan:
+    size = stage.choice.size(_FILE_MIB)
+    filesystem = stage.scratch_filesystem(
+        _DISK_MIB + 6 * size // MIB,
+        options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
+    )
+    path = filesystem.path / "table"
+    if stage.choice.fs == "ext4":
+        # Today's ext4 allocates well even for this program; years of use are what scatters its files.
+        ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
+        _regions(path, size, stage.choice.seed, truncate=True)
+    elif stage.choice.fs == "xfs":
+        # Eight threads that synchronise page by page allocate in turns.
+        _regions(path, size, stage.choice.seed, truncate=True, sync_bytes=4096)
+    else:
+        _interleave(path, size, stage.choice.seed)
+    return _plan(stage, path, size)
+
+
+def _fixed(stage: Stage) -> Plan:
+    size = stage.choice.size(_FILE_MIB)
+    filesystem = stage.scratch_filesystem(
+        _DISK_MIB + 6 * size // MIB,
+        options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
+    )
+    path = make_file(filesystem.path / "table", size, stage.choice.seed)
+    if stage.choice.fs == "ext4":
+        ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
+    return _plan(stage, path, size)
+
+
+def _plan(stage: Stage, path: Path, size: int) -> Plan:
+    # The file's pages are in memory on both sides, as the database's are: what is measured is the way out.
+    with path.open("rb") as file:
+        while file.read(4 * MIB):
+            pass
+    return Plan(
+        work("regions", file=path, size=size, threads=_THREADS, seed=stage.choice.seed + 100)
+    )
+
+
+def _regions(
+    path: Path, size: int, seed: int, *, truncate: bool, sync_bytes: int = _REGION
+) -> None:
+    flags = ("--truncate",) if truncate else ()
+    argv = work(
+        "regions", *flags, file=path, size=size, threads=_THREADS, seed=seed, sync_bytes=sync_bytes
+    )
+    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True)
+
+
+def _interleave(path: Path, size: int, seed: int) -> None:
+    """Writes the file page by page past the cache, a page of each of eight regions in turn."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    numbers = random.Random(seed)
+    page[:] = numbers.randbytes(mmap.PAGESIZE)
+    try:
+        os.ftruncate(handle, size)
+        starts = range(0, size, _REGION)
+        for first in range(0, len(starts), _THREADS):
+            group = starts[first : first + _THREADS]
+            for offset in range(0, _REGION, mmap.PAGESIZE):
+                for start in numbers.sample(group, len(group)):
+                    os.pwrite(handle, page, start + offset)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+SCENARIO = Scenario(
+    name="imdb",
+    title="8 threads msync 4 MiB regions of a file that lies scattered",
+    case=1,
+    variants=(
+        Variant("scattered", "the file lies in single pages", _broken, ("file-fragmented",)),
+        Variant(
+            "in-order",
+            "the file was written once in order before use",
+            _fixed,
+            ("device-saturated", "sync-storm", "device-slow"),
+        ),
+    ),
+    devices=("hdd", "ssd", "flush-slow", "file", "memory"),
+    filesystems=("ext4", "xfs", "btrfs"),
+    chain=("msync", "extent", "KiB"),
+    figures=(
+        Figure("msync mean", "ms", 2198.76, 117.68, lambda p: p.get("msync_mean_ms")),
+        Figure(
+            "rate",
+            "MB/s",
+            10.0,
+            160.0,
+            lambda p: p["bytes_per_s"] / 1e6 if "bytes_per_s" in p else None,
+        ),
+    ),
+)

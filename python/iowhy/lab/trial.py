@@ -1,0 +1,159 @@
+"""One trial: prepare a variant on a stage, record its command, judge the recording."""
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iowhy.errors import Problem
+from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.stage import Choice, stage
+from iowhy.recording import open_recording
+from iowhy.sources import live
+from iowhy.undo import MARK_VARIABLE
+from iowhy.whys.finding import Finding
+from iowhy.whys.verdict import Verdict, judge
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one trial.
+
+    `printed` are the figures that the command printed, with `elapsed_s`; `statistics` those of the emulated disks during
+    the command, in the order in which they were made. `recording` is None when it was not kept.
+    """
+
+    scenario: str
+    variant: str
+    choice: Choice
+    seconds: float
+    printed: Mapping[str, Any]
+    statistics: tuple[Mapping[str, int | float], ...]
+    verdict: Verdict
+    recording: Path | None
+
+    @property
+    def top(self) -> Finding | None:
+        """The finding with the largest share; None when nothing is wrong."""
+        for finding in self.verdict.findings:
+            if finding.cause != "healthy":
+                return finding
+        return None
+
+    @property
+    def found(self) -> str:
+        """Name of the top finding's cause, `healthy` when there is none."""
+        return "healthy" if self.top is None else self.top.cause
+
+    @property
+    def share(self) -> float:
+        """Share of the elapsed time that the top finding claims."""
+        return 0.0 if self.top is None else self.top.share
+
+
+def run(
+    scenario: Scenario,
+    variant: Variant,
+    choice: Choice,
+    *,
+    parent: Path | None = None,
+    keep: Path | None = None,
+    look: Callable[[Path], None] = lambda _recording: None,
+) -> Trial:
+    """Runs a variant of a scenario; `keep` is where to leave the recording.
+
+    `look` is called with the recording before the stage is taken away.
+
+    Raises Problem when the stage cannot be set, the command fails or cannot be recorded.
+    """
+    with stage(choice, parent) as made:
+        plan = variant.prepare(made)
+        for filesystem in made.filesystems:
+            filesystem.sync()
+            if plan.cold:
+                filesystem.cool()
+        before = [disk.statistics() for disk in made.disks]
+        out = made.folder / f"{scenario.name}-{variant.name}.iowhy"
+        made.start_clock()
+        status, text, measured = _record(plan, out, made.undo.kill_marked()[1])
+        after = [disk.statistics() for disk in made.disks]
+        made.stop_clock()
+        if status != 0:
+            raise Problem(f"{scenario.name} {variant.name}: {' '.join(plan.argv)}: status {status}")
+        recording = open_recording(out)
+        command = recording.manifest.command
+        seconds = measured
+        if command.start_ns is not None and command.end_ns is not None:
+            seconds = (command.end_ns - command.start_ns) / 1e9
+        verdict = judge(recording)
+        look(out)
+        if keep is not None:
+            if keep.exists():
+                raise Problem(f"{keep}: exists already; choose another name or remove it")
+            shutil.copytree(out, keep)
+        return Trial(
+            scenario.name,
+            variant.name,
+            choice,
+            seconds,
+            {**_figures(plan, text), "elapsed_s": seconds},
+            tuple(_difference(a, b) for a, b in zip(before, after, strict=True)),
+            verdict,
+            keep,
+        )
+
+
+def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
+    """Records the command; returns its status, what it printed, and the seconds it took."""
+    env = {**os.environ, **(plan.env or {}), MARK_VARIABLE: mark}
+    with tempfile.TemporaryFile() as caught:
+        began = time.monotonic()
+        with _stdout_to(caught.fileno()):
+            status = live.record(plan.argv, out, cwd=plan.cwd, env=env)
+        seconds = time.monotonic() - began
+        caught.seek(0)
+        return status, caught.read().decode(errors="replace"), seconds
+
+
+@contextlib.contextmanager
+def _stdout_to(handle: int) -> Iterator[None]:
+    """Children started inside write their standard output to `handle`."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(handle, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(own, 1)
+        os.close(own)
+
+
+def _figures(plan: Plan, text: str) -> dict[str, Any]:
+    if plan.printed is not None:
+        return plan.printed(text)
+    lines = text.strip().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _difference(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Mapping[str, int | float]:
+    if before is None or after is None:
+        return {}
+    return {
+        key: value - before[key]
+        for key, value in after.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }

@@ -1,0 +1,181 @@
+"""Does the product name the true cause? Runs scenarios broken and fixed, and holds what was found against what is so."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iowhy.errors import Problem
+from iowhy.lab import trial
+from iowhy.lab.disks import EMULATED
+from iowhy.lab.scenario import Scenario
+from iowhy.lab.stage import Choice
+from iowhy.lab.trial import Trial
+
+#: A wrong finding that claims less than this of the time is no wrong answer: it is listed, not led with.
+TOLERATED = 0.15
+
+#: The time that a finding claims and the time that its fix saves may differ by this much (both are shares of the
+#: broken run's time). Emulated disks only: elsewhere the machine's noise is in the difference.
+GAIN_TOLERANCE = 0.20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One scenario verified. `why` says what is not right; `ok` is that nothing is.
+
+    `gain` is the share of the broken run's time that the fix saved, None without a fixed variant.
+    `missing` are expected words that the chain does not contain.
+    """
+
+    scenario: Scenario
+    choice: Choice
+    broken: Trial | None
+    fixed: Trial | None
+    why: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the right cause was found and nothing wrong claimed."""
+        return not self.why
+
+    @property
+    def gain(self) -> float | None:
+        """Share of the broken run's time that the fixed run saved."""
+        if self.broken is None or self.fixed is None or self.broken.seconds <= 0:
+            return None
+        return 1.0 - self.fixed.seconds / self.broken.seconds
+
+    def document(self) -> dict[str, Any]:
+        """As one object of the documented JSON."""
+        broken, fixed = self.broken, self.fixed
+        return {
+            "name": self.scenario.name,
+            "case": self.scenario.case,
+            "fs": self.choice.fs,
+            "device": self.choice.device,
+            "seed": self.choice.seed,
+            "scale": self.choice.scale,
+            "expected": _expected(self.scenario),
+            "accepted": list(self.scenario.broken.causes),
+            "found": None if broken is None else broken.found,
+            "share": None if broken is None else broken.share,
+            "confidence": None if broken is None or broken.top is None else broken.top.confidence,
+            "answer": None if broken is None else broken.verdict.answer,
+            "broken_s": None if broken is None else broken.seconds,
+            "fixed_s": None if fixed is None else fixed.seconds,
+            "gain": self.gain,
+            "fixed_found": None if fixed is None else fixed.found,
+            "fixed_share": None if fixed is None else fixed.share,
+            "figures": [
+                {
+                    "name": figure.name,
+                    "unit": figure.unit,
+                    "published_broken": figure.broken,
+                    "published_fixed": figure.fixed,
+                    "broken": None if broken is None else figure.here(broken.printed),
+                    "fixed": None if fixed is None else figure.here(fixed.printed),
+                }
+                for figure in self.scenario.figures
+            ],
+            "missing_from_chain": list(self.missing),
+            "why_not": list(self.why),
+            "ok": self.ok,
+        }
+
+
+def verify(
+    chosen: Sequence[Scenario],
+    *,
+    fs: str | None = None,
+    device: str | None = None,
+    seed: int = 1,
+    scale: float = 1.0,
+    parent: Path | None = None,
+    keep: Path | None = None,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Iterator[Check]:
+    """Verifies each scenario, on its usual device and filesystem unless others are given.
+
+    A scenario that does not make sense on them is passed over. `keep` is a directory for the recordings. What cannot be run
+    at all comes out as not ok, with the reason.
+    """
+    for scenario in chosen:
+        if fs is not None and fs not in scenario.filesystems:
+            continue
+        if device is not None and device not in scenario.devices:
+            continue
+        choice = Choice(fs or scenario.filesystems[0], device or scenario.devices[0], seed, scale)
+        trials: list[Trial] = []
+        try:
+            for variant in scenario.variants[:2]:
+                progress(f"{scenario.name}: {variant.name} on {choice.fs}, {choice.device}")
+                out = None
+                if keep is not None:
+                    keep.mkdir(parents=True, exist_ok=True)
+                    out = (
+                        keep
+                        / f"{scenario.name}-{variant.name}-{choice.fs}-{choice.device}-{seed}.iowhy"
+                    )
+                trials.append(trial.run(scenario, variant, choice, parent=parent, keep=out))
+        except Problem as problem:
+            first = trials[0] if trials else None
+            yield Check(scenario, choice, first, None, (f"could not run: {problem}",), ())
+            continue
+        yield check(scenario, choice, trials[0], trials[1] if len(trials) > 1 else None)
+
+
+def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None) -> Check:
+    """Judges the verdicts of a scenario's trials."""
+    why = _wrong(broken, scenario.broken.causes, must_find=True)
+    if fixed is not None and scenario.fixed is not None:
+        why += [f"fixed: {text}" for text in _wrong(fixed, scenario.fixed.causes, must_find=False)]
+        if fixed.found == broken.found and fixed.found not in scenario.fixed.causes:
+            why.append(f"fixed: {fixed.found} is still found")
+        gain = 1.0 - fixed.seconds / broken.seconds
+        if (
+            scenario.share_is_gain
+            and choice.device in EMULATED
+            and abs(gain - broken.share) >= GAIN_TOLERANCE
+        ):
+            why.append(f"claims {broken.share:.0%} of the time and the fix saves {gain:.0%}")
+    chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
+    missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
+    return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
+
+
+def _wrong(found: Trial, right: Sequence[str], *, must_find: bool) -> list[str]:
+    if found.found in right:
+        return []
+    if found.found == "healthy":
+        return [] if not must_find or "healthy" in right else ["found nothing"]
+    harmless = "healthy" in right or "not-io" in right or not must_find
+    if harmless and found.share <= TOLERATED:
+        return []
+    return [f"found {found.found} ({found.share:.0%})"]
+
+
+def _expected(scenario: Scenario) -> str:
+    return scenario.broken.causes[0] if scenario.broken.causes else "healthy"
+
+
+def confusion(checks: Sequence[Check]) -> list[tuple[str, str, int, bool]]:
+    """Rows (expected cause, found cause, how often, whether that is right), by expected cause.
+
+    Both variants count: the fixed one with its own right causes.
+    """
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for one in checks:
+        for found, variant, must_find in (
+            (one.broken, one.scenario.broken, True),
+            (one.fixed, one.scenario.fixed, False),
+        ):
+            if found is None or variant is None:
+                continue
+            right = not _wrong(found, variant.causes, must_find=must_find)
+            # Any accepted name counts as the expected one, so that the table shows confusions only.
+            expected = found.found if found.found in variant.causes else variant.causes[0]
+            counts[expected, found.found, right] += 1
+    return [(e, f, n, right) for (e, f, right), n in sorted(counts.items())]

@@ -24,6 +24,7 @@ enum event_kind {
 #define CALL_HAS_FILE 1
 #define CALL_HAS_OFFSET 2
 #define CALL_HAS_BYTES 4
+#define CALL_UNRETURNED 16 /* the thread ended inside the call */
 #define CALL_LOOKED_UP 8 /* the page cache was asked for the range that was read */
 
 struct event_header {

@@ -8,8 +8,8 @@
 #include "state.h"
 #include "thread.h"
 #include "file.h"
-#include "sched.h"
 #include "syscall.h"
+#include "sched.h"
 #include "block.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -4,6 +4,7 @@
 #define IOWHY_SCHED_H
 
 #include "thread.h"
+#include "syscall.h"
 
 /* Frames of a kernel stack that are kept. */
 #define FRAMES 48
@@ -164,9 +165,11 @@ int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct thread *t = thread_of(task);
 
+	if (!t)
+		return 0;
+	tell_unreturned(t);
 	/* It still closes its files: its last word comes when it leaves the CPU for good. */
-	if (t)
-		tell_exit(task, t, 0);
+	tell_exit(task, t, 0);
 	return 0;
 }
 

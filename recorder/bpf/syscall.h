@@ -104,6 +104,47 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 		find_mapped(t, ARG0(regs));
 }
 
+static __always_inline void tell_call(struct thread *t, __s32 nr, __u64 dur, __u64 runnable, __u64 blocked,
+				      __u64 sleeping, long ret, __u8 flags)
+{
+	struct event_call *e = RESERVE(struct event_call, EVENT_CALL);
+
+	if (!e)
+		return;
+	e->header.kind = EVENT_CALL;
+	e->header.flags = flags;
+	e->header.nr = nr;
+	e->header.tid = t->tid;
+	e->ts = t->call_entry;
+	e->dur = dur;
+	e->runnable = runnable;
+	e->blocked = blocked;
+	e->sleeping = sleeping;
+	e->tgid = t->tgid;
+	e->fd = t->call_fd;
+	e->ino = t->ino;
+	e->offset = t->call_offset;
+	e->bytes = t->call_bytes;
+	e->ret = ret;
+	e->dev = t->dev;
+	e->pad = 0;
+	SUBMIT(e);
+}
+
+/* A thread that is killed inside a call never returns from it. */
+static __always_inline void tell_unreturned(struct thread *t)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (t->call < 0 || t->call_kind == CALL_PLAIN)
+		return;
+	advance(t, now, ON_CPU_KERNEL);
+	tell_call(t, t->call, t->since - t->call_entry, t->states[RUNNABLE] - t->call_runnable,
+		  t->states[BLOCKED] - t->call_blocked, t->states[SLEEPING] - t->call_sleeping, 0,
+		  t->call_flags | CALL_UNRETURNED);
+	t->call_kind = CALL_PLAIN;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -163,7 +204,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
-	struct event_call *e;
 	__u64 now, dur, runnable, blocked, sleeping;
 	__s32 nr;
 
@@ -191,27 +231,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call_kind = CALL_PLAIN;
 		set_file(t, file);
 	}
-	e = RESERVE(struct event_call, EVENT_CALL);
-	if (!e)
-		return 0;
-	e->header.kind = EVENT_CALL;
-	e->header.flags = t->call_flags;
-	e->header.nr = nr;
-	e->header.tid = t->tid;
-	e->ts = t->call_entry;
-	e->dur = dur;
-	e->runnable = runnable;
-	e->blocked = blocked;
-	e->sleeping = sleeping;
-	e->tgid = t->tgid;
-	e->fd = t->call_fd;
-	e->ino = t->ino;
-	e->offset = t->call_offset;
-	e->bytes = t->call_bytes;
-	e->ret = ret;
-	e->dev = t->dev;
-	e->pad = 0;
-	SUBMIT(e);
+	tell_call(t, nr, dur, runnable, blocked, sleeping, ret, t->call_flags);
 	return 0;
 }
 

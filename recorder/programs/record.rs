@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use iowhy_recorder::session::{record, Request, What};
+use iowhy_recorder::session::{record, By, Request, What};
 
 #[derive(Parser)]
 #[command(
@@ -62,6 +62,9 @@ struct Common {
     /// Directory of the recording, which must not hold anything yet
     #[arg(short = 'o', long = "out")]
     out: PathBuf,
+    /// What to record by
+    #[arg(long = "mode", value_enum, default_value_t = By::Auto)]
+    by: By,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
@@ -99,10 +102,12 @@ fn main() {
 }
 
 fn request(common: Common, user: Option<String>, what: What) -> Request {
+    let Common { out, by, without } = common;
     Request {
-        out: common.out,
+        out,
         what,
+        by,
         user,
-        without: common.without,
+        without,
     }
 }

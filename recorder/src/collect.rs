@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use iowhy_readings::symbols::Symbols;
+use iowhy_readings::Reading;
 use iowhy_store::{rows, Name, Recording};
 
 use crate::calls;
@@ -90,12 +91,12 @@ impl Collector {
     }
 
     /// Processes in scope that have not ended.
-    pub fn alive(&self) -> Vec<u32> {
-        let mut alive: Vec<u32> = self
+    pub fn alive(&self) -> Vec<i64> {
+        let mut alive: Vec<i64> = self
             .threads
             .values()
             .filter(|t| !t.exiting)
-            .map(|t| t.tgid)
+            .map(|t| t.tgid.into())
             .collect();
         alive.sort_unstable();
         alive.dedup();
@@ -126,6 +127,12 @@ impl Collector {
         self.note(done);
     }
 
+    /// One row of a sampler or of the watcher of /proc.
+    pub fn reading(&mut self, reading: Reading) {
+        let done = reading.push(&mut self.recording);
+        self.note(done);
+    }
+
     fn note(&mut self, done: Result<()>) {
         if let Err(error) = done {
             self.failure.get_or_insert(error);
@@ -133,6 +140,9 @@ impl Collector {
     }
 
     fn call(&mut self, e: &Call) -> Result<()> {
+        if e.header.flags & event::CALL_UNRETURNED != 0 {
+            return self.recording.push(call_row(e, false));
+        }
         let total = self.totals.entry((e.header.tid, e.header.nr)).or_default();
         total.calls += 1;
         total.errors += u64::from(is_error(e.ret));

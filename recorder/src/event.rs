@@ -20,6 +20,7 @@ pub const CALL_HAS_FILE: u8 = 1;
 pub const CALL_HAS_OFFSET: u8 = 2;
 pub const CALL_HAS_BYTES: u8 = 4;
 pub const CALL_LOOKED_UP: u8 = 8;
+pub const CALL_UNRETURNED: u8 = 16;
 
 /// Plain data: every pattern of bytes is a value.
 ///

@@ -10,6 +10,7 @@ pub mod sensors;
 pub mod session;
 pub mod signals;
 pub mod spawn;
+pub mod watch;
 
 /// Made from bpf/recorder.bpf.c by build.rs.
 #[allow(

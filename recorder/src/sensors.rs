@@ -90,6 +90,15 @@ pub fn choose(
     Choice { programs, sensors }
 }
 
+/// What /proc alone gives of them: the threads' times; `why` the programs do not run.
+pub fn by_proc(why: &str) -> Vec<Sensor> {
+    let mut sensors = none(why);
+    for sensor in sensors.iter_mut().filter(|s| s.name == "thread_time") {
+        *sensor = Sensor::ran("thread_time");
+    }
+    sensors
+}
+
 /// Every sensor of the programs as missing, for one reason.
 pub fn none(why: &str) -> Vec<Sensor> {
     TABLE

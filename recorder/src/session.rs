@@ -1,37 +1,58 @@
 //! A recording from its start to its end.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::rc::Rc;
-use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{channel, Receiver};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::symbols::Symbols;
-use iowhy_readings::{host, Roots};
-use iowhy_store::manifest::{Command, Manifest, Mode, Source};
-use iowhy_store::Recording;
-use libbpf_rs::RingBuffer;
+use iowhy_readings::{host, Reading, Roots};
+use iowhy_store::manifest::{Command, Manifest, Mode, Sensor, Source};
+use iowhy_store::{rows, Recording};
 
 use crate::collect::Collector;
 use crate::probe::{Options, Probe};
 use crate::signals::Signals;
 use crate::spawn::{self, Account, Fate};
+use crate::watch::{Shared, Watch};
 
 /// Between two readings of every clock and sampler.
 const INTERVAL_NS: i64 = 100_000_000;
 /// How long the last records of a command that has ended are waited for.
 const LAST_WORDS_NS: i64 = 50_000_000;
 
+/// Processes whose /proc/PID/io is read at each interval, at most.
+const PROCESSES_READ: usize = 256;
+/// Exit status when the recording could not be made.
+const BROKEN: i32 = 125;
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub out: PathBuf,
     pub what: What,
+    pub by: By,
     pub user: Option<String>,
     pub without: Vec<String>,
+}
+
+/// What it is recorded by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// eBPF programs; an error where they cannot run
+    Bpf,
+    /// /proc alone
+    Proc,
+    /// eBPF programs where they can run, else /proc
+    Auto,
 }
 
 #[derive(Clone, Debug)]
@@ -66,14 +87,9 @@ impl From<anyhow::Error> for Failure {
 pub fn record(request: &Request) -> Result<i32, Failure> {
     let signals = Signals::catch()?;
     let account = request.user.as_deref().map(Account::of).transpose()?;
-    let mut probe = Probe::load(&Options {
-        whole_machine: matches!(request.what, What::Machine { .. }),
-        without: request.without.clone(),
-    })?;
+    let probe = load(request)?;
     let existed = request.out.exists();
-    let recording = Recording::create(&request.out, manifest(request, &probe))?;
-    probe.attach()?;
-    let mut live = Live::new(probe, recording)?;
+    let mut live = Live::new(request, probe)?;
     let status = match &request.what {
         What::Run(argv) => run(&mut live, argv, account.as_ref(), &signals),
         What::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals),
@@ -86,9 +102,27 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
         }
         Err(failure) => {
             drop(live);
-            remove(&request.out, existed);
+            if failure.status != BROKEN {
+                remove(&request.out, existed);
+            }
             Err(failure)
         }
+    }
+}
+
+/// The programs, or why they are not used.
+fn load(request: &Request) -> Result<Result<Probe, String>, Failure> {
+    if request.by == By::Proc {
+        return Ok(Err("/proc alone was asked for (--mode proc)".into()));
+    }
+    let options = Options {
+        whole_machine: matches!(request.what, What::Machine { .. }),
+        without: request.without.clone(),
+    };
+    match Probe::load(&options) {
+        Ok(probe) => Ok(Ok(probe)),
+        Err(error) if request.by == By::Bpf => Err(error.into()),
+        Err(error) => Ok(Err(format!("{error:#}"))),
     }
 }
 
@@ -101,7 +135,7 @@ fn run(
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, fates)?;
     live.collector.borrow_mut().set_main(held.pid);
-    live.probe
+    live.watch
         .adopt(&[held.pid])
         .context("cannot watch the command")?;
     signals.pass_to(held.pid);
@@ -109,31 +143,20 @@ fn run(
     held.release();
     let ended = live.until(&fate, None, &|_| signals.count() >= 2)?;
     signals.pass_no_more();
-    let end_ns = match &ended {
-        Some(Fate::Ended(_, at)) => *at,
-        _ => host::now_ns(),
-    };
-    live.last_words(end_ns)?;
-    let mut collector = live.collector.borrow_mut();
-    let manifest = collector.recording().manifest_mut();
-    manifest.command.end_ns = Some(end_ns);
     match ended {
         Some(Fate::Failed(error)) => {
             let (message, status) = spawn::not_run(&argv[0], &error);
             Err(Failure { message, status })
         }
-        Some(Fate::Ended(status, _)) => {
-            use std::os::unix::process::ExitStatusExt;
-            manifest.command.exit_status = status.code().map(i64::from);
-            manifest.command.signal = status.signal().map(i64::from);
-            let left = collector.alive();
-            if !left.is_empty() {
-                let note = format!("{} processes of the command ran on after it", left.len());
-                collector.recording().manifest_mut().notes.push(note);
-            }
+        Some(Fate::Ended { status, at_ns, io }) => {
+            live.last_words(at_ns)?;
+            live.ended(at_ns, Some(status), io);
             Ok(spawn::shell_status(status))
         }
-        None => Ok(130),
+        None => {
+            live.ended(host::now_ns(), None, None);
+            Ok(130)
+        }
     }
 }
 
@@ -150,51 +173,63 @@ fn attach(
         }
     }
     live.start();
-    live.probe
+    live.watch
         .adopt(pids)
         .context("cannot watch the processes")?;
     let (_never, fate) = channel();
-    live.until(&fate, duration, &|c| {
-        signals.count() > 0 || c.alive().is_empty()
+    live.until(&fate, duration, &|live| {
+        signals.count() > 0 || live.alive().is_empty()
     })?;
-    live.end_now();
+    live.ended(host::now_ns(), None, None);
     Ok(0)
 }
 
 fn machine(live: &mut Live, duration: Option<Duration>, signals: &Signals) -> Result<i32, Failure> {
     live.start();
-    live.probe.adopt(&[]).context("cannot watch the machine")?;
+    live.watch.adopt(&[]).context("cannot watch the machine")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0)?;
-    live.end_now();
+    live.ended(host::now_ns(), None, None);
     Ok(0)
 }
 
-/// The programs at work, and where their records go.
+/// A recording under way: what watches, what samples, and where the rows go.
 struct Live {
-    probe: Probe,
-    ring: RingBuffer<'static>,
-    collector: Rc<RefCell<Collector>>,
+    watch: Watch,
+    collector: Shared,
     samplers: Samplers,
+    process_io: Result<ProcessIo, String>,
+    /// Processes whose /proc/PID/io was read and not yet told.
+    read: BTreeSet<i64>,
     next_interval: i64,
 }
 
 impl Live {
-    fn new(probe: Probe, recording: Recording) -> Result<Live> {
+    fn new(request: &Request, probe: Result<Probe, String>) -> Result<Live> {
         let roots = Roots::default();
+        let recording = Recording::create(&request.out, manifest(request))?;
         let collector = Collector::new(recording, Symbols::new(&roots), host::now_ns() as u64)?;
         let collector = Rc::new(RefCell::new(collector));
-        let (target, stacks) = (collector.clone(), probe.stacks()?);
-        let ring =
-            probe.ring(move |bytes| target.borrow_mut().event(bytes, &|id| stacks.read(id)))?;
-        let samplers = Samplers::new(&roots, Scope::default());
-        Ok(Live {
-            probe,
-            ring,
+        let whole_machine = matches!(request.what, What::Machine { .. });
+        let watch = match probe {
+            Ok(probe) => Watch::programs(probe, &collector)?,
+            Err(why) => Watch::proc(whole_machine, why),
+        };
+        let live = Live {
+            watch,
             collector,
-            samplers,
+            samplers: Samplers::new(&roots, Scope::default()),
+            process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
+            read: BTreeSet::new(),
             next_interval: host::now_ns() + INTERVAL_NS,
-        })
+        };
+        live.collector
+            .borrow_mut()
+            .recording()
+            .manifest_mut()
+            .source = live.watch.source();
+        live.tell_sensors();
+        Ok(live)
     }
 
     /// The command's time begins.
@@ -206,9 +241,28 @@ impl Live {
         collector.recording().manifest_mut().command.start_ns = Some(now);
     }
 
-    fn end_now(&mut self) {
+    /// The command has ended, or is watched no longer.
+    fn ended(&mut self, at_ns: i64, status: Option<ExitStatus>, io: Option<rows::ProcessIo>) {
+        let left = self.alive().len();
         let mut collector = self.collector.borrow_mut();
-        collector.recording().manifest_mut().command.end_ns = Some(host::now_ns());
+        if let Some(row) = io {
+            self.read.remove(&row.tgid);
+            collector.reading(Reading::ProcessIo(row));
+        }
+        let manifest = collector.recording().manifest_mut();
+        manifest.command.end_ns = Some(at_ns);
+        if let Some(status) = status {
+            manifest.command.exit_status = status.code().map(i64::from);
+            manifest.command.signal = status.signal().map(i64::from);
+            if left > 0 {
+                let note = format!("processes of the command that ran on after it: {left}");
+                manifest.notes.push(note);
+            }
+        }
+    }
+
+    fn alive(&self) -> Vec<i64> {
+        self.watch.alive(&self.collector)
     }
 
     /// Takes records until the command has ended (what it came to is returned), the time is over, or `stop`.
@@ -216,26 +270,23 @@ impl Live {
         &mut self,
         fate: &Receiver<Fate>,
         duration: Option<Duration>,
-        stop: &dyn Fn(&Collector) -> bool,
+        stop: &dyn Fn(&Live) -> bool,
     ) -> Result<Option<Fate>> {
         let end = duration.map(|d| host::now_ns() + d.as_nanos() as i64);
         loop {
-            let taken = self.ring.consume_raw();
+            let taken = self.watch.take(&self.collector)?;
             let now = host::now_ns();
             if now >= self.next_interval {
                 self.interval(now)?;
-                if stop(&self.collector.borrow()) {
+                if stop(self) {
                     return Ok(None);
                 }
             }
             if end.is_some_and(|end| now >= end) {
                 return Ok(None);
             }
-            match fate.recv_timeout(pause(taken)) {
-                Ok(fate) => return Ok(Some(fate)),
-                Err(RecvTimeoutError::Timeout) => {}
-                // Nobody tells a fate when processes are attached to.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause(taken)),
+            if let Ok(fate) = fate.recv_timeout(pause(taken)) {
+                return Ok(Some(fate));
             }
         }
     }
@@ -243,9 +294,9 @@ impl Live {
     /// Takes the last records of a command that ended at `end_ns`.
     fn last_words(&mut self, end_ns: i64) -> Result<()> {
         loop {
-            let taken = self.ring.consume_raw();
-            let ended = self.collector.borrow().main_ended();
-            if taken <= 0 && (ended || host::now_ns() > end_ns + LAST_WORDS_NS) {
+            let taken = self.watch.take(&self.collector)?;
+            let late = host::now_ns() > end_ns + LAST_WORDS_NS;
+            if taken <= 0 && (late || self.watch.is_done(&self.collector)) {
                 return self.collector.borrow_mut().failed();
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -254,50 +305,70 @@ impl Live {
 
     fn interval(&mut self, now: i64) -> Result<()> {
         self.next_interval = (self.next_interval + INTERVAL_NS).max(now + INTERVAL_NS / 2);
-        let samples = self.probe.sample()?;
-        let drained = self.probe.drain();
-        // What the programs wrote before the switch belongs to this interval.
-        self.ring.consume_raw();
-        let lost = self.probe.lost();
-        let mut collector = self.collector.borrow_mut();
-        collector.interval(&samples, drained, lost, now as u64)?;
-        collector.failed()?;
-        drop(collector);
+        self.watch.interval(&self.collector, now)?;
         self.sample(now);
-        Ok(())
+        self.collector.borrow_mut().failed()
     }
 
+    /// One reading of every sampler.
     fn sample(&mut self, now: i64) {
+        let alive = self.alive();
         let mut collector = self.collector.borrow_mut();
-        let recording = collector.recording();
-        self.samplers.sample(now, &mut |reading| {
-            let _ = reading.push(recording);
-        });
+        self.samplers
+            .sample(now, &mut |reading| collector.reading(reading));
+        if let Ok(process_io) = &mut self.process_io {
+            let watched = alive.iter().copied().take(PROCESSES_READ);
+            if let Err(error) = process_io.sample(now, watched.clone()) {
+                self.process_io = Err(format!("{error:#}"));
+                return;
+            }
+            let ended: Vec<i64> = self
+                .read
+                .iter()
+                .copied()
+                .filter(|tgid| alive.binary_search(tgid).is_err())
+                .collect();
+            for tgid in ended {
+                self.read.remove(&tgid);
+                if let Some(row) = process_io.take(tgid) {
+                    collector.reading(Reading::ProcessIo(row));
+                }
+            }
+            self.read.extend(watched);
+        }
+    }
+
+    fn tell_sensors(&self) {
+        let process_io = match &self.process_io {
+            Ok(_) => Sensor::ran("process_io"),
+            Err(why) => Sensor::missing("process_io", why.as_str()),
+        };
+        let mut collector = self.collector.borrow_mut();
+        collector.recording().manifest_mut().sensors = [
+            self.watch.sensors(),
+            self.samplers.sensors(),
+            vec![process_io],
+        ]
+        .concat();
     }
 
     fn finish(mut self) -> Result<()> {
-        let now = host::now_ns();
-        self.interval(now)?;
-        let samples = self.probe.sample()?;
-        self.ring.consume_raw();
-        let unfinished = self.probe.unfinished();
-        let mut collector = self.collector.borrow_mut();
-        collector.finish(&samples, &unfinished)?;
-        let drained = self.probe.drain();
-        collector.interval(&[], drained, self.probe.lost(), host::now_ns() as u64)?;
-        let manifest = collector.recording().manifest_mut();
-        manifest.sensors = [self.probe.sensors.clone(), self.samplers.sensors()].concat();
-        (
-            manifest.recorder.cpu_ns,
-            manifest.recorder.memory_peak_bytes,
-        ) = own_cost();
-        drop(collector);
-        drop(self.ring);
-        drop(self.probe);
-        match Rc::try_unwrap(self.collector) {
-            Ok(collector) => collector.into_inner().into_recording().finish(),
-            Err(_) => unreachable!("the ring, which held the other reference, is gone"),
+        self.interval(host::now_ns())?;
+        self.tell_sensors();
+        self.watch.finish(&self.collector)?;
+        let Ok(collector) = Rc::try_unwrap(self.collector) else {
+            unreachable!("the ring, which held the other reference, is gone");
+        };
+        let mut collector = collector.into_inner();
+        if let Ok(process_io) = self.process_io {
+            for row in process_io.finish() {
+                collector.reading(Reading::ProcessIo(row));
+            }
         }
+        let mut recording = collector.into_recording();
+        let recorder = &mut recording.manifest_mut().recorder;
+        (recorder.cpu_ns, recorder.memory_peak_bytes) = own_cost();
+        recording.finish()
     }
 }
 
@@ -323,11 +394,10 @@ fn own_cost() -> (Option<i64>, Option<i64>) {
     )
 }
 
-fn manifest(request: &Request, probe: &Probe) -> Manifest {
+fn manifest(request: &Request) -> Manifest {
     let mut manifest = Manifest::new(Source::Live);
     manifest.host = host::host(&Roots::default());
     manifest.clock = host::clock();
-    manifest.sensors = probe.sensors.clone();
     let text = |s: &OsString| iowhy_readings::names::escaped(s.as_encoded_bytes());
     let (mode, argv) = match &request.what {
         What::Run(argv) => (Mode::Run, argv.iter().map(text).collect()),

@@ -10,15 +10,21 @@ use std::sync::mpsc::Sender;
 use anyhow::{bail, Context, Result};
 use nix::unistd::{Gid, Uid, User};
 
-use iowhy_readings::host;
+use iowhy_readings::sampler::process_io::ProcessIo;
+use iowhy_readings::{host, Roots};
+use iowhy_store::rows;
 
 /// What becomes of the command.
 #[derive(Debug)]
 pub enum Fate {
     /// It could not be run.
     Failed(io::Error),
-    /// It ended, at this time.
-    Ended(ExitStatus, i64),
+    /// It ended; `io` is the last reading of its /proc/PID/io.
+    Ended {
+        status: ExitStatus,
+        at_ns: i64,
+        io: Option<rows::ProcessIo>,
+    },
 }
 
 /// A command that waits at its gate.
@@ -126,11 +132,30 @@ fn run(mut command: Command, gate_end: OwnedFd, tell: OwnedFd) -> Fate {
     drop((gate_end, tell));
     match spawned {
         Err(error) => Fate::Failed(error),
-        Ok(mut child) => match child.wait() {
-            Err(error) => Fate::Failed(error),
-            Ok(status) => Fate::Ended(status, host::now_ns()),
-        },
+        Ok(mut child) => {
+            let (at_ns, io) = ended(child.id());
+            match child.wait() {
+                Err(error) => Fate::Failed(error),
+                Ok(status) => Fate::Ended { status, at_ns, io },
+            }
+        }
     }
+}
+
+/// Waits for a process to end, and reads what is left of it before it is reaped.
+fn ended(pid: u32) -> (i64, Option<rows::ProcessIo>) {
+    use nix::sys::wait::{waitid, Id, WaitPidFlag};
+    let pid = pid as i32;
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    while waitid(Id::Pid(nix::unistd::Pid::from_raw(pid)), flags) == Err(nix::Error::EINTR) {}
+    let at_ns = host::now_ns();
+    let io = ProcessIo::new(&Roots::default())
+        .ok()
+        .and_then(|mut process_io| {
+            process_io.sample(at_ns, [i64::from(pid)]).ok()?;
+            process_io.take(i64::from(pid))
+        });
+    (at_ns, io)
 }
 
 /// The exit status that a shell would give: the command's own, or 128 + the signal that killed it.
@@ -169,16 +194,16 @@ mod tests {
             .recv_timeout(std::time::Duration::from_millis(50))
             .is_err());
         held.release();
-        assert!(matches!(receiver.recv().unwrap(), Fate::Ended(status, _) if status.success()));
+        assert!(matches!(receiver.recv().unwrap(), Fate::Ended { status, .. } if status.success()));
     }
 
     #[test]
     fn statuses_are_those_of_a_shell() {
-        let Fate::Ended(status, _) = fate_of(&["sh", "-c", "exit 7"]) else {
+        let Fate::Ended { status, .. } = fate_of(&["sh", "-c", "exit 7"]) else {
             panic!()
         };
         assert_eq!(shell_status(status), 7);
-        let Fate::Ended(status, _) = fate_of(&["sh", "-c", "kill -TERM $$"]) else {
+        let Fate::Ended { status, .. } = fate_of(&["sh", "-c", "kill -TERM $$"]) else {
             panic!()
         };
         assert_eq!(shell_status(status), 143);

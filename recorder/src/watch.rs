@@ -1,0 +1,178 @@
+//! What watches the command: the programs in the kernel, or, where they cannot run, /proc alone.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use anyhow::{Context, Result};
+use iowhy_readings::watcher::ProcWatcher;
+use iowhy_readings::{host, Roots};
+use iowhy_store::manifest::{Sensor, Source};
+use libbpf_rs::RingBuffer;
+
+use crate::collect::Collector;
+use crate::probe::Probe;
+use crate::sensors;
+
+/// Between two looks at the threads in /proc.
+const LOOK_EVERY_NS: i64 = 25_000_000;
+
+/// Where rows go, shared with the callback of the ring.
+pub type Shared = Rc<RefCell<Collector>>;
+
+pub enum Watch {
+    Programs(Box<Programs>),
+    Proc(Box<Proc>),
+}
+
+pub struct Programs {
+    probe: Probe,
+    ring: RingBuffer<'static>,
+}
+
+pub struct Proc {
+    watcher: Option<ProcWatcher>,
+    looked_ns: i64,
+    whole_machine: bool,
+    /// Why the programs do not run.
+    why: String,
+}
+
+impl Watch {
+    /// Starts the programs; from here on they write records.
+    pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
+        let (target, stacks) = (collector.clone(), probe.stacks()?);
+        let ring =
+            probe.ring(move |bytes| target.borrow_mut().event(bytes, &|id| stacks.read(id)))?;
+        probe.attach()?;
+        Ok(Watch::Programs(Box::new(Programs { probe, ring })))
+    }
+
+    pub fn proc(whole_machine: bool, why: String) -> Watch {
+        Watch::Proc(Box::new(Proc {
+            watcher: None,
+            looked_ns: 0,
+            whole_machine,
+            why,
+        }))
+    }
+
+    pub fn source(&self) -> Source {
+        match self {
+            Watch::Programs(_) => Source::Live,
+            Watch::Proc(_) => Source::Proc,
+        }
+    }
+
+    pub fn sensors(&self) -> Vec<Sensor> {
+        match self {
+            Watch::Programs(programs) => programs.probe.sensors.clone(),
+            Watch::Proc(proc) => sensors::by_proc(&proc.why),
+        }
+    }
+
+    /// Takes these processes into scope, or on the whole machine all.
+    pub fn adopt(&mut self, pids: &[u32]) -> Result<()> {
+        match self {
+            Watch::Programs(programs) => programs.probe.adopt(pids),
+            Watch::Proc(proc) => {
+                let pids = if proc.whole_machine {
+                    processes()?
+                } else {
+                    pids.iter().map(|&p| p.into()).collect()
+                };
+                proc.watcher = Some(ProcWatcher::new(
+                    &Roots::default(),
+                    pids,
+                    None,
+                    host::now_ns(),
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes what is there to take; says how many records it was.
+    pub fn take(&mut self, collector: &Shared) -> Result<i32> {
+        match self {
+            Watch::Programs(programs) => Ok(programs.ring.consume_raw()),
+            Watch::Proc(proc) => {
+                let now = host::now_ns();
+                if now - proc.looked_ns >= LOOK_EVERY_NS {
+                    proc.looked_ns = now;
+                    if let Some(watcher) = &mut proc.watcher {
+                        let mut collector = collector.borrow_mut();
+                        watcher.sample(now, &mut |reading| collector.reading(reading))?;
+                    }
+                }
+                Ok(0)
+            }
+        }
+    }
+
+    /// Ends an interval at `now`.
+    pub fn interval(&mut self, collector: &Shared, now: i64) -> Result<()> {
+        match self {
+            Watch::Programs(programs) => {
+                let samples = programs.probe.sample()?;
+                let drained = programs.probe.drain();
+                // What the programs wrote before the switch belongs to this interval.
+                programs.ring.consume_raw();
+                let lost = programs.probe.lost();
+                collector
+                    .borrow_mut()
+                    .interval(&samples, drained, lost, now as u64)
+            }
+            Watch::Proc(_) => collector.borrow_mut().recording().tick(now),
+        }
+    }
+
+    /// Processes that are watched and have not ended.
+    pub fn alive(&self, collector: &Shared) -> Vec<i64> {
+        match self {
+            Watch::Programs(_) => collector.borrow().alive(),
+            Watch::Proc(proc) => proc
+                .watcher
+                .as_ref()
+                .map_or_else(Vec::new, ProcWatcher::tgids),
+        }
+    }
+
+    /// True when no record of the command's end is to be waited for.
+    pub fn is_done(&self, collector: &Shared) -> bool {
+        matches!(self, Watch::Proc(_)) || collector.borrow().main_ended()
+    }
+
+    /// Writes what is still open.
+    pub fn finish(mut self, collector: &Shared) -> Result<()> {
+        match &mut self {
+            Watch::Programs(programs) => {
+                let samples = programs.probe.sample()?;
+                programs.ring.consume_raw();
+                let unfinished = programs.probe.unfinished();
+                let drained = programs.probe.drain();
+                let mut collector = collector.borrow_mut();
+                collector.finish(&samples, &unfinished)?;
+                let lost = programs.probe.lost();
+                collector.interval(&[], drained, lost, host::now_ns() as u64)?;
+                collector.failed()
+            }
+            Watch::Proc(proc) => {
+                let mut collector = collector.borrow_mut();
+                if let Some(watcher) = proc.watcher.take() {
+                    watcher.finish(host::now_ns(), &mut |reading| collector.reading(reading))?;
+                }
+                collector.failed()
+            }
+        }
+    }
+}
+
+/// Every process of the machine but this one.
+fn processes() -> Result<Vec<i64>> {
+    let own = i64::from(std::process::id());
+    let entries = std::fs::read_dir("/proc").context("/proc")?;
+    let pids = entries
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse::<i64>().ok());
+    Ok(pids.filter(|&pid| pid != own).collect())
+}

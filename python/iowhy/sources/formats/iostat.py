@@ -45,7 +45,7 @@ def read(block: Block) -> Parsed:
     columns: list[str] = []
     state = ""
     stamp: int | None = None
-    pending = ""
+    pending: tuple[int, str] | None = None
     has_banner = False
 
     def report(part: str, names: Sequence[str] = ()) -> Report:
@@ -66,8 +66,10 @@ def read(block: Block) -> Parsed:
     for index, line in enumerate(block.lines):
         at = block.first_line + index
         words = line.split()
+        if pending is not None and (state != "rows" or len(words) < 2 or _HEADER.match(line)):
+            parsed.reject(*pending)
+            pending = None
         if not words:
-            pending = ""
             if state == "rows":
                 state = ""
             continue
@@ -98,15 +100,18 @@ def read(block: Block) -> Parsed:
             parsed.lines_understood += 1
         elif state == "rows" and len(words) == 1 and number(words[0]) is None:
             # A long device name stands on a line of its own in old versions and with -h.
-            pending = words[0]
-            parsed.lines_understood += 1
-        elif state == "rows" and (row := _row(columns, words, pending)) is not None:
+            pending = (at, line.strip())
+        elif state == "rows" and (
+            row := _row(columns, words, pending[1] if pending is not None else "")
+        ):
             name, row_values = row
             reports[-1].devices.setdefault(name, {}).update(row_values)
-            pending = ""
-            parsed.lines_understood += 1
+            parsed.lines_understood += 1 if pending is None else 2
+            pending = None
         else:
             parsed.reject(at, line)
+    if pending is not None:
+        parsed.reject(*pending)
     if not reports:
         return parsed
     command = block.command or ()

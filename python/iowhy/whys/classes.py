@@ -143,3 +143,11 @@ IDLE_CALLS = frozenset(
 def quoted(names: frozenset[str]) -> str:
     """A list of names for SQL's IN."""
     return "(" + ", ".join(f"'{name}'" for name in sorted(names)) + ")"
+
+
+#: Reasons that need no words to be guessed from.
+KNOWN_REASONS = (
+    frozenset(_ALWAYS)
+    | frozenset(_UNLESS_SYNC)
+    | frozenset({"direct_io", "page_lock", "request_queue_full", "fuse", "network_filesystem"})
+)

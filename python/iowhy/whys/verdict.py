@@ -22,6 +22,8 @@ HEALTHY = 0.10
 #: From this share on a finding leads the answer, even if more of the time has no known cause: it
 #: is a quarter of the time that can be had.
 LEADS = 0.25
+#: Shares that differ by less are equal: two runs of one command differ by as much.
+EQUAL = 0.1
 #: How many findings are shown first.
 SHOWN = 3
 
@@ -68,7 +70,7 @@ def _judge(facts: Facts) -> Verdict:
         for (cause, candidate), share in zip(found, shares, strict=True)
         if share >= LISTED
     ]
-    findings.sort(key=lambda f: (-f.share, f.cause))
+    findings = _ordered(findings)
     if healthy is not None and budget.known and (not findings or findings[0].share < HEALTHY):
         unexplained = budget.line(classes.UNEXPLAINED).elapsed_share
         if unexplained < LEADS:
@@ -86,6 +88,17 @@ def _judge(facts: Facts) -> Verdict:
         elapsed_s=facts.run.seconds,
         lost=facts.run.lost,
     )
+
+
+def _ordered(findings: list[Finding]) -> list[Finding]:
+    """Largest share first; among equals, the cause that explains the other one's signs."""
+    beats = {cause.name: cause.beats for cause in causes()}
+    ordered = sorted(findings, key=lambda f: (-f.share, f.cause))
+    for at in range(len(ordered) - 1, 0, -1):
+        before, after = ordered[at - 1], ordered[at]
+        if before.share - after.share <= EQUAL and before.cause in beats[after.cause]:
+            ordered[at - 1], ordered[at] = after, before
+    return ordered
 
 
 def settle(pieces: tuple["Piece", ...], found: list[tuple[Cause, Candidate]]) -> list[float]:

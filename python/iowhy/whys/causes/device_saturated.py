@@ -28,9 +28,9 @@ def find(facts: "Facts") -> Candidate | None:
     elif device is not None:
         depth, median = device.depth, device.request_bytes
     else:
-        return _blocked_only(facts, share)
+        return _blocked_only(facts)
     if busy is None:
-        return _blocked_only(facts, share)
+        return _blocked_only(facts)
     if busy < BUSY or depth is None:
         return None
     large = median is not None and median >= LARGE_BYTES
@@ -62,7 +62,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _blocked_only(facts: "Facts", share: float) -> Candidate | None:
+def _blocked_only(facts: "Facts") -> Candidate | None:
     """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
     machine = facts.machine
     if not facts.run.pasted or not machine.blocked_always or not machine.runnable_always_zero:

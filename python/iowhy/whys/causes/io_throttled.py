@@ -33,7 +33,8 @@ def find(facts: "Facts") -> Candidate | None:
     idle = link(
         f"the device has a request in only {percent(busy)} of that time", busy, "share", "devices"
     )
-    confidence, lowered = 0.9, ()
+    confidence = 0.9
+    lowered: tuple[str, ...] = ()
     if limits and storage >= 0.05 and (busy is None or busy < IDLE_DEVICE or _tight(limits)):
         ways = frozenset(cls for cls, _, _ in limits)
         claims.append(Claim(ways))

@@ -27,7 +27,7 @@ def find(facts: "Facts") -> Candidate | None:
     depth = requests.own_depth or 1.0
     if service < signs.SEEK_NS or depth >= DEPTH or signs.fragmented(facts):
         return None
-    claimed = []
+    claimed: list[str] = []
     walks = []
     for walk, some_classes, words in (
         (facts.calls.reading, (classes.READ,), "reads"),

@@ -81,9 +81,9 @@ def _small(facts: "Facts") -> Candidate | None:
         (calls.writing, classes.WRITE, calls.writes),
     ):
         in_order = walk.jump_share is not None and walk.jump_share < signs.JUMPS
-        if in_order and walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES:
-            if budget.elapsed(cls) >= 0.05:
-                ways.append((cls, walk, group))
+        small = walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES
+        if in_order and small and budget.elapsed(cls) >= 0.05:
+            ways.append((cls, walk, group))
     if (
         not ways
         or (requests.median_bytes or 1e9) > SMALL_BYTES

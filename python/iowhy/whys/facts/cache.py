@@ -140,7 +140,7 @@ def _passes(facts: "Facts", dev: int, ino: int, size_bytes: float) -> tuple[floa
             sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0)) AS added
           FROM page_cache WHERE dev = {dev} AND ino = {ino} GROUP BY ts_ns
         ), c AS (SELECT *, sum(asked) OVER (ORDER BY ts_ns) - asked / 2 AS done FROM i)
-        SELECT done // {pages} AS pass, sum(asked), sum(added) FROM c
+        SELECT CAST(floor(done / {pages}) AS BIGINT) AS pass, sum(asked), sum(added) FROM c
         WHERE asked > 0 OR added > 0 GROUP BY pass ORDER BY pass LIMIT 8
         """
     )

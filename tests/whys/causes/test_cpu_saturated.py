@@ -1,0 +1,31 @@
+"""cpu-saturated: no CPU left for threads that are ready."""
+
+from ..conftest import Judge, absent, leads
+from ..made import Story
+
+
+def test_as_many_threads_as_cpus(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.97).thread(11, kernel=0.97)
+    leads(judged(story), "cpu-saturated", 0.95)
+
+
+def test_threads_pinned_to_one_cpu(judged: Judge) -> None:
+    story = Story(2.0, cpus=4)
+    for tid in range(10, 13):
+        story.thread(tid, user=0.33, runnable=0.66)
+    leads(judged(story), "cpu-saturated", 0.95)
+
+
+def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
+    found = leads(judged(story), "cpu-saturated", 0.95)
+    assert "other processes use 1.50 CPUs" in "".join(link.statement for link in found.chain)
+
+
+def test_not_one_thread_among_four_cpus(judged: Judge) -> None:
+    absent(judged(Story(2.0).thread(user=0.95)), "cpu-saturated")
+
+
+def test_not_two_threads_among_four_cpus(judged: Judge) -> None:
+    story = Story(2.0).thread(10, user=0.95, runnable=0.02).thread(11, user=0.95)
+    absent(judged(story), "cpu-saturated")

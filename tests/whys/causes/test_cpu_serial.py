@@ -1,0 +1,37 @@
+"""cpu-serial: one CPU's worth of work, with others idle."""
+
+from ..conftest import Judge, absent, chain, leads
+from ..made import MS, Story
+
+
+def test_one_thread_computes(judged: Judge) -> None:
+    leads(judged(Story().thread(user=0.95)), "cpu-serial", 0.94, 0.96)
+
+
+def test_a_long_fdatasync_that_computes_is_told_from_a_slow_device(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "fdatasync", 400, cpu=4 * MS, blocked=100_000, bytes_=None, reason="journal_commit"
+    )
+    found = leads(judged(story), "cpu-serial", 0.9)
+    assert "looks like the cost" in chain(found)
+    assert "98 % of its time is on a CPU" in chain(found)
+
+
+def test_not_when_the_fdatasync_really_waits(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "fdatasync", 400, cpu=50_000, blocked=4 * MS, bytes_=None, reason="journal_commit",
+        gap="idle",
+    )  # fmt: skip
+    absent(judged(story), "cpu-serial")
+
+
+def test_not_when_every_cpu_works(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.97).thread(11, user=0.97)
+    absent(judged(story), "cpu-serial")
+
+
+def test_idle_parents_do_not_dilute_it(judged: Judge) -> None:
+    story = Story(2.0).thread(10, user=0.9)
+    for parent in range(20, 28):
+        story.thread(parent, parent)
+    leads(judged(story), "cpu-serial", 0.89, 0.91)

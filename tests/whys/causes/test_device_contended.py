@@ -1,0 +1,34 @@
+"""device-contended: the queue is other people's."""
+
+from ..conftest import Judge, absent, chain, leads
+from ..made import KIB, MS, Story
+
+
+def reader() -> Story:
+    story = Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True)
+    return story.requests(180, service=10 * MS, jump=True)
+
+
+def test_a_neighbour_writes(judged: Judge) -> None:
+    story = reader().file(999, "/data/noise")
+    story.requests(
+        1600, op="write", bytes_=512 * KIB, service=10 * MS, depth=8, own=False, ino=999, tgid=77
+    )
+    found = leads(judged(story), "device-contended", 0.7)
+    assert "/data/noise" in chain(found)
+
+
+def test_not_on_another_device(judged: Judge) -> None:
+    story = reader().device(9 << 20, "sdb")
+    story.requests(1600, op="write", service=10 * MS, depth=8, own=False, ino=None, dev=9 << 20)
+    absent(judged(story), "device-contended")
+
+
+def test_not_by_a_little(judged: Judge) -> None:
+    story = reader().requests(60, op="write", service=10 * MS, own=False, ino=None, tgid=77)
+    absent(judged(story), "device-contended")
+
+
+def test_not_shared_work_of_kernel_threads(judged: Judge) -> None:
+    story = reader().requests(1600, op="write", service=10 * MS, own=None, kind="journal", depth=8)
+    absent(judged(story), "device-contended")

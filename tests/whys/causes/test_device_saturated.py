@@ -1,0 +1,32 @@
+"""device-saturated: the queue is never empty, or the device moves all it can."""
+
+from ..conftest import Judge, absent, leads
+from ..made import KIB, MS, Story
+
+
+def test_deep_queue_of_random_reads(judged: Judge) -> None:
+    story = Story(2.0)
+    for tid in range(10, 18):
+        story.caller("pread64", 199, tid=tid, blocked=10 * MS, jump=True, reason="direct_io")
+    story.requests(8 * 199, service=10 * MS, depth=8, jump=True)
+    leads(judged(story), "device-saturated", 0.95)
+
+
+def test_large_requests_at_the_rate_of_the_device(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "write", 200, blocked=int(9.7 * MS), bytes_=1024 * KIB, reason="direct_io", gap="idle"
+    )
+    story.requests(400, op="write", bytes_=512 * KIB, service=int(9.7 * MS), depth=2)
+    leads(judged(story), "device-saturated", 0.9)
+
+
+def test_not_one_small_request_at_a_time(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True, reason="direct_io")
+    story.requests(1900, service=MS, jump=True)
+    absent(judged(story), "device-saturated")
+
+
+def test_not_a_device_that_rests_while_the_command_waits(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 100, blocked=18 * MS, bytes_=512 * KIB)
+    story.requests(800, service=2 * MS, depth=8, bytes_=128 * KIB)
+    absent(judged(story), "device-saturated")

@@ -1,0 +1,59 @@
+"""file-fragmented: large calls, small scattered requests, many extents."""
+
+from ..conftest import Judge, absent, chain, finding, leads
+from ..made import KIB, MIB, MS, Story
+
+
+def imdb(*, extents: int, extent: int, request: int, jump: bool, service: int = 2 * MS) -> Story:
+    """8 threads msync regions of 4 MiB of one file."""
+    story = Story(4.0, cpus=8)
+    for tid in range(10, 18):
+        story.caller(
+            "msync", 4, tid=tid, blocked=900 * MS, cpu=5 * MS, bytes_=4 * MIB,
+            reason="page_writeback", gap="idle",
+        )  # fmt: skip
+    story.requests(1800, op="write", bytes_=request, service=service, depth=1, jump=jump)
+    return story.extents(extents, extent).allocations(2000, 8)
+
+
+def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
+    verdict = judged(imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True))
+    found = leads(verdict, "file-fragmented", 0.85, 0.95)
+    text = chain(found)
+    for said in (
+        "msync: 32 calls of 4 MiB, 905 ms each",
+        "of which 5 ms on a CPU",
+        "1,800 requests, 4 KiB in the median",
+        "100 % of them are not next to the one before (seek share)",
+        "the file lies in 8,000 extents, 4 KiB each",
+        "its sequentiality is 0",
+        "8 threads allocated it in 2,000 steps",
+    ):
+        assert said in text, text
+    for other in ("flush-cost", "random-access", "device-saturated", "sync-storm"):
+        assert finding(verdict, other) is None
+
+
+def test_not_a_file_in_one_piece(judged: Judge) -> None:
+    absent(
+        judged(imdb(extents=1, extent=32 * MIB, request=512 * KIB, jump=False)), "file-fragmented"
+    )
+
+
+def test_not_when_the_application_jumps(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 190, blocked=10 * MS, jump=True, bytes_=4 * KIB)
+    story.requests(190, service=10 * MS, jump=True).extents(1, 64 * MIB)
+    verdict = judged(story)
+    absent(verdict, "file-fragmented")
+    leads(verdict, "random-access", 0.85)
+
+
+def test_not_large_extents(judged: Judge) -> None:
+    story = imdb(extents=60, extent=1 * MIB, request=512 * KIB, jump=True)
+    absent(judged(story), "file-fragmented")
+
+
+def test_not_another_fragmented_file(judged: Judge) -> None:
+    story = imdb(extents=1, extent=32 * MIB, request=4 * KIB, jump=True)
+    story.extents(5000, 4 * KIB, ino=555)
+    absent(judged(story), "file-fragmented")

@@ -1,0 +1,32 @@
+"""flush-cost: the device empties its cache at every sync."""
+
+from ..conftest import Judge, absent, chain, leads
+from ..made import KIB, MS, Story
+
+
+def syncer(flush: int, count: int = 400) -> Story:
+    story = Story(2.0).caller(
+        "fdatasync", count, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit"
+    )
+    story.requests(count, op="write", bytes_=4 * KIB, service=MS // 2)
+    return story.flushes(count, flush) if flush else story
+
+
+def test_one_file_synced_over_and_over(judged: Judge) -> None:
+    found = leads(judged(syncer(int(3.8 * MS))), "flush-cost", 0.85)
+    assert "400 cache flushes of sda, 3.8 ms each" in chain(found)
+    assert "84 % of the time inside these calls" in chain(found)
+
+
+def test_not_without_barriers(judged: Judge) -> None:
+    absent(judged(syncer(0)), "flush-cost")
+
+
+def test_not_when_the_flush_is_quick(judged: Judge) -> None:
+    absent(judged(syncer(MS)), "flush-cost")
+
+
+def test_not_one_flush_that_drains_a_bulk_write(judged: Judge) -> None:
+    story = Story(2.0).caller("fsync", 1, blocked=1800 * MS, bytes_=None, reason="journal_commit")
+    story.requests(500, op="write", bytes_=512 * KIB, service=MS).flushes(1, 1500 * MS)
+    absent(judged(story), "flush-cost")

@@ -1,0 +1,23 @@
+"""healthy: no cause explains more than a small share."""
+
+from ..conftest import Judge, absent
+from ..made import MS, Story
+
+
+def test_a_server_that_does_a_little_of_all(judged: Judge) -> None:
+    story = Story(2.0).thread(user=0.04, runnable=0.01).idle_call("epoll_wait", 0.05)
+    # Almost all of the time belongs to a thread that no cause speaks of.
+    story.caller("pread64", 100, tid=11, blocked=MS // 2, gap="idle")
+    verdict = judged(story)
+    assert verdict.findings[0].cause in ("not-io", "healthy")
+
+
+def test_not_a_run_that_computes(judged: Judge) -> None:
+    absent(judged(Story(2.0).thread(user=0.9)), "healthy")
+
+
+def test_not_when_the_time_is_unexplained(judged: Judge) -> None:
+    story = Story(2.0).caller("ioctl", 100, blocked=18 * MS, reason="other", io=False)
+    verdict = judged(story)
+    absent(verdict, "healthy")
+    assert verdict.answer.startswith("Unexplained: 90 %")

@@ -1,0 +1,32 @@
+"""journal-entangled: a small sync waits for somebody's bulk data."""
+
+from ..conftest import Judge, absent, leads
+from ..made import KIB, MS, Story
+
+
+def syncer(foreign: int, flushing: int) -> Story:
+    story = Story(2.0).caller(
+        "fsync", 20, blocked=90 * MS, bytes_=None, reason="journal_commit", gap="idle"
+    )
+    story.requests(40, op="write", bytes_=4 * KIB, service=MS)
+    story.file(700, "/data/bulk")
+    if foreign:
+        story.requests(
+            foreign, op="write", bytes_=512 * KIB, service=4 * MS, own=False, ino=700, tgid=70
+        )
+    return story.commits(20, 85 * MS, flushing_ns=flushing, logging_ns=5 * MS)
+
+
+def test_a_bulk_writer_on_the_same_file_system(judged: Judge) -> None:
+    verdict = judged(syncer(400, 75 * MS))
+    leads(verdict, "journal-entangled", 0.85)
+    absent(verdict, "sync-storm")
+    absent(verdict, "device-contended")
+
+
+def test_not_when_commits_write_the_log(judged: Judge) -> None:
+    absent(judged(syncer(400, 10 * MS)), "journal-entangled")
+
+
+def test_not_without_other_data(judged: Judge) -> None:
+    absent(judged(syncer(0, 75 * MS)), "journal-entangled")

@@ -1,0 +1,32 @@
+"""not-io: nothing is at work."""
+
+from ..conftest import Judge, absent, chain, leads
+from ..made import MS, Story
+
+
+def test_a_timer(judged: Judge) -> None:
+    story = Story(2.0).thread(user=0.02).idle_call("clock_nanosleep", 0.97)
+    found = leads(judged(story), "not-io", 0.95)
+    assert "waits for a timer" in chain(found)
+
+
+def test_the_network(judged: Judge) -> None:
+    story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97)
+    assert "waits for a peer" in chain(leads(judged(story), "not-io", 0.95))
+
+
+def test_not_a_parent_that_waits_for_a_busy_child(judged: Judge) -> None:
+    story = Story(2.0).thread(10, 10).thread(11, 11, user=0.95).idle_call("wait4")
+    verdict = judged(story)
+    absent(verdict, "not-io")
+    leads(verdict, "cpu-serial", 0.9)
+
+
+def test_not_asynchronous_io_that_is_reaped(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "io_getevents", 190, sleeping=10 * MS, bytes_=None, ino=None, gap="idle"
+    )
+    story.requests(1520, service=10 * MS, depth=8, jump=True)
+    verdict = judged(story)
+    absent(verdict, "not-io")
+    leads(verdict, "device-saturated", 0.9)

@@ -1,0 +1,41 @@
+"""random-access: the application jumps, and the device pays for it."""
+
+from ..conftest import Judge, absent, finding, leads
+from ..made import KIB, MIB, MS, Story
+
+
+def test_a_disk_that_seeks_for_every_read(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 190, blocked=10 * MS, jump=True)
+    story.requests(190, service=10 * MS, jump=True).cache(lookups=200, misses=200)
+    leads(judged(story), "random-access", 0.9)
+
+
+def test_through_mmap_told_from_the_layout(judged: Judge) -> None:
+    story = Story(2.0).thread(blocked=0.9)
+    for number in range(180):
+        story.wait(1_000_000_000_000 + number * 11 * MS, 10 * MS, "page_read", None)
+    story.requests(180, service=10 * MS, jump=True).extents(1, 64 * MIB)
+    found = leads(judged(story), "random-access", 0.8)
+    assert found.against
+
+
+def test_not_where_jumps_are_free(judged: Judge) -> None:
+    story = Story(1.5).caller("pread64", 1500, blocked=900_000, jump=True)
+    story.requests(1500, service=900_000, jump=True)
+    absent(judged(story), "random-access")
+
+
+def test_not_by_the_layout(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 190, blocked=10 * MS, bytes_=4 * KIB)
+    story.requests(190, service=10 * MS, jump=True).extents(4000, 4 * KIB)
+    verdict = judged(story)
+    absent(verdict, "random-access")
+    assert finding(verdict, "file-fragmented") is not None
+
+
+def test_not_at_the_limit_of_the_device(judged: Judge) -> None:
+    story = Story(2.0)
+    for tid in range(10, 18):
+        story.caller("pread64", 199, tid=tid, blocked=10 * MS, jump=True, reason="direct_io")
+    story.requests(8 * 199, service=10 * MS, depth=8, jump=True)
+    absent(judged(story), "random-access")

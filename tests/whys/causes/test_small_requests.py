@@ -1,0 +1,32 @@
+"""small-requests: little per call."""
+
+from ..conftest import Judge, absent, leads
+from ..made import KIB, MS, Story
+
+
+def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
+    story = Story(1.0).caller("write", 12_000, cpu=60_000, bytes_=1)
+    leads(judged(story), "small-requests", 0.6, 0.8)
+
+
+def test_direct_reads_in_order_of_4_kib(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB, reason="direct_io")
+    story.requests(1900, service=MS - 10_000)
+    leads(judged(story), "small-requests", 0.85)
+
+
+def test_not_cached_reads_of_4_kib(judged: Judge) -> None:
+    story = Story(1.0).caller("pread64", 12_000, cpu=60_000, bytes_=4 * KIB)
+    absent(judged(story), "small-requests")
+
+
+def test_not_when_the_reads_jump(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1900, blocked=900_000, jump=True, reason="direct_io")
+    story.requests(1900, service=900_000, jump=True)
+    absent(judged(story), "small-requests")
+
+
+def test_not_when_readahead_gathers_them(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1000, blocked=MS, bytes_=4 * KIB)
+    story.requests(100, service=10 * MS, bytes_=128 * KIB)
+    absent(judged(story), "small-requests")

@@ -1,0 +1,152 @@
+"""The verdict: what leads, who gets the time, what lowers confidence, and the JSON form."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iowhy.recording.manifest import Kept, Manifest, Recorder
+from iowhy.recording.writer import write_recording
+from iowhy.whys import classes, document
+from iowhy.whys.budget import Piece
+from iowhy.whys.cause import Cause, causes
+from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.verdict import judge, settle
+
+from .conftest import Judge, leads
+from .made import KIB, MS, S, Story
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_pages_of_causes_are_current() -> None:
+    folder = ROOT / "docs" / "causes"
+    made = document.pages()
+    assert {path.name for path in folder.glob("*.md")} == set(made)
+    for name, text in made.items():
+        assert (folder / name).read_text(encoding="utf-8") == text, (
+            f"{name}: run python -m iowhy.whys.document"
+        )
+
+
+def test_every_cause_is_whole_and_tested() -> None:
+    names = {cause.name for cause in causes()}
+    tests = {
+        path.stem[5:].replace("_", "-")
+        for path in (Path(__file__).parent / "causes").glob("test_*.py")
+    }
+    assert tests == names
+    for cause in causes():
+        assert cause.remedies and cause.fooled_by and cause.thresholds and cause.meaning
+        assert all(t.reason for t in cause.thresholds)
+        assert set(cause.beats) <= names - {cause.name}
+
+
+def test_a_finding_of_a_quarter_leads_before_time_that_nothing_explains(judged: Judge) -> None:
+    story = Story(2.0).caller("ioctl", 100, blocked=13 * MS, reason="other", io=False, cpu=7 * MS,
+                              bytes_=None)  # fmt: skip
+    verdict = judged(story)
+    leads(verdict, "cpu-serial", 0.3, 0.4)
+    assert verdict.budget.line(classes.UNEXPLAINED).elapsed_share == pytest.approx(0.65, abs=0.01)
+
+
+def test_causes_do_not_claim_the_same_time_twice(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True)
+    story.requests(180, service=10 * MS, jump=True)
+    story.requests(400, op="write", bytes_=64 * KIB, service=10 * MS, depth=4, own=False, tgid=9)
+    story.cache(lookups=4000, misses=4000)
+    verdict = judged(story)
+    assert sum(f.share for f in verdict.findings) <= 1.0 + 1e-6
+    reading = verdict.budget.elapsed(classes.READ)
+    claimed = [f for f in verdict.findings if f.cause not in ("cpu-serial", "not-io")]
+    assert sum(f.share for f in claimed) <= reading + 1e-6
+
+
+PIECES = st.lists(
+    st.builds(
+        Piece,
+        st.sampled_from(classes.ALL),
+        st.sampled_from(["read", "fsync", None]),
+        st.none(),
+        st.none(),
+        st.none(),
+        st.floats(0, 0.2),
+    ),
+    max_size=12,
+)
+CLAIMS = st.lists(
+    st.builds(
+        Claim,
+        st.frozensets(st.sampled_from(classes.ALL), min_size=1),
+        st.one_of(st.none(), st.just(frozenset({"read"}))),
+        fraction=st.floats(0, 1),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(PIECES, st.lists(st.tuples(CLAIMS, st.sets(st.integers(0, 4))), max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_shares_never_exceed_the_time(
+    pieces: list[Piece], wanted: list[tuple[list[Claim], set[int]]]
+) -> None:
+    found = [
+        (
+            Cause(
+                f"c{at}", "", "", "", (), (), (), None, lambda _: None,
+                tuple(f"c{other}" for other in sorted(beats) if other != at),
+            ),
+            Candidate(tuple(claims), (), ""),
+        )
+        for at, (claims, beats) in enumerate(wanted)
+    ]  # fmt: skip
+    shares = settle(tuple(pieces), found)
+    listed = [share for share in shares if share >= 0.05]
+    assert sum(listed) <= sum(piece.elapsed for piece in pieces) + 1e-9
+    assert all(share >= 0 for share in shares)
+
+
+def test_what_lowers_confidence_is_said(tmp_path: Path) -> None:
+    whole = judge(Story(2.0).thread(user=0.9).write(tmp_path / "whole")).findings[0]
+    story = Story(0.25).thread(user=0.9)
+    story.missing.add("thread_time")
+    base = story.write(tmp_path / "base").manifest
+    manifest = Manifest(
+        host=base.host,
+        command=base.command,
+        sensors=base.sensors,
+        complete=False,
+        tables={"thread_time": Kept(0, 7)},
+        recorder=Recorder(cpu_ns=S),
+    )
+    found = judge(write_recording(tmp_path / "cut", manifest, story.tables)).findings[0]
+    text = " ".join(found.lowered_by)
+    for words in ("lost", "thread_time did not run: not permitted", "short", "recorder", "cut off"):
+        assert words in text, text
+    assert found.confidence < 0.5 * whole.confidence
+    assert whole.lowered_by == ()
+
+
+def test_json_form(judged: Judge) -> None:
+    verdict = judged(Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True).requests(
+        180, service=10 * MS, jump=True))  # fmt: skip
+    made = json.loads(json.dumps(document.as_json(verdict)))
+    assert made["version"] == 1 and made["elapsed_s"] == 2.0
+    assert made["answer"] == verdict.answer
+    first = made["findings"][0]
+    assert set(first) == {
+        "cause", "title", "share", "confidence", "lowered_by", "chain", "against", "remedies",
+        "experiment",
+    }  # fmt: skip
+    assert set(first["chain"][0]) == {"statement", "value", "unit", "report"}
+    assert [line["class"] for line in made["budget"]] == list(classes.ALL)
+    assert made["unknown"] == [] and made["lost"] == {}
+
+
+def test_an_empty_recording_is_unknown(tmp_path: Path) -> None:
+    verdict = judge(write_recording(tmp_path / "x", Manifest.made(), {}))
+    assert verdict.answer.startswith("Unknown")
+    assert document.as_json(verdict)["budget"] == []

@@ -56,12 +56,18 @@ impl Mounts {
         below.max_by_key(|mount| mount.point.as_os_str().len())
     }
 
-    /// The mount of an open file, by /proc/self/fdinfo.
+    /// The mount of an open file of this process.
     pub fn of_file(&self, file: &impl AsRawFd) -> Option<&Mount> {
-        let path = self
-            .proc
-            .join("self/fdinfo")
-            .join(file.as_raw_fd().to_string());
+        self.of_fdinfo("self", file.as_raw_fd().into())
+    }
+
+    /// The mount of a descriptor of another process, when it is a mount that we see too.
+    pub fn of_fd(&self, pid: i64, fd: i64) -> Option<&Mount> {
+        self.of_fdinfo(&pid.to_string(), fd)
+    }
+
+    fn of_fdinfo(&self, pid: &str, fd: i64) -> Option<&Mount> {
+        let path = self.proc.join(pid).join("fdinfo").join(fd.to_string());
         let text = std::fs::read(path).ok()?;
         let line = text
             .split(|b| *b == b'\n')

@@ -62,8 +62,9 @@ impl ProcWatcher {
     /// Looks at every thread once, and reports the intervals that are over and the threads that have ended.
     pub fn sample(&mut self, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
         let mut queue: VecDeque<i64> = self.processes.keys().copied().collect();
+        let mut parents = None;
         if let Some(reaper) = self.reaper {
-            self.adopt(reaper, &[reaper], &mut queue);
+            self.adopt(reaper, &[reaper], &mut parents, &mut queue);
         }
         while let Some(tgid) = queue.pop_front() {
             let Ok(tids) = threads::tids(&self.roots, tgid) else {
@@ -73,7 +74,7 @@ impl ProcWatcher {
                 continue;
             };
             self.poll(tgid, &tids, now_ns, out)?;
-            self.adopt(tgid, &tids, &mut queue);
+            self.adopt(tgid, &tids, &mut parents, &mut queue);
         }
         for (tgid, all) in &mut self.processes {
             for thread in all.values_mut() {
@@ -144,8 +145,15 @@ impl ProcWatcher {
         Ok(())
     }
 
-    /// Adds the children of a process that are not known yet.
-    fn adopt(&mut self, tgid: i64, tids: &[i64], queue: &mut VecDeque<i64>) {
+    /// Adds the children of a process that are not known yet. `parents` is (process, parent) of the whole
+    /// machine, read at most once a poll, and only where the kernel has no `children` files.
+    fn adopt(
+        &mut self,
+        tgid: i64,
+        tids: &[i64],
+        parents: &mut Option<Vec<(i64, i64)>>,
+        queue: &mut VecDeque<i64>,
+    ) {
         let mut children = Vec::new();
         let mut told = false;
         for &tid in tids {

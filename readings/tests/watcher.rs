@@ -173,6 +173,29 @@ fn times_by_state_of_a_tree() {
     assert_eq!(threads, expected);
 }
 
+/// Kernels without CONFIG_PROC_CHILDREN: the children are found by their parent's number.
+#[test]
+fn children_without_children_files() {
+    let temporary = tempfile::tempdir().unwrap();
+    let root = temporary.path();
+    let roots = Roots {
+        proc: root.join("proc"),
+        sys: root.join("sys"),
+    };
+    for (pid, parent) in [(10, 1), (11, 10), (12, 11), (13, 1)] {
+        let stat = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0\n");
+        put(root, &format!("{pid}/stat"), &stat);
+        put(root, &format!("{pid}/task/{pid}/stat"), &stat);
+    }
+    let mut watcher = ProcWatcher::new(&roots, [10], None, 0);
+    watcher.sample(MS, &mut |_| ()).unwrap();
+    assert_eq!(watcher.tgids(), [10, 11, 12]);
+    // And those of a subreaper, which is not watched itself.
+    let mut watcher = ProcWatcher::new(&roots, [], Some(10), 0);
+    watcher.sample(MS, &mut |_| ()).unwrap();
+    assert_eq!(watcher.tgids(), [11, 12]);
+}
+
 /// A real child whose own child waits to be let go, burns CPU and exits; then the child exits 3.
 #[test]
 fn real_children() {

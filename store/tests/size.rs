@@ -57,7 +57,7 @@ fn measure<R: Row>(n: usize, mut row: impl FnMut() -> R) -> f64 {
 fn big_tables_stay_small() {
     let mut random = Random(1);
     let mut now = 1_000_000_000_000;
-    let syscalls = measure(300_000, || {
+    let syscalls = measure(100_000, || {
         let dur_ns = random.latency(900);
         now += dur_ns + random.latency(200);
         rows::Syscalls {
@@ -78,7 +78,7 @@ fn big_tables_stay_small() {
             ret: Some(4096),
         }
     });
-    let requests = measure(300_000, || {
+    let requests = measure(100_000, || {
         now += random.latency(5_000);
         let write = random.below(3) > 0;
         rows::BlockRequests {

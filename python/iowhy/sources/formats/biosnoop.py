@@ -1,0 +1,88 @@
+"""bcc's (and libbpf-tools', bpftrace's) `biosnoop`: one line per completed block request.
+
+Columns: biosnoop(8). TIME(s), COMM, PID, DISK, T (R or W, or flags), SECTOR, BYTES, LAT(ms); with -Q also
+QUE(ms), with -P PATTERN. The time is that of the completion, from the first one on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.numbers import number
+
+NAME = "biosnoop"
+TOOL = "biosnoop"
+HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK"
+
+_OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The line of titles."""
+    return Claim(0.97, again=True) if "DISK" in lines[at] and "LAT" in lines[at] else None
+
+
+def read(block: Block) -> Parsed:
+    """Into block_requests."""
+    parsed = Parsed(TOOL, units="seconds, milliseconds, bytes")
+    titles: list[str] = []
+    unit = 1e9
+    for n, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if words[0].startswith("TIME"):
+            titles = [re.sub(r"\(.*\)", "", word) for word in words]
+            unit = 1e6 if "(ms)" in words[0] else 1e9
+            parsed.lines_understood += 1
+        elif titles and (row := _row(titles, words, unit, block)) is not None:
+            parsed.add("block_requests", row)
+            parsed.lines_understood += 1
+        else:
+            parsed.reject(n, line)
+    if parsed.tables:
+        parsed.note(
+            "biosnoop shows a request's completion and duration: issued is completed minus that"
+        )
+    return parsed
+
+
+def _row(
+    titles: Sequence[str], words: Sequence[str], unit: float, block: Block
+) -> dict[str, object] | None:
+    # A name may have spaces: what is too much belongs to it. Disk and operation of a request
+    # that has none (a flush) are left empty by old versions.
+    extra = len(words) - len(titles)
+    if extra < 0 or "COMM" not in titles:
+        return None
+    at = titles.index("COMM")
+    cells = [*words[:at], " ".join(words[at : at + extra + 1]), *words[at + extra + 1 :]]
+    cell = dict(zip(titles, cells, strict=True))
+    done, tid = number(cell["TIME"]), number(cell.get("PID", cell.get("TID", "")))
+    latency, sector = number(cell["LAT"]), number(cell.get("SECTOR", ""))
+    size = number(cell.get("BYTES", ""))
+    if done is None or tid is None or latency is None or size is None:
+        return None
+    letters = cell.get("T", "")
+    queued = number(cell.get("QUE", "")) or 0.0
+    complete = round(done * unit)
+    issue = complete - round(latency * 1e6)
+    flush = letters.startswith("F") and size == 0
+    block.names.thread(int(tid), int(tid), cell["COMM"])
+    return {
+        "queue_ns": issue - round(queued * 1e6),
+        "issue_ns": issue,
+        "complete_ns": complete,
+        "dev": block.names.disk(cell["DISK"]),
+        "sector": None if flush or sector is None else int(sector),
+        "bytes": int(size),
+        "op": "flush" if flush else _OPERATIONS.get(letters.lstrip("F")[:1], "other"),
+        "flags": ["sync"] if "S" in letters[1:] else [],
+        "tgid": int(tid),
+        "tid": int(tid),
+        "owner_kind": "flush" if flush else "unknown",
+        "in_scope": True,
+        "error": 0,
+    }

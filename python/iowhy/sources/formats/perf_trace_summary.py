@@ -1,0 +1,81 @@
+"""The summary of `perf trace -s` (and -S): per thread, calls of each name with their times.
+
+Layout: perf-trace(1), builtin-trace.c: milliseconds; the column of errors is missing in older versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.numbers import number
+
+NAME = "perf-trace-s"
+TOOL = "perf trace"
+HINT = r"^ ?Summary of events:|^ \S.* \(\d+\), \d+ events, "
+
+_THREAD = re.compile(r" ?(\S.*) \((\d+)\), (\d+) events, ([\d.,]+)%(?:, [\d.,]+ msec)?\s*$")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The title, or a thread's heading when the title is cut off."""
+    if lines[at].strip() == "Summary of events:":
+        return Claim(0.95)
+    return Claim(0.9, again=True) if _THREAD.match(lines[at][:300]) else None
+
+
+def read(block: Block) -> Parsed:
+    """Into syscall_totals, one interval for all."""
+    parsed = Parsed(TOOL, units="milliseconds")
+    tid = 0
+    errors = False
+    rows: list[dict[str, object]] = []
+    busy: dict[int, int] = {}
+    for n, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if match := _THREAD.match(line[:300]):
+            tid = int(match[2])
+            block.names.thread(tid, tid, match[1].strip())
+        elif words[0] == "syscall":
+            errors = "errors" in words
+        elif (
+            line.strip() == "Summary of events:"
+            or words[0] in ("(msec)",)
+            or set(words[0]) == {"-"}
+        ):
+            pass
+        elif (row := _row(words, errors)) is not None:
+            rows.append(row | {"tgid": tid, "tid": tid})
+            busy[tid] = busy.get(tid, 0) + int(str(row["total_ns"]))
+        else:
+            parsed.reject(n, line)
+            continue
+        parsed.lines_understood += 1
+    interval = max(busy.values(), default=1) or 1
+    for row in rows:
+        parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})
+    if rows:
+        parsed.note("time on a CPU and time waiting inside a call are not told apart by perf trace")
+        parsed.missing.append("perf trace -o trace.txt -- COMMAND")
+    return parsed
+
+
+def _row(words: Sequence[str], errors: bool) -> dict[str, object] | None:
+    """`name calls [errors] total min avg max stddev%`."""
+    values = [number(word) for word in words[1:]]
+    if len(values) < (7 if errors else 6) or any(value is None for value in values):
+        return None
+    if not re.fullmatch(r"[a-z_]\w*", words[0]):
+        return None
+    told = [value for value in values if value is not None]
+    at = 2 if errors else 1
+    return {
+        "name": words[0],
+        "calls": int(told[0]),
+        "errors": int(told[1]) if errors else 0,
+        "total_ns": round(told[at] * 1e6),
+        "max_ns": round(told[at + 3] * 1e6),
+    }

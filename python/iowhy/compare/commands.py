@@ -57,7 +57,7 @@ def compare_commands(
     )
     recover()
     with Undo.session("compare") as undo:
-        setting = Setting(job.command, job.directory, undo, Profile(1.0, 1.0, 0, None))
+        setting = Setting(job.command, job.directory, undo, Profile(1.0, 1.0))
         # Each command is a lever of its own, so that one that is resolved is run no more.
         variants = {f"{VARIANT} {index}": [level] for index, level in enumerate(levels, 2)}
         conditions = {name: Condition(name, found[0]) for name, found in variants.items()}

@@ -69,7 +69,7 @@ def experiment(request: Request, told: Told | None = None) -> Result:
             argv=job.command,
             directory=job.directory,
             undo=undo,
-            profile=Profile(1.0, 1.0, 0, None),
+            profile=Profile(1.0, 1.0),
             allow_unsafe=request.allow_unsafe,
             base_cache=state,
             files=request.files,
@@ -160,7 +160,10 @@ def _choose(
     pending = list(asked)
     while pending:
         lever, levels = pending.pop(0)
-        why = lever.refusal(setting)
+        try:
+            why = lever.refusal(setting)
+        except Problem as problem:
+            why = str(problem)
         if why is None:
             chosen[lever.name] = list(lever.levels(setting, levels))
             continue

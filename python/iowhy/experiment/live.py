@@ -113,6 +113,7 @@ class LiveExecutor:
         """Runs the command once without a lever, in a group that measures its memory if possible."""
         hooks: tuple[InChild, ...] = ()
         group: groups.Group | None = None
+        heaps: list[int] = []
         with self.undo.scope():
             if not isinstance(groups.find("memory"), str):
                 try:
@@ -130,6 +131,7 @@ class LiveExecutor:
                 timeout_s=self.job.timeout_s,
                 capture=self.job.metric is not None,
                 input_file=self.job.input_file,
+                watch=lambda: heaps.append(0 if group is None else _heap(group)),
             )
             self._check(BASELINE, self.job.command, ended)
             if self.job.metric is not None:
@@ -137,7 +139,8 @@ class LiveExecutor:
             peak = None if group is None else _peak(group)
             for line in self.job.conclude:
                 self._helper("--conclude", line, Place(self.job.directory))
-        return Profile(ended.wall_s, ended.user_s + ended.system_s, ended.peak_rss_bytes, peak)
+        heap = max(heaps, default=0) if group is not None else None
+        return Profile(ended.wall_s, ended.user_s + ended.system_s, peak, heap)
 
     def once(self, flag: str, line: str | None) -> None:
         """Runs --setup or --cleanup."""
@@ -176,3 +179,13 @@ def _peak(group: groups.Group) -> int | None:
     knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
     text = group.read(knob)
     return int(text) if text and text.strip().isdigit() else None
+
+
+def _heap(group: groups.Group) -> int:
+    """Memory of the group's processes that is not page cache (`anon` in v2, `rss` in v1)."""
+    wanted = "anon" if group.version == 2 else "rss"
+    for line in (group.read("memory.stat") or "").splitlines():
+        key, _, value = line.partition(" ")
+        if key == wanted:
+            return int(value)
+    return 0

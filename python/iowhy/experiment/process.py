@@ -25,6 +25,7 @@ from iowhy.undo import MARK_VARIABLE, Undo
 
 _PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 _OUTPUT_LIMIT = 16 << 20
+_WATCH_S = 0.01
 _libc = ctypes.CDLL(None, use_errno=True)
 
 InChild = Callable[[], None]
@@ -41,13 +42,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Ended:
-    """How one command ended; times in seconds, ``status`` as a shell gives it, None if timed out."""
+    """How one command ended; times in seconds, ``status`` as a shell gives it, None if timed out.
+
+    ``peak_rss_bytes`` is None where it is below what this process, which it was forked from, had.
+    """
 
     wall_s: float
     user_s: float
     system_s: float
     status: int | None
-    peak_rss_bytes: int
+    peak_rss_bytes: int | None
     read_bytes: int
     written_bytes: int
     output: str = field(default="", repr=False)
@@ -75,10 +79,11 @@ def run(
     show: bool = False,
     input_file: Path | None = None,
     leave_children: bool = False,
+    watch: Callable[[], None] | None = None,
 ) -> Ended:
     """Runs a command to its end and kills whatever it left running.
 
-    With ``leave_children`` that waits until the undo's end (a --setup may start a server). Raises
+    ``watch`` is called every few milliseconds meanwhile. With ``leave_children`` that waits until the undo's end (a --setup may start a server). Raises
     Problem when it cannot be started. After ``timeout_s`` it is killed, with ``status`` None.
     """
     argv = words(command)
@@ -106,7 +111,7 @@ def run(
         failure = os.read(ready_read, 65536)  # empty once exec has closed the other end
         if failure:
             raise Problem(f"{shown(command)}: {failure.decode(errors='replace')}")
-        timed_out = not _wait(child, began, timeout_s)
+        timed_out = not _wait(child, began, timeout_s, watch)
         if timed_out:
             _kill_group(child)
         _, status, usage = os.wait4(child, 0)
@@ -123,13 +128,13 @@ def run(
         if not leave_children:
             undo.now(action)
     code = os.waitstatus_to_exitcode(status)
-    _, user_before, system_before = message.split()
+    _, user_before, system_before, rss_before = message.split()
     return Ended(
         wall_s=(ended - began) / 1e9,
         user_s=max(0.0, usage.ru_utime - float(user_before)),
         system_s=max(0.0, usage.ru_stime - float(system_before)),
         status=None if timed_out else (code if code >= 0 else 128 - code),
-        peak_rss_bytes=usage.ru_maxrss * 1024,
+        peak_rss_bytes=usage.ru_maxrss * 1024 if usage.ru_maxrss > int(rss_before) else None,
         read_bytes=usage.ru_inblock * 512,
         written_bytes=usage.ru_oublock * 512,
         output=text,
@@ -175,15 +180,13 @@ def _child(
         for hook in place.in_child:
             hook()
         spent = resource.getrusage(resource.RUSAGE_SELF)
-        os.write(ready, f"ready {spent.ru_utime} {spent.ru_stime}".encode())
+        os.write(ready, f"ready {spent.ru_utime} {spent.ru_stime} {spent.ru_maxrss}".encode())
         if os.read(gate, 1) != b"g":
             os._exit(1)
-        os.execvpe(argv[0], argv, environment)
-    except FileNotFoundError as error:
-        missing = error.filename or argv[0]
-        if isinstance(missing, bytes):
-            missing = os.fsdecode(missing)
-        os.write(ready, f"no such command or file: {missing}".encode(errors="replace"))
+        try:
+            os.execvpe(argv[0], argv, environment)
+        except (FileNotFoundError, NotADirectoryError):
+            os.write(ready, b"no such command")
     except OSError as error:
         os.write(ready, f"cannot be started: {error.strerror or error}".encode(errors="replace"))
     except BaseException:
@@ -191,14 +194,23 @@ def _child(
     os._exit(127)
 
 
-def _wait(child: int, began_ns: int, timeout_s: float | None) -> bool:
+def _wait(
+    child: int, began_ns: int, timeout_s: float | None, watch: Callable[[], None] | None
+) -> bool:
     """True once the child has ended, False when the time is over."""
     handle = os.pidfd_open(child)
     try:
-        left = None
-        if timeout_s is not None:
-            left = max(0.0, timeout_s - (time.monotonic_ns() - began_ns) / 1e9)
-        return bool(select.select([handle], [], [], left)[0])
+        while True:
+            left = None
+            if timeout_s is not None:
+                left = max(0.0, timeout_s - (time.monotonic_ns() - began_ns) / 1e9)
+            tick = left if watch is None else min(_WATCH_S, _WATCH_S if left is None else left)
+            if select.select([handle], [], [], tick)[0]:
+                return True
+            if watch is not None:
+                watch()
+            if left is not None and left <= (tick or 0):
+                return False
     finally:
         os.close(handle)
 

@@ -74,5 +74,11 @@ def times(slower: Interval) -> str:
         ratio = slower.value
         return f"{ratio:.2f} times slower" if ratio >= 0.995 else f"{1 / ratio:.2f} times faster"
     if slower.value >= 0.995:
-        return f"{slower.value:.2f} times slower ({slower.low:.2f} to {slower.high:.2f})"
-    return f"{1 / slower.value:.2f} times faster ({1 / slower.high:.2f} to {1 / slower.low:.2f})"
+        return f"{slower.value:.2f} times slower ({plain(slower.low)} to {plain(slower.high)})"
+    low, high = plain(1 / slower.high), plain(1 / slower.low)
+    return f"{1 / slower.value:.2f} times faster ({low} to {high})"
+
+
+def plain(ratio: float) -> str:
+    """A ratio with two digits; beyond a thousand, three trials have just not told."""
+    return f"{ratio:.2f}" if ratio < 1000 else "any"

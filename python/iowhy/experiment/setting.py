@@ -12,13 +12,14 @@ from iowhy.undo import Undo
 class Profile:
     """What the command used in a run before the experiment, without any lever.
 
-    ``peak_memory_bytes`` counts its page cache too and is None where no control group measured it.
+    ``peak_memory_bytes`` counts its page cache too, ``peak_heap_bytes`` does not; both are None where no
+    control group measured them.
     """
 
     wall_s: float
     cpu_s: float
-    peak_rss_bytes: int
-    peak_memory_bytes: int | None
+    peak_memory_bytes: int | None = None
+    peak_heap_bytes: int | None = None
 
     @property
     def cpus(self) -> float:

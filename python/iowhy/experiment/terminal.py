@@ -11,6 +11,7 @@ from rich.text import Text
 from iowhy.experiment.answer import Answer, Verdict
 from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
+from iowhy.experiment.sentence import plain
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition, Progress
 from iowhy.views.terminal import Field, printable, rows
@@ -147,7 +148,10 @@ def _slower(answers: dict[str, Answer], condition: Condition) -> str:
         return ""
     for response in answers[condition.lever].responses:
         if response.key == condition.level.key:
-            return _interval(response.slower, ".2f")
+            found = response.slower
+            if not found.known:
+                return f"{found.value:.2f}"
+            return f"{found.value:.2f} ({plain(found.low)} to {plain(found.high)})"
     return ""
 
 

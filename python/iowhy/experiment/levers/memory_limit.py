@@ -59,7 +59,7 @@ class MemoryLimit:
             yield Pulled(in_child=(enter_group(group.procs),))
 
     def _least(self, setting: Setting) -> float:
-        return setting.profile.peak_rss_bytes * _ROOM_FOR_HEAP + (8 << 20)
+        return (setting.profile.peak_heap_bytes or 0) * _ROOM_FOR_HEAP + (4 << 20)
 
 
 LEVER = MemoryLimit()

@@ -1,0 +1,190 @@
+"""Levers on made-up machines: what they write, when they refuse; and the registry."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.experiment import cache, copies, device, groups
+from iowhy.experiment.lever import levers, named, percent, share
+from iowhy.experiment.levers.cpu_frequency import CpuFrequency
+from iowhy.experiment.levers.io_throttle import limit
+from iowhy.experiment.process import sync_filter_refusal
+from iowhy.experiment.setting import Profile, Setting
+from iowhy.undo import Undo
+
+NAMES = {
+    "cache-cold",
+    "cache-warm",
+    "cpu-frequency",
+    "cpu-pin",
+    "cpu-quota",
+    "fast-device",
+    "io-contention",
+    "io-throttle",
+    "memory-limit",
+    "mount-option",
+    "preallocate",
+    "sync-free",
+}
+
+
+@pytest.fixture
+def undo(tmp_path, monkeypatch):
+    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
+    with Undo.session("test") as opened:
+        yield opened
+
+
+@pytest.fixture
+def setting(tmp_path, undo):
+    work = tmp_path / "work"
+    work.mkdir()
+    return Setting(["true"], work, undo, Profile(1.0, 0.5))
+
+
+def test_every_lever_is_found_and_says_what_it_needs():
+    assert set(levers()) == NAMES
+    for name, lever in levers().items():
+        assert lever.name == name and lever.resource and lever.bound and lever.needs
+
+
+def test_levels_are_shares():
+    lever, asked = named("cpu-quota=0.5,25%,1/3")
+    assert [share(text, lever.name) for text in asked] == [0.5, 0.25, pytest.approx(1 / 3)]
+    assert percent(0.5) == "50 %"
+
+
+@pytest.mark.parametrize("text", ["0", "1", "2", "-0.5", "half", "", "nan", "1/0", "inf"])
+def test_a_senseless_level_is_told(text):
+    with pytest.raises(Problem, match="cpu-quota="):
+        share(text, "cpu-quota")
+
+
+def test_a_misspelt_lever_is_told():
+    with pytest.raises(Problem, match="did you mean cpu-quota"):
+        named("cpu-qota")
+
+
+def test_sync_free_never_runs_without_leave(setting):
+    assert "--allow-unsafe" in levers()["sync-free"].refusal(setting)
+
+
+def test_mount_option_leaves_other_filesystems_alone(setting):
+    assert "not on a filesystem that iowhy lab made" in levers()["mount-option"].refusal(setting)
+
+
+def test_memory_limit_and_cache_warm_need_a_cold_cache(setting):
+    for name in ("memory-limit", "cache-warm"):
+        told = levers()[name].refusal(setting)
+        assert "--cache cold" in told or "no control-group" in told or "needs root" in told
+
+
+def test_cpu_pin_squeezes_without_any_rights(setting):
+    pin = levers()["cpu-pin"]
+    assert pin.refusal(setting) is None
+    assert [level.key for level in pin.levels(setting, ())] == ["shared"]
+    with pin.pull(pin.levels(setting, ())[0], setting) as pulled:
+        assert len(pulled.in_child) == 1
+
+
+def cpufreq(root: Path) -> Path:
+    policy = root / "policy0"
+    policy.mkdir(parents=True)
+    cpus = " ".join(str(cpu) for cpu in os.sched_getaffinity(0))
+    for name, text in {
+        "affected_cpus": cpus,
+        "cpuinfo_min_freq": "800000",
+        "scaling_max_freq": "4000000",
+    }.items():
+        (policy / name).write_text(text)
+    return policy
+
+
+def test_cpu_frequency_refuses_without_a_driver(tmp_path, setting):
+    assert CpuFrequency(root=tmp_path).refusal(setting) == "no cpufreq driver here"
+
+
+def test_cpu_frequency_knows_its_range(tmp_path, setting):
+    cpufreq(tmp_path)
+    lever = CpuFrequency(root=tmp_path)
+    assert lever.refusal(setting) is None
+    assert [level.factor for level in lever.levels(setting, ())] == [0.5]
+    with pytest.raises(Problem, match=r"the lowest clock here is 0\.20"):
+        lever.levels(setting, ("0.1",))
+
+
+def v2(root: Path, controllers: str) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "cgroup.controllers").write_text(controllers)
+    (root / "cgroup.procs").write_text("")
+    (root / "cgroup.subtree_control").write_text("")
+
+
+def test_groups_of_version_2_come_first(tmp_path):
+    v2(tmp_path, "cpu io memory")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "cgroup.procs").write_text("")
+    assert groups.find("memory", tmp_path).version == 2
+
+
+def test_groups_of_version_1_where_that_has_the_controller(tmp_path):
+    v2(tmp_path / "unified", "")
+    for name in ("blkio", "memory"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cgroup.procs").write_text("")
+    assert groups.find("io", tmp_path) == groups.Hierarchy(1, tmp_path / "blkio")
+    assert groups.find("cpu", tmp_path) == "no control-group controller `cpu` here"
+
+
+def test_limits_are_written_in_the_form_of_the_version(tmp_path):
+    disk = device.Device("vdb", 254, 16)
+    limit(groups.Group(2, tmp_path), disk, 1000, 50)
+    assert (tmp_path / "io.max").read_text() == "254:16 rbps=1000 wbps=1000 riops=50 wiops=50"
+    limit(groups.Group(1, tmp_path), disk, 1000, 50)
+    assert (tmp_path / "blkio.throttle.write_bps_device").read_text() == "254:16 1000"
+    assert (tmp_path / "blkio.throttle.read_iops_device").read_text() == "254:16 50"
+
+
+def test_cache_states_touch_no_content(tmp_path):
+    for name in ("a", "b/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(os.urandom(9000))
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "fifo")
+    before = {p: p.read_bytes() for p in cache.files_below(tmp_path)}
+    assert {p.name for p in before} == {"a", "c"}
+    for state in ("as-is", "cold", "warm"):
+        cache.set_state(state, tmp_path)
+    assert {p: p.read_bytes() for p in cache.files_below(tmp_path)} == before
+
+
+def test_holes_count_nothing(tmp_path):
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 30)
+    assert cache.total_bytes([tmp_path / "sparse"]) < 1 << 20
+
+
+def test_a_rewritten_file_keeps_what_it_holds(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(os.urandom(100_000))
+    path.chmod(0o640)
+    before = path.read_bytes(), path.stat().st_mode, path.stat().st_mtime
+    copies.rewrite(path)
+    assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime) == before
+    assert [p.name for p in tmp_path.iterdir()] == ["data"]
+
+
+def test_the_home_directory_is_not_copied(setting):
+    setting.directory = Path.home()
+    assert "--work-directory" in copies.refusal(setting, Path("/tmp"))
+
+
+def test_the_mount_of_a_path_is_the_innermost():
+    assert device.mount_of(Path("/proc/self")).kind == "proc"
+    assert device.device_of(Path("/proc")) is None
+
+
+def test_the_sync_filter_knows_this_machine():
+    assert sync_filter_refusal() is None or os.uname().machine not in ("x86_64", "aarch64")

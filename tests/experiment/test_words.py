@@ -1,0 +1,207 @@
+"""The sentence, tables from elsewhere, findings, what is saved."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.experiment import confirm, metric, result, terminal
+from iowhy.experiment.answer import Verdict
+from iowhy.experiment.lever import levers
+from iowhy.experiment.result import Result, as_json, save_beside, save_json
+from iowhy.experiment.sentence import sentence
+from iowhy.experiment.table import judge_table
+from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
+from iowhy.whys.finding import Finding
+
+from .fake import HALF, OFF, TAKEN, Fake
+
+PUBLISHED = Path(__file__).parent / "fixtures" / "android-squeeze.csv"
+
+
+def made(slower, levers_run=None, noise=0.01, blocks=8):
+    wanted = levers_run or {"cpu-quota": [HALF], "io-contention": [TAKEN]}
+    fake = Fake(np.random.default_rng(2), noise=noise, slower=slower)
+    done = conduct(wanted, fake, Plan(7, least=blocks, most=blocks))
+    answers = tuple(done.answers.values())
+    conditions = [Condition(name, lv) for name, found in wanted.items() for lv in found]
+    return Result(
+        command=("bench", "a b"),
+        measure="wall time",
+        unit="s",
+        higher_is_better=False,
+        seed=7,
+        sentence=sentence(answers, levers()),
+        answers=answers,
+        conditions=(BASELINE, *conditions),
+        trials=tuple(done.trials),
+        blocks=done.blocks,
+    )
+
+
+def test_the_sentence_of_a_cpu_bound_command():
+    text = made({"cpu-quota 50 %": 1.93, "io-contention 30 % taken": 1.02}).sentence
+    assert text.startswith("CPU-bound: halving CPU makes it 1.9")
+    assert "times slower (1.9" in text or "times slower (1.8" in text
+    assert "taking 30 % of the disk away makes it 1.0" in text
+
+
+def test_the_sentence_of_what_answers_to_nothing():
+    assert made({}).sentence.startswith("Bound by none of what was tried (")
+
+
+def test_the_sentence_of_a_relief():
+    text = made({"sync-free off": 0.2}, {"sync-free": [OFF]}).sentence
+    assert text.startswith("Sync-bound: off makes it 5.") or "4.9" in text
+    assert "times faster" in text
+
+
+def test_unresolved_says_so_and_how_many_more_runs():
+    found = made({"cpu-quota 50 %": 1.1}, noise=0.3)
+    assert found.sentence.startswith("Not resolved")
+    assert "more runs of each would resolve it" in terminal.markdown(found)
+
+
+def test_the_published_squeezes_of_a_phone_are_cpu_bound():
+    found = judge_table(PUBLISHED)
+    by = {one.lever: one for one in found.answers}
+    assert found.sentence.startswith("CPU-bound: ")
+    assert by["cpu-pin"].verdict is Verdict.BOUND
+    assert by["cpu-frequency"].verdict is Verdict.BOUND
+    assert by["io-contention"].sensitivity.value == pytest.approx(
+        math.log(849 / 790) / math.log(1 / 0.7)
+    )
+    assert "taking 30 % of the disk away makes it 1.07 times slower" in found.sentence
+    json.dumps(as_json(found), allow_nan=False)
+
+
+def test_a_table_with_repeated_values_gets_intervals(tmp_path):
+    lines = ["lever,level,factor,value"]
+    for value in (10.0, 10.2, 9.9, 10.1, 10.0):
+        lines += [f"baseline,,,{value}", f"cpu-quota,half,0.5,{value * 2}"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    found = judge_table(path).answers[0]
+    assert found.verdict is Verdict.BOUND
+    assert found.sensitivity.value == pytest.approx(1) and found.sensitivity.known
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "line 1: the first line must be"),
+        ("a,b\n", "line 1: the first line must be"),
+        ("lever,level,factor,value\nbaseline,,,x\n", "line 2: value 'x' is not a positive number"),
+        ("lever,level,factor,value\nbaseline,,,-1\n", "line 2: value '-1'"),
+        ("lever,level,factor,value\nbaseline,,\n", "line 2: 3 cells instead of 4"),
+        ("lever,level,factor,value\nfoo,,,1\n", "line 2: no lever `foo`"),
+        ("lever,level,factor,value\nbaseline,,,1\n", "nothing but the baseline"),
+        ("lever,level,factor,value\ncpu-quota,h,0.5,1\n", "no line with lever `baseline`"),
+        ("# better: more\nlever,level,factor,value\nbaseline,,,1\n", "say higher or lower"),
+    ],
+)
+def test_a_bad_table_is_told_by_line(tmp_path, text, told):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(Problem) as caught:
+        judge_table(path)
+    assert told in str(caught.value) and "t.csv" in str(caught.value)
+
+
+@given(st.text(max_size=200))
+def test_any_text_as_a_table_is_a_problem_or_a_result(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "t.csv"
+    path.write_text(
+        "lever,level,factor,value\nbaseline,,,1\ncpu-pin,x,,2\n" + text, errors="replace"
+    )
+    try:
+        judge_table(path)
+    except Problem as problem:
+        assert "t.csv" in str(problem)
+
+
+def finding(cause, lever, confidence=0.8):
+    return Finding(cause, cause, 0.5, confidence, (), (), (), (), lever)
+
+
+def test_findings_are_confirmed_and_refuted():
+    found = made({"cpu-quota 50 %": 2.0})
+    judged = confirm.judge(
+        [
+            finding("cpu-serial", "cpu-quota"),
+            finding("device-saturated", "io-contention"),
+            finding("device-slow", "io-throttle"),  # its stand-in was tried
+            finding("cache-thrash", "memory-limit"),
+            finding("lock-contended", None),
+        ],
+        found.answers,
+    )
+    outcomes = {one.cause: one.outcome for one in judged}
+    assert outcomes == {
+        "cpu-serial": "confirmed",
+        "device-saturated": "refuted",
+        "device-slow": "refuted",
+        "cache-thrash": "not tested",
+        "lock-contended": "not tested",
+    }
+    by = {one.cause: one for one in judged}
+    assert by["cpu-serial"].confidence_after > 0.8 > by["device-saturated"].confidence_after
+    assert by["cache-thrash"].confidence_after == 0.8
+
+
+def test_findings_ask_for_levers_cheapest_first():
+    asked = confirm.asked_for(
+        [finding("a", "sync-free"), finding("b", "cpu-quota"), finding("c", None)]
+    )
+    assert asked == ["cpu-quota", "sync-free"]
+
+
+def test_the_saved_result_is_hyperfines_and_ours(tmp_path):
+    found = made({"cpu-quota 50 %": 2.0})
+    save_json(tmp_path / "r.json", found)
+    read = json.loads((tmp_path / "r.json").read_text())
+    assert [entry.get("parameters") for entry in read["results"]] == [
+        None,
+        {"lever": "cpu-quota", "level": "0.5"},
+        {"lever": "io-contention", "level": "0.3"},
+    ]
+    first = read["results"][0]
+    assert first["command"] == "bench 'a b'"
+    assert len(first["times"]) == 8 == len(first["exit_codes"])
+    assert first["min"] <= first["median"] <= first["max"]
+    assert first["mean"] == pytest.approx(sum(first["times"]) / 8)
+    assert read["iowhy"]["seed"] == 7 and read["iowhy"]["answers"][0]["verdict"] == "bound by"
+
+
+def test_results_are_numbered_in_the_recording(tmp_path):
+    found = made({})
+    assert save_beside(tmp_path, found).name == "000001.json"
+    assert save_beside(tmp_path, found).name == "000002.json"
+
+
+def test_a_directory_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(Problem, match=r"nowhere/r\.json"):
+        result.save(tmp_path / "nowhere" / "r.json", "")
+
+
+def test_metric_takes_the_last_match():
+    found = metric.parse(r"qps: ([0-9.,]+)", False, "1/s")
+    assert found.read("qps: 1\nqps: 1,234.5\n") == 1234.5
+    assert found.higher_is_better and found.name == "qps"
+
+
+@pytest.mark.parametrize("pattern", ["(", "no group", "(a)(b)"])
+def test_a_bad_metric_is_told(pattern):
+    with pytest.raises(Problem, match="--metric"):
+        metric.parse(pattern, False, "")
+
+
+@pytest.mark.parametrize("output", ["", "qps: none", "qps: 0", "qps: -1"])
+def test_a_metric_that_is_not_there_is_told(output):
+    with pytest.raises(Problem, match="--metric"):
+        metric.parse(r"qps: (\S+)", False, "").read(output)

@@ -163,9 +163,8 @@ impl ProcWatcher {
             }
         }
         if !told {
-            let of_it = threads::parents(&self.roots)
-                .into_iter()
-                .filter(|(_, p)| *p == tgid);
+            let all = parents.get_or_insert_with(|| threads::parents(&self.roots));
+            let of_it = all.iter().filter(|(_, parent)| *parent == tgid);
             children.extend(of_it.map(|(child, _)| child));
         }
         for child in children {

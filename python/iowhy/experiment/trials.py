@@ -79,6 +79,10 @@ class Plan:
     higher_is_better: bool = False
 
 
+_LEAST_CPU_S = 0.05
+_LEAST_BYTES = 4e6
+
+
 @dataclass
 class Watch:
     """Tells a disturbed trial: one with clearly more load of others than the quietest of its kind.
@@ -99,9 +103,15 @@ class Watch:
         self._quietest[trial.condition] = Others(
             min(least.cpus, now.cpus), min(least.disk_bytes_per_s, now.disk_bytes_per_s)
         )
+        more_cpus = now.cpus - least.cpus
         more_disk = now.disk_bytes_per_s - least.disk_bytes_per_s
-        return now.cpus - least.cpus > self.cpus or more_disk > max(
-            self.disk_bytes_per_s, least.disk_bytes_per_s
+        # A short trial catches whole ticks of the kernel's accounting or none: that is no load.
+        if more_cpus > self.cpus and more_cpus * trial.wall_s > _LEAST_CPU_S:
+            return True
+        more_bytes = more_disk * trial.wall_s
+        return (
+            more_disk > max(self.disk_bytes_per_s, least.disk_bytes_per_s)
+            and more_bytes > _LEAST_BYTES
         )
 
 

@@ -1,0 +1,55 @@
+"""Commands compared by running them; what is asserted does not hang on how long they take."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from iowhy.cli import compare as cli
+from iowhy.errors import Problem
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(cli.command)
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_a_metric_is_compared_in_its_own_direction(run, tmp_path):
+    order = tmp_path / "order"
+    first = f"echo a >> {order}; echo qps: 100"
+    second = f"echo b >> {order}; echo qps: 50"
+    words = ["-r", "5", "-w", "0", "--seed", "3", "--metric", "qps: ([0-9]+)", "--unit", "1/s"]
+    done = run(*words, "--fail-on-regression", "5%", "--", first, "--vs", second)
+    assert done.exit_code == cli.REGRESSED, done.output
+    assert "2.00 times slower (2.00 to 2.00)" in " ".join(done.output.split())
+    runs = order.read_text().split()
+    # A disturbed run is run again: at least so many.
+    assert runs.count("a") >= 5 and runs.count("b") >= 5
+
+
+def test_prepare_and_conclude_run_around_each_run_and_setup_once(run, tmp_path):
+    notes = tmp_path / "notes"
+    done = run(
+        *("-r", "3", "-w", "1", "--json"),
+        *("-s", f"echo setup >> {notes}", "-c", f"echo cleanup >> {notes}"),
+        *("-p", f"echo p >> {notes}", "-C", f"echo c >> {notes}"),
+        *("--", f"echo run >> {notes}", "--vs", f"echo run >> {notes}"),
+    )
+    assert done.exit_code == 0, done.output
+    lines = notes.read_text().split()
+    assert lines[0] == "setup" and lines[-1] == "cleanup"
+    # One warm-up and three runs of each, and perhaps a disturbed one again.
+    around = lines[1:-1]
+    assert len(around) >= 24 and around == ["p", "run", "c"] * (len(around) // 3)
+    assert len(json.loads(done.output)["results"][0]["times"]) == 3
+
+
+def test_a_command_that_fails_or_hangs_is_told(run):
+    failed = run("-r", "3", "-w", "0", "--", "true", "--vs", "exit 3")
+    assert isinstance(failed.exception, Problem) and "exit status 3" in str(failed.exception)
+    hung = run("-r", "3", "-w", "0", "--timeout", "0.2", "--", "sleep 60", "--vs", "true")
+    assert isinstance(hung.exception, Problem) and "--timeout 0.2 s" in str(hung.exception)

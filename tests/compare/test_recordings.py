@@ -1,0 +1,186 @@
+"""Recordings compared: known times, budgets, layers and findings."""
+
+import json
+import shutil
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from iowhy.cli import compare as cli
+from iowhy.compare import comparison, terminal
+from iowhy.compare.fingerprints import bottleneck
+from iowhy.compare.sides import open_side
+from iowhy.errors import Problem
+from iowhy.experiment.statistics import Interval
+from iowhy.whys.verdict import judge
+
+from ..whys.made import KIB, MS, Story
+
+
+def synced(seconds, calls, length=9 * MS):
+    """Small synced writes: nearly all of the time waits for the device."""
+    story = Story(seconds=seconds)
+    story.caller("fsync", calls, blocked=length, reason="device_flush", bytes_=None, gap_share=0.0)
+    return story.requests(calls, op="write", bytes_=4 * KIB, jump=True).flushes(calls, 4 * MS)
+
+
+def computing(seconds):
+    return Story(seconds=seconds).thread(user=0.97)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    synced(4.0, 400).write(tmp_path / "before.iowhy")
+    computing(0.5).write(tmp_path / "after.iowhy")
+    return str(tmp_path / "before.iowhy"), str(tmp_path / "after.iowhy")
+
+
+def test_the_parts_add_up_to_the_difference_and_the_largest_is_first(pair):
+    found = comparison.compare(open_side(pair[0]), open_side(pair[1]))
+    assert found.slower.value == pytest.approx(0.5 / 4.0)
+    assert sum(part.difference_s for part in found.parts) == pytest.approx(-3.5, abs=0.01)
+    assert sum(part.explains for part in found.parts) == pytest.approx(1, abs=0.01)
+    first = found.parts[0]
+    assert first.name == "waiting for sync"
+    assert first.before_s == pytest.approx(3.6, abs=0.1) and first.after_s == 0
+
+
+def test_what_changed_names_the_layer_that_explains_it(pair):
+    found = comparison.compare(open_side(pair[0]), open_side(pair[1]))
+    changes = {one.measure.name: (one.before, one.after) for one in found.changed}
+    assert changes["sync calls"] == (400, 0)
+    assert changes["device flushes"] == (400, 0)
+    names = [one.measure.name for one in found.changed]
+    assert names.index("sync calls") < names.index("CPU time")
+
+
+def test_the_cause_is_gone_and_another_one_is_new(pair):
+    found = comparison.compare(open_side(pair[0]), open_side(pair[1]))
+    fates = {one.cause: one.fate for one in found.fates}
+    was = bottleneck(judge(open_side(pair[0]).typical))
+    assert fates[was] == "gone"
+    assert fates["cpu-serial"] == "new"
+    back = {
+        one.cause: one.fate
+        for one in comparison.compare(open_side(pair[1]), open_side(pair[0])).fates
+    }
+    assert back["cpu-serial"] == "gone" and back[was] == "new"
+
+
+def test_weaker_stronger_and_unchanged(tmp_path):
+    sides = {}
+    for name, calls in (("much", 400), ("same", 390), ("less", 200)):
+        synced(calls / 100, calls).write(tmp_path / f"{name}.iowhy")
+        sides[name] = open_side(str(tmp_path / f"{name}.iowhy"))
+
+    def fate(one, other):
+        found = comparison.compare(sides[one], sides[other]).fates
+        return found[0].fate
+
+    assert fate("much", "same") == "unchanged"
+    assert fate("much", "less") == "weaker"
+    assert fate("less", "much") == "stronger"
+
+
+def test_one_run_of_each_has_no_interval_and_says_so(pair):
+    found = comparison.compare(open_side(pair[0]), open_side(pair[1]))
+    assert not found.slower.known
+    assert "record at least 3 of each" in terminal.evidence(found.time, 1, 1)[0]
+    assert terminal.as_json(found)["slower"]["low"] is None
+
+
+def test_sets_have_intervals_and_a_typical_recording(tmp_path):
+    for name, times in (("a", (1.0, 1.1, 0.9, 1.05)), ("b", (2.0, 2.1, 1.9, 2.2))):
+        for number, seconds in enumerate(times):
+            computing(seconds).write(tmp_path / name / f"{number}.iowhy")
+    before, after = open_side(str(tmp_path / "a")), open_side(str(tmp_path / "b"))
+    assert len(before.recordings) == 4 and before.label == "a"
+    assert before.typical.path.name == "0.iowhy"
+    found = comparison.compare(before, after)
+    assert found.slower.low < 2 < found.slower.high
+    assert found.slower.low > 1
+    assert found.time.superiority == 1
+
+
+def test_a_sensor_that_did_not_run_is_unknown_and_no_change(tmp_path):
+    synced(1.0, 100).write(tmp_path / "a.iowhy")
+    blind = computing(1.0)
+    blind.missing = {"block_requests"}
+    blind.write(tmp_path / "b.iowhy")
+    sides = [open_side(str(tmp_path / f"{name}.iowhy")) for name in "ab"]
+    names = [one.measure.name for one in comparison.compare(*sides).changed]
+    assert "device flushes" not in names and "sync calls" in names
+
+
+def test_the_log_of_changes_against_a_baseline(tmp_path):
+    for number, (seconds, calls) in enumerate(((4.0, 400), (2.0, 200), (0.5, 0))):
+        story = synced(seconds, calls) if calls else computing(seconds)
+        story.write(tmp_path / f"{number}.iowhy")
+    steps = comparison.log([open_side(str(tmp_path / f"{n}.iowhy")) for n in range(3)])
+    assert [step.seconds for step in steps] == [4.0, 2.0, 0.5]
+    assert steps[0].against_baseline is None
+    assert steps[2].against_baseline.value == pytest.approx(0.125)
+    assert steps[2].against_previous.value == pytest.approx(0.25)
+    assert steps[0].bottleneck == steps[1].bottleneck != steps[2].bottleneck == "cpu-serial"
+
+
+@pytest.mark.parametrize(
+    ("slower", "limit", "bad"),
+    [
+        (Interval(1.06, 1.02, 1.10), 0.05, True),
+        (Interval(1.06, 0.99, 1.14), 0.05, False),
+        (Interval(1.04, 1.03, 1.05), 0.05, False),
+        (Interval(1.2, float("nan"), float("nan")), 0.05, True),
+        (Interval(0.5, 0.4, 0.6), 0.0, False),
+        (None, 0.05, False),
+    ],
+)
+def test_a_regression_is_more_than_the_limit_and_not_chance(slower, limit, bad):
+    assert comparison.regressed(slower, limit) is bad
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(cli.command)
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_the_command_line_prints_and_exits_for_ci(pair, run):
+    done = run(*pair)
+    assert done.exit_code == 0 and "8.00 times faster" in done.output
+    assert run("--fail-on-regression", "5%", *pair).exit_code == 0
+    assert run("--fail-on-regression", "5%", *pair[::-1]).exit_code == cli.REGRESSED
+    found = json.loads(run("--json", *pair).output)
+    assert found[0]["findings"][0]["fate"] == "gone"
+    log = run("--baseline", pair[0], pair[1])
+    assert "bottleneck" in log.output and "-87.5 %" in log.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere.iowhy", "nowhere.iowhy"], "nowhere.iowhy: no such recording"),
+        (["one"], "at least two"),
+        (["--fail-on-regression", "x", "a", "b"], "--fail-on-regression x"),
+        (["--", "a", "b", "--vs", "c"], "quote each command"),
+        (["--", "a", "--vs"], "quote each command"),
+        (["--cache", "hot", "--", "a", "--vs", "b"], "--cache hot"),
+    ],
+)
+def test_bad_input_is_one_clear_error(run, arguments, told):
+    done = run(*arguments)
+    assert isinstance(done.exception, Problem) and told in str(done.exception)
+
+
+def test_a_directory_without_recordings_is_told(tmp_path):
+    with pytest.raises(Problem, match="neither a recording nor a directory"):
+        open_side(str(tmp_path))
+
+
+def test_a_damaged_recording_is_told(pair, run):
+    shutil.rmtree(pair[1] + "/thread_time")
+    (open_side(pair[1]).typical.path / "manifest.json").write_text("{")
+    done = run(*pair)
+    assert isinstance(done.exception, Problem) and "manifest.json" in str(done.exception)

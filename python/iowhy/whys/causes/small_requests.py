@@ -32,15 +32,10 @@ def _tiny(facts: "Facts") -> Candidate | None:
     kernel = facts.budget.line(classes.KERNEL)
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
-    # Single calls are looked at in slices when there are very many: their share is what counts.
-    rows = facts.size("syscalls")
-    looked = min(rows, 150_000)
-    scale = rows / looked if rows > looked * 1.05 else 1.0
-    cpu_s = group.cpu_ns * scale / 1e9
-    fraction = min(1.0, cpu_s / kernel.thread_s)
-    if fraction * kernel.elapsed_share < 0.05 or group.calls * scale < 0.5 * all_calls:
+    fraction = min(1.0, group.cpu_ns / 1e9 / kernel.thread_s)
+    if fraction * kernel.elapsed_share < 0.05 or group.calls < 0.5 * all_calls:
         return None
-    number = group.calls * scale
+    number = group.calls
     mean = group.cpu_ns / group.calls
     return Candidate(
         claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
@@ -52,7 +47,7 @@ def _tiny(facts: "Facts") -> Candidate | None:
                 "budget",
             ),
             link(
-                f"about {count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the "
+                f"{count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the "
                 "median",
                 calls.tiny_median_bytes,
                 "bytes",

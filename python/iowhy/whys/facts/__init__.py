@@ -25,7 +25,7 @@ from iowhy.whys.facts import (
 
 #: Rows that a query with window functions looks at: such queries sort, so beyond it a recording is
 #: looked at in evenly spread slices of its time.
-WINDOW_ROWS = 150_000
+WINDOW_ROWS = 100_000
 #: Into how many slices the time is cut for that: enough that phases of a run are all seen.
 SLICES = 240
 

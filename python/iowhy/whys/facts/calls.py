@@ -181,7 +181,7 @@ def _tiny(facts: "Facts", reads: str, writes: str) -> tuple[Group, float | None]
         SELECT count(*), sum(dur_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns),
           sum(sleeping_ns), sum(bytes), sum(ret), NULL, 0, median(bytes)
         FROM syscalls WHERE (name IN {reads} OR name IN {writes}) AND bytes <= 1024 AND ret > 0
-          AND {_STREAMS} AND {facts.slice("syscalls", "ts_ns")}
+          AND {_STREAMS}
         """
     )[0]
     return _group(row[:10]), _number(row[10])

@@ -3,7 +3,7 @@
 #ifndef IOWHY_BLOCK_H
 #define IOWHY_BLOCK_H
 
-#include "file.h"
+#include "pagecache.h"
 
 /* What is known of a request in flight: the record that it will become. Key: its address. */
 struct {
@@ -260,6 +260,9 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 			return 0;
 	}
 	r->issued = now;
+	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL)
+		walk_chunks(r->owner_ino, r->owner_dev, r->owner_page,
+			    r->owner_page + (rq->__data_len >> PAGE_SHIFT), SET_CLEAN);
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
 	return 0;

@@ -25,6 +25,7 @@ enum event_kind {
 #define CALL_HAS_OFFSET 2
 #define CALL_HAS_BYTES 4
 #define CALL_UNRETURNED 16 /* the thread ended inside the call */
+#define CALL_DIRTIED 32 /* it made clean pages dirty */
 #define CALL_LOOKED_UP 8 /* the page cache was asked for the range that was read */
 
 struct event_header {

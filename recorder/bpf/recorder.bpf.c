@@ -8,6 +8,7 @@
 #include "state.h"
 #include "thread.h"
 #include "file.h"
+#include "pagecache.h"
 #include "syscall.h"
 #include "sched.h"
 #include "block.h"

@@ -107,6 +107,10 @@ struct thread {
 	__u64 pending_to;
 	__u64 asked_inode;
 	__u64 asked_to;
+	/* the bitmap that was last found to hold nothing of readahead, and when */
+	__u64 none_ahead;
+	__u64 none_ino;
+	__u64 none_chunk;
 };
 
 struct {

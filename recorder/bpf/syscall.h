@@ -5,6 +5,7 @@
 
 #include "thread.h"
 #include "file.h"
+#include "pagecache.h"
 
 #define IOVEC_MOST 64
 
@@ -225,6 +226,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call = -1;
 		return 0;
 	}
+	if (t->call_flags & CALL_LOOKED_UP)
+		count_read(t, ret);
+	else if (t->call_kind == CALL_WRITE)
+		count_write(t, ret);
 	if (t->call_kind == CALL_OPEN && ret >= 0) {
 		struct file *file = file_of(task, ret);
 

@@ -8,6 +8,7 @@ use iowhy_readings::symbols::Symbols;
 use iowhy_readings::Reading;
 use iowhy_store::{rows, Name, Recording};
 
+use crate::cache::Cache;
 use crate::calls;
 use crate::event::{self, kind, Call, Clock, Sample, Total, TotalKey};
 use crate::probe::{Drained, Lost};
@@ -39,6 +40,7 @@ pub struct Collector {
     /// I/O calls that returned in this interval, by thread and number.
     totals: HashMap<(u32, u16), Total>,
     interval_start: u64,
+    cache: Cache,
     files: HashSet<(u32, u64)>,
     /// Reason of each stack that was met, and its id in the recording.
     stacks: HashMap<i32, Name>,
@@ -59,6 +61,7 @@ impl Collector {
             threads: HashMap::new(),
             totals: HashMap::new(),
             interval_start: start_ns,
+            cache: Cache::default(),
             files: HashSet::new(),
             stacks: HashMap::new(),
             lost: Lost::default(),
@@ -143,6 +146,9 @@ impl Collector {
         if e.header.flags & event::CALL_UNRETURNED != 0 {
             return self.recording.push(call_row(e, false));
         }
+        if e.header.flags & event::CALL_LOOKED_UP != 0 {
+            self.cache.looked_up(e);
+        }
         let total = self.totals.entry((e.header.tid, e.header.nr)).or_default();
         total.calls += 1;
         total.errors += u64::from(is_error(e.ret));
@@ -150,7 +156,7 @@ impl Collector {
         total.max = total.max.max(e.dur);
         total.cpu += cpu_of(e);
         total.tgid = e.tgid;
-        self.recording.push(call_row(e, true))
+        self.recording.push(call_row(e, !is_interrupted(e.ret)))
     }
 
     fn wait(&mut self, e: &event::Wait, stack: &dyn Fn(i32) -> Vec<u64>) -> Result<()> {
@@ -326,6 +332,11 @@ impl Collector {
         for ((tid, nr), total) in std::mem::take(&mut self.totals) {
             self.total(TotalKey { tid, nr: nr.into() }, &total, interval)?;
         }
+        for (key, counts) in drained.cache {
+            self.cache.add(key, &counts);
+        }
+        let recording = &mut self.recording;
+        self.cache.rows(interval, &mut |row| recording.push(row))?;
         self.interval_start = now_ns;
         self.losses(lost);
         self.recording.tick(now_ns as i64)
@@ -395,6 +406,12 @@ impl Collector {
 
 fn is_error(ret: i64) -> bool {
     (-4095..0).contains(&ret)
+}
+
+/// The kernel's own codes for a call that a signal broke off (include/linux/errno.h, ERESTARTSYS and the
+/// like): the program never sees them, as the call is made again, or the thread ends.
+fn is_interrupted(ret: i64) -> bool {
+    matches!(ret, -514..=-512 | -516)
 }
 
 fn cpu_of(e: &Call) -> u64 {

@@ -1,5 +1,6 @@
 //! The recorder: eBPF programs, and what turns their records into a recording.
 
+pub mod cache;
 pub mod calls;
 pub mod collect;
 pub mod event;

@@ -164,14 +164,14 @@ impl Probe {
         // A program that began before the switch may still be counting into the old half.
         std::thread::sleep(std::time::Duration::from_micros(200));
         let maps = &self.skel.maps;
-        let totals = if old & 1 == 0 {
-            maps.totals_0.as_fd()
+        let (totals, cache) = if old & 1 == 0 {
+            (maps.totals_0.as_fd(), maps.cache_0.as_fd())
         } else {
-            maps.totals_1.as_fd()
+            (maps.totals_1.as_fd(), maps.cache_1.as_fd())
         };
         Drained {
             totals: empty(totals),
-            cache: Vec::new(),
+            cache: empty(cache),
         }
     }
 

@@ -28,6 +28,7 @@ const SCHEDULER: &[&str] = &[
     "on_exit",
     "each_thread",
 ];
+const CACHE: &[&str] = &["on_page_add", "on_page_delete", "on_page_dirty"];
 const REQUESTS: &[&str] = &["on_rq_issue", "on_rq_complete"];
 
 /// Every sensor of the programs, with the names of the programs in bpf/.
@@ -37,6 +38,8 @@ pub const TABLE: &[Row] = &[
     row("thread_time", SCHEDULER, &["on_sched_wakeup_new"]),
     row("waits", SCHEDULER, &[]),
     row("stacks", SCHEDULER, &[]),
+    row("page_cache", CACHE, &["on_file_fault", "on_map_pages"]),
+    row("lookups", &["on_get_pages"], &[]),
     row(
         "block_requests",
         REQUESTS,

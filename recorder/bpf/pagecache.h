@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/*
+ * The page cache: what was asked for, what had to be read, what came ahead of demand, what left.
+ *
+ * A page that is added while a thread reads it (a page of the range of the read call, or the page that it
+ * faulted on) is a demand miss; any other page that a reader adds is readahead. Which pages readahead brought
+ * and nobody has asked for yet, and which were evicted, is kept in bitmaps, so that the first look at a
+ * prefetched page and the return of an evicted one are told apart.
+ */
+#ifndef IOWHY_PAGECACHE_H
+#define IOWHY_PAGECACHE_H
+
+#include "thread.h"
+#include "file.h"
+
+/* Two halves, as for the totals of calls. */
+struct cache_half {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct cache_key);
+	__type(value, struct cache_counts);
+};
+struct cache_half cache_0 SEC(".maps");
+struct cache_half cache_1 SEC(".maps");
+
+/* Pages of one bitmap: 2 MiB of a file. */
+#define CHUNK_SHIFT 9
+#define CHUNK_PAGES (1 << CHUNK_SHIFT)
+#define CHUNK_WORDS (CHUNK_PAGES / 64)
+/* Chunks of a range that are looked at: 512 MiB. */
+#define CHUNKS_MOST 256
+
+struct chunk_key {
+	__u64 ino;
+	__u32 dev;
+	__u32 chunk;
+};
+
+struct chunk {
+	__u64 ahead[CHUNK_WORDS]; /* brought by readahead, not asked for yet */
+	__u64 evicted[CHUNK_WORDS];
+	__u64 dirty[CHUNK_WORDS]; /* written to, not yet handed to the device */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct chunk_key);
+	__type(value, struct chunk);
+} chunks SEC(".maps");
+
+/* Becomes another value whenever readahead brings pages: while it stays, an empty bitmap stays empty. */
+__u64 ahead_changes = 0;
+
+static __always_inline struct cache_counts *counts_of(__u32 dev, __u64 ino, __u32 tgid)
+{
+	struct cache_key key = { .ino = ino, .dev = dev, .tgid = tgid };
+	struct cache_counts fresh = {};
+	struct cache_counts *counts;
+
+	/* Twice, as another CPU may put the entry there between the look and the update. */
+	if (half & 1) {
+		counts = bpf_map_lookup_elem(&cache_1, &key);
+		if (counts)
+			return counts;
+		bpf_map_update_elem(&cache_1, &key, &fresh, BPF_NOEXIST);
+		counts = bpf_map_lookup_elem(&cache_1, &key);
+	} else {
+		counts = bpf_map_lookup_elem(&cache_0, &key);
+		if (counts)
+			return counts;
+		bpf_map_update_elem(&cache_0, &key, &fresh, BPF_NOEXIST);
+		counts = bpf_map_lookup_elem(&cache_0, &key);
+	}
+	if (!counts)
+		__sync_fetch_and_add(&lost_counts, 1);
+	return counts;
+}
+
+#define COUNT(counts, field, n)                                                                          \
+	do {                                                                                             \
+		if (n)                                                                                   \
+			__sync_fetch_and_add(&(counts)->field, n);                                       \
+	} while (0)
+
+/* The bits of word `word` that lie in [from, to). */
+static __always_inline __u64 word_mask(__u32 word, __u32 from, __u32 to)
+{
+	__u32 low = word * 64;
+	__u64 mask = ~0ULL;
+
+	if (to <= low || from >= low + 64)
+		return 0;
+	if (from > low)
+		mask &= ~0ULL << (from - low);
+	if (to < low + 64)
+		mask &= ~0ULL >> (low + 64 - to);
+	return mask;
+}
+
+static __always_inline __u64 bits_set(__u64 x)
+{
+	x = x - ((x >> 1) & 0x5555555555555555ULL);
+	x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (x * 0x0101010101010101ULL) >> 56;
+}
+
+enum chunk_action {
+	TAKE_AHEAD, /* asked for: clears the bits, says how many were set */
+	SET_AHEAD, /* brought by readahead */
+	TAKE_EVICTED, /* added again: clears the bits, says how many were set */
+	SET_EVICTED, /* left the cache; also no longer ahead */
+	FORGET, /* gone for good */
+	SET_DIRTY, /* written to: says how many were clean */
+	SET_DIRTY_TOO, /* the same, where the bitmap has dirty pages already */
+	SET_CLEAN, /* handed to the device */
+};
+
+struct chunk_walk {
+	__u64 ino;
+	__u64 page;
+	__u64 end;
+	__u64 found;
+	__u32 dev;
+	__u32 action;
+};
+
+static long chunk_step(__u32 step, struct chunk_walk *w)
+{
+	struct chunk_key key = { .ino = w->ino, .dev = w->dev, .chunk = w->page >> CHUNK_SHIFT };
+	__u32 from = w->page & (CHUNK_PAGES - 1);
+	__u64 length = w->end - w->page;
+	__u32 action = w->action;
+	struct chunk *chunk;
+	__u32 to;
+
+	if (w->page >= w->end)
+		return 1;
+	if (length > CHUNK_PAGES - from)
+		length = CHUNK_PAGES - from;
+	to = from + length;
+	w->page += length;
+	chunk = bpf_map_lookup_elem(&chunks, &key);
+	if (!chunk) {
+		struct chunk fresh = {};
+
+		if (action != SET_AHEAD && action != SET_EVICTED && action != SET_DIRTY)
+			return 0;
+		bpf_map_update_elem(&chunks, &key, &fresh, BPF_NOEXIST);
+		chunk = bpf_map_lookup_elem(&chunks, &key);
+		if (!chunk)
+			return 0;
+	}
+	if (action == SET_DIRTY_TOO) {
+		__u64 any = 0;
+
+		for (__u32 i = 0; i < CHUNK_WORDS; i++)
+			any |= chunk->dirty[i];
+		if (!any)
+			return 0;
+	}
+	for (__u32 i = 0; i < CHUNK_WORDS; i++) {
+		__u64 mask = word_mask(i, from, to);
+
+		if (!mask)
+			continue;
+		switch (action) {
+		case TAKE_AHEAD:
+			if (chunk->ahead[i] & mask)
+				w->found += bits_set(__sync_fetch_and_and(&chunk->ahead[i], ~mask) & mask);
+			break;
+		case SET_AHEAD:
+			__sync_fetch_and_or(&chunk->ahead[i], mask);
+			break;
+		case TAKE_EVICTED:
+			if (chunk->evicted[i] & mask)
+				w->found += bits_set(__sync_fetch_and_and(&chunk->evicted[i], ~mask) & mask);
+			break;
+		case SET_EVICTED:
+			__sync_fetch_and_and(&chunk->ahead[i], ~mask);
+			__sync_fetch_and_or(&chunk->evicted[i], mask);
+			break;
+		case FORGET:
+			__sync_fetch_and_and(&chunk->ahead[i], ~mask);
+			__sync_fetch_and_and(&chunk->evicted[i], ~mask);
+			__sync_fetch_and_and(&chunk->dirty[i], ~mask);
+			break;
+		case SET_DIRTY:
+		case SET_DIRTY_TOO:
+			if (~chunk->dirty[i] & mask)
+				w->found += bits_set(~__sync_fetch_and_or(&chunk->dirty[i], mask) & mask);
+			break;
+		case SET_CLEAN:
+			if (chunk->dirty[i] & mask)
+				__sync_fetch_and_and(&chunk->dirty[i], ~mask);
+			break;
+		}
+	}
+	return 0;
+}
+
+/* Walks the bitmaps of [page, end); a function of its own, so that the verifier looks at it once. */
+__noinline __u64 walk_chunks(__u64 ino, __u32 dev, __u64 page, __u64 end, __u32 action)
+{
+	struct chunk_walk w = { .ino = ino, .dev = dev, .page = page, .end = end, .action = action };
+
+	bpf_loop(CHUNKS_MOST, chunk_step, &w, 0);
+	return w.found;
+}
+
+/* Pages [page, end) of the file were asked for: how many of them had readahead brought? */
+static __always_inline __u64 take_ahead(struct thread *t, __u32 dev, __u64 ino, __u64 page, __u64 end)
+{
+	__u64 changes = ahead_changes;
+	__u64 chunk = page >> CHUNK_SHIFT;
+	__u64 found;
+
+	if (!changes || end <= page)
+		return 0;
+	if (t->none_ahead == changes && t->none_ino == ino && t->none_chunk == chunk &&
+	    (end - 1) >> CHUNK_SHIFT == chunk)
+		return 0;
+	found = walk_chunks(ino, dev, page, end, TAKE_AHEAD);
+	if (!found && (end - 1) >> CHUNK_SHIFT == chunk && (page & (CHUNK_PAGES - 1)) == 0 &&
+	    (end & (CHUNK_PAGES - 1)) == 0) {
+		t->none_ahead = changes;
+		t->none_ino = ino;
+		t->none_chunk = chunk;
+	}
+	return found;
+}
+
+/* A read call has returned `ret` bytes; it asked the page cache for the range that it read. */
+static __always_inline void count_read(struct thread *t, long ret)
+{
+	struct cache_counts *counts;
+	__u64 page, end, found;
+
+	if (ret <= 0 || !(t->call_flags & CALL_HAS_OFFSET))
+		return;
+	page = t->call_offset >> PAGE_SHIFT;
+	end = ((t->call_offset + ret - 1) >> PAGE_SHIFT) + 1;
+	found = take_ahead(t, t->dev, t->ino, page, end);
+	if (found) {
+		counts = counts_of(t->dev, t->ino, t->tgid);
+		if (counts)
+			COUNT(counts, prefetched, found);
+	}
+}
+
+/* A write call has written `ret` bytes. */
+static __always_inline void count_write(struct thread *t, long ret)
+{
+	struct cache_counts *counts;
+	__u64 start = t->call_offset, page, end, found;
+
+	if (ret <= 0 || !(t->call_flags & CALL_HAS_OFFSET))
+		return;
+	page = start >> PAGE_SHIFT;
+	end = ((start + ret - 1) >> PAGE_SHIFT) + 1;
+	found = walk_chunks(t->ino, t->dev, page, end, t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
+	counts = found ? counts_of(t->dev, t->ino, t->tgid) : NULL;
+	if (counts)
+		COUNT(counts, dirtied, found);
+}
+
+/* What was added outside a read call and not asked for until now was readahead. */
+static __always_inline void settle_pending(struct thread *t)
+{
+	struct inode *inode = (struct inode *)t->pending_inode;
+	struct cache_counts *counts;
+	__u64 ino, pages;
+	__u32 dev;
+
+	if (!inode)
+		return;
+	t->pending_inode = 0;
+	pages = t->pending_to - t->pending_from;
+	ino = BPF_CORE_READ(inode, i_ino);
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	counts = counts_of(dev, ino, t->tgid);
+	if (counts)
+		COUNT(counts, readahead, pages);
+	walk_chunks(ino, dev, t->pending_from, t->pending_to, SET_AHEAD);
+	__sync_fetch_and_add(&ahead_changes, 1);
+}
+
+/* The number of the page fault that the thread is in: it stays while the kernel tries again. */
+static __always_inline __u64 fault_number(struct task_struct *task)
+{
+	return task->min_flt + task->maj_flt + 1;
+}
+
+static __always_inline bool has_range(struct thread *t)
+{
+	return t->call_kind == CALL_READ && (t->call_flags & CALL_HAS_OFFSET) && (t->call_flags & CALL_HAS_BYTES);
+}
+
+SEC("tp_btf/mm_filemap_get_pages")
+int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct inode *inode;
+	struct cache_counts *counts;
+	__u64 from, to, size, demand = 0, ahead, found, ino;
+	__u32 dev;
+
+	if (!t)
+		return 0;
+	inode = mapping->host;
+	if (t->call >= 0 && (__u64)inode == t->inode && has_range(t)) {
+		/* The range is the call's; it is counted when the call returns. */
+		t->call_flags |= CALL_LOOKED_UP;
+		return 0;
+	}
+	/* A read whose range no argument tells: io_uring, splice, the kernel's own. */
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	from = index;
+	to = last + 1;
+	size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (to > size)
+		to = size;
+	counts = counts_of(dev, ino, t->tgid);
+	if (!counts)
+		return 0;
+	if (t->pending_inode == (__u64)inode) {
+		__u64 low = t->pending_from > from ? t->pending_from : from;
+		__u64 high = t->pending_to < to ? t->pending_to : to;
+
+		if (low < high) {
+			demand = high - low;
+			t->pending_from = high;
+			if (t->pending_from >= t->pending_to)
+				t->pending_inode = 0;
+		}
+	}
+	settle_pending(t);
+	/* One read asks again for what its first batch of pages did not hold. */
+	if (t->asked_inode == (__u64)inode && t->asked_to == to && from)
+		ahead = 0;
+	else
+		ahead = to > from ? to - from : 0;
+	t->asked_inode = (__u64)inode;
+	t->asked_to = to;
+	COUNT(counts, lookups, ahead);
+	COUNT(counts, demand, demand);
+	found = take_ahead(t, dev, ino, from, to);
+	COUNT(counts, prefetched, found);
+	return 0;
+}
+
+static __always_inline __u64 folio_pages(struct folio *folio)
+{
+	unsigned long flags = 0;
+	unsigned char order = 0;
+
+	/* The flags are the first word of a page and of a folio; the second page's hold the order. */
+	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
+	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
+		return 1;
+	bpf_probe_read_kernel(&order, sizeof(order), (void *)folio + bpf_core_type_size(struct page));
+	return 1ULL << (order & 31);
+}
+
+static __always_inline bool is_regular(struct inode *inode)
+{
+	return (inode->i_mode & S_IFMT) == S_IFREG;
+}
+
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int BPF_PROG(on_page_add, struct folio *folio)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct address_space *mapping;
+	struct inode *inode;
+	struct cache_counts *counts;
+	__u64 page, end, pages, low, high, ino, demand = 0, found;
+	__u32 dev;
+
+	if (!t)
+		return 0;
+	mapping = folio->mapping;
+	if (!mapping)
+		return 0;
+	inode = mapping->host;
+	if (!inode || !is_regular(inode))
+		return 0;
+	/* A write that makes a page reads none of it (or its edges, which is not the reader's demand). */
+	if (t->call >= 0 && t->call_kind == CALL_WRITE && (__u64)inode == t->inode)
+		return 0;
+	page = folio->index;
+	pages = folio_pages(folio);
+	end = page + pages;
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	counts = counts_of(dev, ino, t->tgid);
+	if (!counts)
+		return 0;
+	found = walk_chunks(ino, dev, page, end, TAKE_EVICTED);
+	COUNT(counts, refault, found);
+	if (t->fault_mapping == (__u64)mapping && t->fault_number == fault_number(task)) {
+		if (t->fault_index >= page && t->fault_index < end) {
+			demand = 1;
+			low = t->fault_index;
+			high = low + 1;
+			if (!t->fault_major) {
+				t->fault_major = 1;
+				COUNT(counts, major, 1);
+			}
+		}
+	} else if (t->call >= 0 && (__u64)inode == t->inode && has_range(t)) {
+		low = t->call_offset >> PAGE_SHIFT;
+		high = (t->call_offset + t->call_bytes + PAGE_SIZE - 1) >> PAGE_SHIFT;
+		if (low < page)
+			low = page;
+		if (high > end)
+			high = end;
+		if (high > low)
+			demand = high - low;
+	} else if (t->call >= 0 && t->call_kind == CALL_AHEAD) {
+		demand = 0;
+	} else {
+		/* Whether it was asked for shows when it is looked up. */
+		if (t->pending_inode == (__u64)inode && t->pending_to == page) {
+			t->pending_to = end;
+			return 0;
+		}
+		settle_pending(t);
+		t->pending_inode = (__u64)inode;
+		t->pending_from = page;
+		t->pending_to = end;
+		return 0;
+	}
+	COUNT(counts, demand, demand);
+	if (demand < pages) {
+		COUNT(counts, readahead, pages - demand);
+		walk_chunks(ino, dev, page, end, SET_AHEAD);
+		if (demand)
+			walk_chunks(ino, dev, low, high, TAKE_AHEAD);
+		__sync_fetch_and_add(&ahead_changes, 1);
+	}
+	return 0;
+}
+
+SEC("tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(on_page_delete, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cache_counts *counts;
+	struct inode *inode;
+	struct thread *t;
+	__u64 page, pages, ino;
+	__u32 dev;
+
+	if (!mapping)
+		return 0;
+	inode = mapping->host;
+	if (!inode || !is_regular(inode))
+		return 0;
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (!whole_machine && !is_touched(dev, ino))
+		return 0;
+	page = folio->index;
+	pages = folio_pages(folio);
+	t = thread_of(task);
+	if (!inode->i_nlink || (t && t->call >= 0 && (t->call_kind == CALL_REMOVE || t->call_kind == CALL_OPEN))) {
+		/* Truncated or deleted: these pages will not be wanted again. */
+		walk_chunks(ino, dev, page, page + pages, FORGET);
+		return 0;
+	}
+	walk_chunks(ino, dev, page, page + pages, SET_EVICTED);
+	counts = counts_of(dev, ino, task->tgid);
+	if (counts)
+		COUNT(counts, evicted, pages);
+	return 0;
+}
+
+SEC("tp_btf/mm_filemap_fault")
+int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct cache_counts *counts;
+	struct inode *inode;
+	__u64 number, ino, found;
+	__u32 dev;
+
+	if (!t)
+		return 0;
+	number = fault_number(task);
+	if (t->fault_number == number && t->fault_mapping == (__u64)mapping && t->fault_index == index)
+		return 0; /* the same fault, tried again */
+	inode = mapping->host;
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	counts = counts_of(dev, ino, t->tgid);
+	if (!counts)
+		return 0;
+	/* When the pages around it were mapped first, this fault is counted already. */
+	if (t->fault_number != number) {
+		COUNT(counts, faults, 1);
+		COUNT(counts, lookups, 1);
+	}
+	t->fault_number = number;
+	t->fault_mapping = (__u64)mapping;
+	t->fault_index = index;
+	t->fault_major = 0;
+	found = take_ahead(t, dev, ino, index, index + 1);
+	COUNT(counts, prefetched, found);
+	return 0;
+}
+
+SEC("tp_btf/mm_filemap_map_pages")
+int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct cache_counts *counts;
+	struct inode *inode;
+	__u64 number, ino, found;
+	__u32 dev;
+
+	if (!t)
+		return 0;
+	number = fault_number(task);
+	inode = mapping->host;
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	counts = counts_of(dev, ino, t->tgid);
+	if (!counts)
+		return 0;
+	if (t->fault_number != number) {
+		COUNT(counts, faults, 1);
+		COUNT(counts, lookups, 1);
+		t->fault_number = number;
+		t->fault_mapping = 0;
+		t->fault_major = 0;
+	}
+	/* Pages that readahead brought are now within reach without another fault. */
+	found = take_ahead(t, dev, ino, first, last + 1);
+	COUNT(counts, prefetched, found);
+	return 0;
+}
+
+/*
+ * The kernel marks whole folios dirty, and says so once. What a write call dirtied are the pages of its range
+ * that were clean: they are counted when it returns. Memory that is mapped is dirtied by folios.
+ */
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
+{
+	struct thread *t = current_thread();
+	struct cache_counts *counts;
+	struct inode *inode;
+	__u64 found;
+	__u64 ino;
+	__u32 dev;
+
+	if (!t || !mapping)
+		return 0;
+	inode = mapping->host;
+	if (!inode || !is_regular(inode))
+		return 0;
+	if (t->call >= 0 && t->call_kind == CALL_WRITE && (__u64)inode == t->inode &&
+	    (t->call_flags & CALL_HAS_OFFSET)) {
+		t->call_flags |= CALL_DIRTIED;
+		return 0;
+	}
+	ino = inode->i_ino;
+	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	found = walk_chunks(ino, dev, folio->index, folio->index + folio_pages(folio), SET_DIRTY);
+	counts = found ? counts_of(dev, ino, t->tgid) : NULL;
+	if (counts)
+		COUNT(counts, dirtied, found);
+	return 0;
+}
+
+#endif

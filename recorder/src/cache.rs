@@ -1,0 +1,148 @@
+//! Rows of the page cache: counts of the programs, and the look-ups that read calls stand for.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use iowhy_store::rows;
+
+use crate::event::{CacheCounts, CacheKey, Call};
+
+const PAGE_SHIFT: u32 = 12;
+
+type Key = (u32, u32, u64);
+
+/// Counts of the interval under way, by process, device and inode.
+#[derive(Debug, Default)]
+pub struct Cache {
+    counts: HashMap<Key, CacheCounts>,
+    /// Major faults of an interval that were counted as faults in the one before.
+    owed: HashMap<Key, u64>,
+}
+
+impl Cache {
+    /// Adds what the programs counted.
+    pub fn add(&mut self, key: CacheKey, more: &CacheCounts) {
+        let counts = self.counts.entry((key.tgid, key.dev, key.ino)).or_default();
+        counts.lookups += more.lookups;
+        counts.demand += more.demand;
+        counts.readahead += more.readahead;
+        counts.prefetched += more.prefetched;
+        counts.dirtied += more.dirtied;
+        counts.evicted += more.evicted;
+        counts.refault += more.refault;
+        counts.major += more.major;
+        counts.faults += more.faults;
+    }
+
+    /// Adds the pages of a read call that went through the page cache.
+    pub fn looked_up(&mut self, e: &Call) {
+        let Ok(read @ 1..) = u64::try_from(e.ret) else {
+            return;
+        };
+        let last = (e.offset + read - 1) >> PAGE_SHIFT;
+        let pages = last - (e.offset >> PAGE_SHIFT) + 1;
+        self.counts
+            .entry((e.tgid, e.dev, e.ino))
+            .or_default()
+            .lookups += pages;
+    }
+
+    /// The rows of the interval, which ends with them.
+    pub fn rows(
+        &mut self,
+        (start, end): (u64, u64),
+        out: &mut impl FnMut(rows::PageCache) -> Result<()>,
+    ) -> Result<()> {
+        for (key, counts) in self.counts.drain() {
+            // A fault is counted where it begins and may turn major in the next interval.
+            let turned = counts.major + self.owed.remove(&key).unwrap_or(0);
+            if turned > counts.faults {
+                self.owed.insert(key, turned - counts.faults);
+            }
+            let (tgid, dev, ino) = key;
+            out(rows::PageCache {
+                ts_ns: start as i64,
+                interval_ns: (end - start) as i64,
+                tgid: Some(tgid.into()),
+                dev: Some(dev.into()),
+                ino: Some(ino as i64),
+                lookup_pages: Some(counts.lookups as i64),
+                demand_miss_pages: Some(counts.demand as i64),
+                readahead_pages: Some(counts.readahead as i64),
+                prefetched_hit_pages: Some(counts.prefetched as i64),
+                dirtied_pages: Some(counts.dirtied as i64),
+                evicted_pages: Some(counts.evicted as i64),
+                refault_pages: Some(counts.refault as i64),
+                major_faults: Some(counts.major as i64),
+                minor_faults: Some(counts.faults.saturating_sub(turned) as i64),
+                estimated: false,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows_of(cache: &mut Cache) -> Vec<rows::PageCache> {
+        let mut rows = Vec::new();
+        cache
+            .rows((0, 10), &mut |row| {
+                rows.push(row);
+                Ok(())
+            })
+            .unwrap();
+        rows
+    }
+
+    #[test]
+    fn a_read_looks_up_every_page_that_it_touches() {
+        for (offset, ret, pages) in [
+            (0, 4096, 1),
+            (0, 4097, 2),
+            (4095, 2, 2),
+            (8192, 1, 1),
+            (100, 1 << 20, 257),
+        ] {
+            let mut cache = Cache::default();
+            cache.looked_up(&Call {
+                offset,
+                ret,
+                ..Call::default()
+            });
+            assert_eq!(
+                rows_of(&mut cache)[0].lookup_pages,
+                Some(pages),
+                "{offset} {ret}"
+            );
+        }
+        let mut cache = Cache::default();
+        cache.looked_up(&Call {
+            ret: 0,
+            ..Call::default()
+        });
+        cache.looked_up(&Call {
+            ret: -5,
+            ..Call::default()
+        });
+        assert!(rows_of(&mut cache).is_empty());
+    }
+
+    #[test]
+    fn faults_that_turn_major_are_not_minor() {
+        let mut cache = Cache::default();
+        let key = CacheKey::default();
+        cache.add(
+            key,
+            &CacheCounts {
+                faults: 5,
+                major: 2,
+                ..CacheCounts::default()
+            },
+        );
+        let row = &rows_of(&mut cache)[0];
+        assert_eq!((row.major_faults, row.minor_faults), (Some(2), Some(3)));
+    }
+}

@@ -105,7 +105,9 @@ def write(
     """Write a result to stdout or `output` in one of FORMATS."""
     if limit is not None and limit < 0:
         raise Problem(f"--limit {limit}: give a number of rows, or 0 for all")
-    if form == "table" and output is None:
+    if form == "table" and output is not None:
+        raise Problem("--format table goes to the terminal; with -o use csv, json or parquet")
+    if form == "table":
         rows = ROWS if limit is None else limit or None
         result.show(console(), table, columns, rows, wide)
         return
@@ -128,12 +130,8 @@ def write(
         ) as text:
             if form == "csv":
                 export.write_csv(table, text)
-            elif form == "json":
-                export.write_json(table, text, name, columns)
             else:
-                raise Problem(
-                    "--format table goes to the terminal; with -o use csv, json or parquet"
-                )
+                export.write_json(table, text, name, columns)
             text.flush()
     except BrokenPipeError:
         raise

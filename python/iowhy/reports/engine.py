@@ -64,7 +64,7 @@ def compose(report: Report, facts: Facts, selection: Selection) -> str:
     if chosen is not None:
         front["chosen_files"] = chosen
     for relation in [*tables(), *available]:
-        if not re.search(rf"\b{relation}\b", report.sql):
+        if not re.search(rf"\b{relation}\b", report.sql) or _defined(relation, report.sql):
             continue
         body = available.get(relation)
         where = selection.where(relation)
@@ -108,9 +108,6 @@ def to_spark(sql: str, where: str = "the report") -> str:
     return str(tree.sql(dialect="spark", pretty=True))
 
 
-_READING = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
-
-
 def facts_of(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Facts:
     """What the manifest tells, its gaps filled from the tables' first and last times."""
     command = rec.manifest.command
@@ -133,16 +130,22 @@ def facts_of(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Facts:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """DuckDB sums whole numbers as 128-bit decimals: 64 bits again, which the tables had."""
-    columns = [
-        column.cast(pa.int64())
-        if pa.types.is_decimal(column.type) and column.type.scale == 0
-        else column.cast(pa.float64())
-        if pa.types.is_decimal(column.type)
-        else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)
+    """DuckDB sums whole numbers as 128-bit decimals: 64 bits again, which the tables had.
+
+    Those that do not fit, and decimals with a fraction, become float64.
+    """
+    return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_decimal(column.type):
+        return column
+    if column.type.scale == 0:
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass
+    return column.cast(pa.float64())
 
 
 def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> pa.Table:
@@ -154,10 +157,9 @@ def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> pa.T
     try:
         statements = connection.extract_statements(sql)
         kinds = {statement.type for statement in statements}
-        if len(statements) != 1 or not kinds <= _READING:
-            raise Problem(
-                f"{where}: give one SELECT (or DESCRIBE, EXPLAIN); nothing can be changed"
-            )
+        # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
+        if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
+            raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
         relation = connection.sql(sql)
         if relation is None:
             raise Problem(f"{where}: this SQL returns no rows; give a SELECT")
@@ -204,9 +206,18 @@ def _span(connection: duckdb.DuckDBPyConnection) -> tuple[int | None, int | None
     return first, last
 
 
+def _defined(relation: str, sql: str) -> bool:
+    """Whether the SQL brings its own relation of this name, as what --sql printed does."""
+    pattern = rf"\b{relation}\s+AS\s+((NOT\s+)?MATERIALIZED\s+)?\("
+    return re.search(pattern, sql, re.IGNORECASE) is not None
+
+
 def _streams(relation: str) -> bool:
     return relation in tables() or relation in ("recording", "call_kinds", "every_request")
 
 
 def _first(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    """The first line of an error, with the line that names what was probably meant."""
+    lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
+    hints = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
+    return " ".join(lines[:1] + hints[:1])

@@ -59,7 +59,7 @@ WITH asked AS (
         sum(bytes) AS request_bytes,
         count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0) AS seek_share
     FROM request_sequence
-    WHERE owner_ino IS NOT NULL AND counted
+    WHERE owner_ino IS NOT NULL AND counted AND (in_scope IS NULL OR in_scope)
     GROUP BY owner_dev, owner_ino
 ), runs AS (
     SELECT

@@ -5,7 +5,7 @@
 -- column filesystem: mount point of the filesystem, text
 -- column kind: jbd2 or xfs-log-force, text
 -- column commits: commits, or log forces, count
--- column per_s: commits per second, 1/s
+-- column commits_per_s: commits per second, 1/s
 -- column mean_ns: mean length, ns
 -- column max_ns: longest, ns
 -- column busy_share: of the elapsed time, within a commit, share
@@ -24,7 +24,7 @@ SELECT
         AS filesystem,
     j.kind,
     count(*) AS commits,
-    count(*) * 1e9 / nullif(max(r.elapsed_ns), 0) AS per_s,
+    count(*) * 1e9 / nullif(max(r.elapsed_ns), 0) AS commits_per_s,
     avg(j.dur_ns) AS mean_ns,
     max(j.dur_ns) AS max_ns,
     sum(j.dur_ns) / nullif(max(r.elapsed_ns), 0) AS busy_share,

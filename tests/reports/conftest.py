@@ -1,0 +1,125 @@
+"""Small recordings written by hand, whose answers are known."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import Manifest, Recording
+from iowhy.recording.manifest import Clock, Host
+from iowhy.recording.writer import write_recording
+from iowhy.reports.relations import SENSORS
+
+Tables = Mapping[str, Sequence[Mapping[str, object]]]
+Make = Callable[..., Recording]
+
+MS = 1_000_000
+S = 1_000_000_000
+T0 = 7_000 * S  # the recording's start: monotonic clocks do not begin at 0
+WALL0 = 1_700_000_000 * S  # 2023-11-14T22:13:20Z
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """make(tables, end_s=…, without=sensors) → Recording that starts at T0."""
+    made = 0
+
+    def write(tables: Tables, end_s: float = 1.0, without: Sequence[str] = ()) -> Recording:
+        nonlocal made
+        made += 1
+        manifest = Manifest(
+            source="live",
+            host=Host(cpus=2, page_bytes=4096),
+            clock=Clock(monotonic_ns=T0, wall_ns=WALL0),
+            command=Manifest.made(start_ns=T0, end_ns=T0 + round(end_s * S)).command,
+            sensors=Manifest.made(sensors=[s for s in SENSORS if s not in without]).sensors,
+        )
+        return write_recording(tmp_path / f"{made}.iowhy", manifest, tables)
+
+    return write
+
+
+def call(at_ns: int, dur_ns: int, name: str, tid: int = 10, **more: object) -> dict[str, object]:
+    """A system call `at_ns` after the start; blocked for all of it unless told otherwise."""
+    row: dict[str, object] = {
+        "ts_ns": T0 + at_ns,
+        "dur_ns": dur_ns,
+        "cpu_ns": 0,
+        "runnable_ns": 0,
+        "blocked_ns": dur_ns,
+        "sleeping_ns": 0,
+        "tgid": 10,
+        "tid": tid,
+        "name": name,
+        "dev": 1,
+        "ino": 2,
+        "ret": 0,
+    }
+    return row | more
+
+
+def wait(at_ns: int, dur_ns: int, reason: str, tid: int = 10, **more: object) -> dict[str, object]:
+    row: dict[str, object] = {
+        "ts_ns": T0 + at_ns,
+        "dur_ns": dur_ns,
+        "tgid": 10,
+        "tid": tid,
+        "reason": reason,
+        "io": True,
+        "dev": 1,
+        "ino": 2,
+    }
+    return row | more
+
+
+def spent(at_ns: int, interval_ns: int, tid: int = 10, **states: int) -> dict[str, object]:
+    """A thread's interval: user, kernel, runnable, blocked in ns; the rest of it sleeping."""
+    known = {name: states.get(name, 0) for name in ("user", "kernel", "runnable", "blocked")}
+    return {
+        "ts_ns": T0 + at_ns,
+        "interval_ns": interval_ns,
+        "tgid": 10,
+        "tid": tid,
+        "cpu_user_ns": known["user"],
+        "cpu_kernel_ns": known["kernel"],
+        "runnable_ns": known["runnable"],
+        "blocked_ns": known["blocked"],
+        "sleeping_ns": interval_ns - sum(known.values()),
+    }
+
+
+def request(at_ns: int, dur_ns: int | None, op: str = "write", **more: object) -> dict[str, object]:
+    """A block request of the command, issued at once, on device 80."""
+    row: dict[str, object] = {
+        "queue_ns": T0 + at_ns,
+        "issue_ns": T0 + at_ns,
+        "complete_ns": None if dur_ns is None else T0 + at_ns + dur_ns,
+        "dev": 80,
+        "sector": None if op == "flush" else 0,
+        "bytes": 0 if op == "flush" else 4096,
+        "op": op,
+        "flags": [],
+        "tgid": 10,
+        "tid": 10,
+        "owner_dev": 1,
+        "owner_ino": 2,
+        "owner_kind": "flush" if op == "flush" else "data",
+        "in_scope": True,
+        "error": 0,
+    }
+    return row | more
+
+
+def file(ino: int, path: str | None, kind: str = "file", dev: int = 1) -> dict[str, object]:
+    return {"dev": dev, "ino": ino, "path": path, "kind": kind}
+
+
+def filesystem(disk: int | None = 80, dev: int = 1, block: int = 4096) -> dict[str, object]:
+    return {
+        "dev": dev,
+        "kind": "ext4",
+        "mount": "/srv",
+        "options": "rw",
+        "disk_dev": disk,
+        "block_bytes": block,
+    }

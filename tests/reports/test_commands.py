@@ -1,0 +1,153 @@
+"""`iowhy report` and `iowhy sql`: formats, messages, and that nothing can be changed."""
+
+import io
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from iowhy.cli import report, sql
+from iowhy.errors import Problem
+from iowhy.recording import Recording
+from iowhy.reports import reports
+from tests.reports.conftest import MS, Make, call, file
+
+app = typer.Typer()
+app.command("report")(report.command)
+app.command("sql")(sql.command)
+
+
+def iowhy(*words: object, stdin: str | None = None) -> str:
+    result = CliRunner().invoke(
+        app, [str(word) for word in words], input=stdin, env={"NO_COLOR": "1"}
+    )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def rec(make: Make) -> Recording:
+    evil = "/srv/\x1b]0;owned\x07\x1b[31mred\u202e.db"
+    return make(
+        {
+            "files": [file(2, "/srv/" + "long/" * 40 + "a.db"), file(3, evil)],
+            "syscalls": [
+                call(i * MS, 1000 + i, "read", ino=2 + i % 2, ret=4096) for i in range(100)
+            ],
+        }
+    )
+
+
+def test_list(rec: Recording) -> None:
+    for listed in (iowhy("report"), iowhy("report", rec.path)):
+        for name, known in reports().items():
+            assert name in listed
+            assert known.question in listed
+    assert {row["name"] for row in json.loads(iowhy("report", "--json"))["rows"]} == set(reports())
+
+
+def test_tables_fit_and_are_safe(rec: Recording) -> None:
+    for name in reports():
+        out = iowhy("report", name, rec.path)
+        assert "\x1b" not in out
+        assert "\u202e" not in out
+        table = [line for line in out.splitlines() if line.startswith("  ")]
+        assert table
+        assert all(len(line) <= 100 for line in table if "columns" not in line), name
+    assert "60 more rows: --limit 0 shows all" in iowhy("report", "events", rec.path)
+    assert iowhy("report", "events", rec.path, "--limit", "0").count("read") >= 100
+
+
+def test_formats_carry_the_same_rows(rec: Recording, tmp_path: Path) -> None:
+    as_json = json.loads(iowhy("report", "files", rec.path, "--json"))
+    assert (as_json["version"], as_json["report"]) == (1, "files")
+    assert {
+        "name": "time_ns",
+        "type": "int64",
+        "unit": "ns",
+        "meaning": "their durations",
+    } in as_json["columns"]
+    out = tmp_path / "files.parquet"
+    iowhy("report", "files", rec.path, "--format", "parquet", "-o", out)
+    table = pq.read_table(out)
+    assert table.to_pylist() == as_json["rows"]
+    assert table.schema.field("time_ns").metadata[b"unit"] == b"ns"
+    text = iowhy("report", "files", rec.path, "--format", "csv")
+    read = pyarrow.csv.read_csv(io.BytesIO(text.encode())).to_pylist()
+    assert [row["time_ns"] for row in read] == [row["time_ns"] for row in as_json["rows"]]
+    assert [row["path"] for row in read] == [row["path"] for row in as_json["rows"]]
+
+
+@pytest.mark.parametrize("name", ["syscalls", "sync", "budget", "layout"])
+def test_the_sql_shown_is_the_sql_run(rec: Recording, name: str) -> None:
+    chosen = ["--file", "*a.db"] if name == "layout" else ["--since", "3ms"]
+    statement = iowhy("report", name, rec.path, "--sql", *chosen)
+    shown = json.loads(iowhy("sql", rec.path, "-", "--json", stdin=statement))
+    assert shown["rows"] == json.loads(iowhy("report", name, rec.path, "--json", *chosen))["rows"]
+
+
+def test_sql(rec: Recording) -> None:
+    query = "SELECT kind, count(*) AS n FROM syscalls JOIN call_kinds USING (name) GROUP BY kind"
+    assert iowhy("sql", rec.path, query, "--format", "csv") == "kind,n\nread,100\n"
+    assert "dur_ns" in iowhy("sql", rec.path, "DESCRIBE syscalls")
+    odd = iowhy("sql", rec.path, "SELECT [1, NULL] AS a, CAST('inf' AS DOUBLE) AS b", "--json")
+    assert json.loads(odd)["rows"] == [{"a": [1, None], "b": None}]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY (SELECT 1 AS a) TO '{own}'",
+        "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{own}'",
+        "COPY syscalls TO '{other}'",
+        "ATTACH '{other}'",
+        "CREATE TABLE t AS SELECT 1",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "PRAGMA version",
+        "SELECT 1; COPY (SELECT 1) TO '{own}'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM '{other}'",
+        "SELECT * FROM read_parquet('{other}')",
+        "SELECT getenv('HOME')",
+        "SELEC 1",
+        "",
+    ],
+)
+def test_sql_reads_this_recording_only(rec: Recording, tmp_path: Path, statement: str) -> None:
+    own = rec.files("syscalls")[0]
+    other = tmp_path / "other.parquet"
+    pq.write_table(pq.read_table(own), other)
+    before = (own.read_bytes(), other.read_bytes(), sorted(tmp_path.rglob("*")))
+    with pytest.raises(Problem) as raised:
+        iowhy("sql", rec.path, statement.format(own=own, other=other))
+    assert "\n" not in str(raised.value)
+    assert (own.read_bytes(), other.read_bytes(), sorted(tmp_path.rglob("*"))) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["report", "syscalls"], "of which recording"),
+        (["report", "nope", "REC"], "no such report"),
+        (["report", "/nope.iowhy"], "no such recording"),
+        (["report", "syscalls", "REC", "--format", "yaml"], "--format yaml: choose table"),
+        (["report", "syscalls", "REC", "--limit", "-1"], "--limit -1"),
+        (
+            ["report", "syscalls", "REC", "-o", "/nope/x.csv", "--format", "csv"],
+            "/nope/x.csv: cannot",
+        ),
+        (["report", "syscalls", "REC", "-o", "/nope/x.csv"], "with -o use csv"),
+        (["sql", "REC", "SELECT 1", "--format", "xml"], "--format xml"),
+    ],
+)
+def test_messages(rec: Recording, words: list[str], message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        iowhy(*[rec.path if word == "REC" else word for word in words])

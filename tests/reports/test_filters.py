@@ -1,0 +1,152 @@
+"""Filters: what they choose, and the one clear error for what they cannot."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.recording import Manifest, Recording
+from iowhy.recording.manifest import Clock
+from iowhy.reports import Filters, reports, run
+from iowhy.reports.filters import resolve
+from iowhy.reports.relations import Facts
+from tests.reports.conftest import MS, T0, WALL0, Make, S, call, file
+
+FACTS = Facts(T0, T0 + 100 * S, 100 * S, 2, None, 4096, frozenset())
+MANIFEST = Manifest(clock=Clock(monotonic_ns=T0 - 5 * S, wall_ns=WALL0))
+
+
+@pytest.mark.parametrize(
+    ("text", "after_start_ns"),
+    [
+        ("0", 0),
+        ("12", 12 * S),
+        ("1.5s", 1_500 * MS),
+        (".25", 250 * MS),
+        ("0.123456789", 123_456_789),
+        ("250ms", 250 * MS),
+        ("7us", 7_000),
+        ("7µs", 7_000),
+        ("42ns", 42),
+        ("2m", 120 * S),
+        ("1h", 3600 * S),
+        # WALL0 is 2023-11-14T22:13:20Z, 5 s before the start.
+        ("2023-11-14T22:13:25Z", 0),
+        ("2023-11-14 22:13:26.5", 1_500 * MS),
+        ("2023-11-14T23:13:27+01:00", 2 * S),
+        ("22:13:30", 5 * S),
+        ("22:14", 35 * S),
+    ],
+)
+def test_moments(text: str, after_start_ns: int) -> None:
+    found = resolve(Filters(since=text), MANIFEST, FACTS)
+    assert found.since_ns == T0 + after_start_ns
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        (Filters(since="soon"), "--since soon: give seconds"),
+        (Filters(until="-1"), "--until -1: give seconds"),
+        (Filters(until="25:99"), "--until 25:99: give seconds"),
+        (Filters(since="9" * 30), "longer than any recording"),
+        (Filters(since="2", until="1"), "--since 2: not before --until 1"),
+        (Filters(pids=(-1,)), "--pid -1"),
+        (Filters(file=""), "--file: the pattern is empty"),
+    ],
+)
+def test_bad_filters(filters: Filters, message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        resolve(filters, MANIFEST, FACTS)
+
+
+def test_a_time_of_day_needs_a_clock() -> None:
+    for text in ("22:13:30", "2023-11-14T22:13:25Z"):
+        with pytest.raises(Problem, match="does not tell the wall-clock time"):
+            resolve(Filters(since=text), Manifest(), FACTS)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_moment_or_a_problem(text: str) -> None:
+    try:
+        found = resolve(Filters(since=text), MANIFEST, FACTS)
+    except Problem as problem:
+        assert "--since" in str(problem)
+    else:
+        assert isinstance(found.since_ns, int)
+
+
+PATHS = (
+    "/srv/a.db",
+    "/srv/a_db",
+    "/srv/100%",
+    "/srv/it's",
+    "/srv/wow!",
+    "/srv/ä/b.db",
+    "/srv/x\\y",
+)
+
+
+@pytest.fixture
+def named(make: Make) -> Recording:
+    return make(
+        {
+            "files": [file(i, path) for i, path in enumerate(PATHS)],
+            "syscalls": [call(i * MS, 10, "read", ino=i) for i in range(len(PATHS))],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*.db", {"/srv/a.db", "/srv/ä/b.db"}),
+        ("a.db", {"/srv/a.db"}),
+        ("/srv/a?db", {"/srv/a.db", "/srv/a_db"}),
+        ("a_db", {"/srv/a_db"}),
+        ("%", {"/srv/100%"}),
+        ("it's", {"/srv/it's"}),
+        ("!", {"/srv/wow!"}),
+        ("x\\y", {"/srv/x\\y"}),
+        ("/srv/*", set(PATHS)),
+    ],
+)
+def test_files_by_pattern(named: Recording, pattern: str, expected: set[str]) -> None:
+    assert set(run(named, "files", Filters(file=pattern))["path"].to_pylist()) == expected
+
+
+def test_no_file_matches(named: Recording) -> None:
+    with pytest.raises(Problem, match="--file nope: no file of the recording matches"):
+        run(named, "files", Filters(file="nope"))
+
+
+def test_begins_in_the_range(named: Recording) -> None:
+    found = run(named, "syscalls", Filters(since="1ms", until="3ms"))
+    assert found["calls"].to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("report", "filters"),
+    [
+        ("system", Filters(pids=(1,))),
+        ("budget", Filters(file="a")),
+        ("layout", Filters(since="1")),
+        ("journal", Filters(file="a")),
+    ],
+)
+def test_a_filter_that_cannot_be_answered_is_refused(
+    make: Make, report: str, filters: Filters
+) -> None:
+    with pytest.raises(
+        Problem, match=f"--{filters.given()[0]} does not apply to the report {report}"
+    ):
+        run(make({}), report, filters)
+
+
+def test_every_report_runs_with_every_filter_it_takes(named: Recording) -> None:
+    every = {"since": "1ms", "until": "4ms", "pids": (10,), "file": "*db"}
+    for name, report in reports().items():
+        taken = {
+            key: value for key, value in every.items() if key.removesuffix("s") in report.filters
+        }
+        run(named, name, Filters(**taken))

@@ -1,0 +1,141 @@
+"""The report files: headers, a user's own, units, the page that is made from them."""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.recording import open_recording
+from iowhy.reports import find, reports, run
+from iowhy.reports.document import document
+from iowhy.reports.engine import query
+from iowhy.reports.report import built_in, parse
+from tests.reports.conftest import MS, Make, call
+
+HEADER = "-- title: T\n-- question: Q?\n"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "config" / "iowhy" / "reports"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_headers_describe_exactly_the_columns(name: str, make: Make) -> None:
+    report = built_in()[name]
+    assert run(make({}), report).column_names == [column.name for column in report.columns]
+    assert report.question.rstrip(")").endswith(("?", "too"))
+    assert report.stands_in_for
+    for column in report.columns:
+        suffix = re.search(r"_(ns|bytes|bytes_per_s|per_s|share|pages|s)$", column.name)
+        if suffix:
+            unit = {"bytes_per_s": "bytes/s", "per_s": "1/s"}.get(suffix[1], suffix[1])
+            assert column.unit == unit, column.name
+
+
+def test_the_page_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reports.md"
+    assert page.read_text("utf-8") == document(), "make docs"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT 1", "no line `-- title: …`"),
+        ("-- title: T\nSELECT 1", "no line `-- question: …`"),
+        (HEADER, "no SQL after the header"),
+        (HEADER + "-- title: again\nSELECT 1", "x.sql:3: `title` is given twice"),
+        ("-- title:\nSELECT 1", "x.sql:1: `title` is empty"),
+        (HEADER + "-- column a, ns\nSELECT 1 AS a", None),  # no colon: a note
+        (HEADER + "-- column a: how long\nSELECT 1 AS a", "x.sql:3: expected"),
+        (HEADER + "-- column a: how long, furlongs\nSELECT 1 AS a", "unit 'furlongs' is none of"),
+        (HEADER + "-- column a: x, ns\n-- column a: y, ns\nSELECT 1", "x.sql:4: column a is desc"),
+        (HEADER + "-- filters: since colour\nSELECT 1", "filters: colour is none of"),
+    ],
+)
+def test_bad_headers(text: str, message: str | None) -> None:
+    if message is None:
+        assert parse("x", text, "x.sql").sql.startswith("SELECT 1")
+        return
+    with pytest.raises(Problem, match=re.escape(message)):
+        parse("x", text, "x.sql")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_report_or_a_problem(text: str) -> None:
+    try:
+        parse("x", HEADER + text, "x.sql")
+    except Problem as problem:
+        assert str(problem).startswith("x.sql")
+
+
+def test_a_users_own_report(own: Path, make: Make) -> None:
+    (own / "slow-reads.sql").write_text(
+        HEADER + "-- column dur_ns: duration, ns\n\nSELECT dur_ns FROM syscalls\n"
+        "WHERE name IN (SELECT name FROM call_kinds WHERE kind = 'read') ORDER BY 1;\n"
+    )
+    (own / "recursive.sql").write_text(
+        HEADER + "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3)\n"
+        "SELECT i, elapsed_ns FROM n CROSS JOIN recording ORDER BY i\n"
+    )
+    rec = make({"syscalls": [call(0, 5, "read"), call(9, 3, "pread64"), call(20, 9, "write")]})
+    assert run(rec, "slow-reads")["dur_ns"].to_pylist() == [3, 5]
+    assert run(rec, "recursive")["i"].to_pylist() == [1, 2, 3]
+    assert run(rec, "recursive")["elapsed_ns"].to_pylist() == [1000 * MS] * 3
+    assert find("slow-reads").unit("dur_ns") == "ns"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bad name.sql", HEADER + "SELECT 1", "rename it"),
+        ("notes.sql", "hello", "no line `-- title: …`"),
+        ("latin.sql", b"-- title: \xe4", "not UTF-8"),
+        ("big.sql", b"-" * (1 << 20) + b"-", "larger than"),
+    ],
+)
+def test_bad_report_files(own: Path, name: str, text: str | bytes, message: str) -> None:
+    (own / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(Problem, match=re.escape(message)) as raised:
+        reports()
+    assert os.fspath(own / name) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT nope FROM syscalls", "nope"),
+        ("SELECT 1; SELECT 2", "one SELECT"),
+        ("DROP VIEW syscalls", "one SELECT"),
+        ("SELECT * FROM read_text('/etc/hostname')", "/etc/hostname"),
+    ],
+)
+def test_a_report_that_does_not_run(own: Path, make: Make, sql: str, message: str) -> None:
+    (own / "mine.sql").write_text(HEADER + sql)
+    with pytest.raises(Problem, match=message) as raised:
+        run(make({}), "mine")
+    assert "mine.sql" in str(raised.value)
+
+
+def test_no_such_report(make: Make) -> None:
+    with pytest.raises(Problem, match="nope: no such report; there are addresses, amplification"):
+        run(make({}), "nope")
+
+
+def test_an_interrupted_recording_ends_with_its_last_event(make: Make) -> None:
+    """Killed recorder: the manifest has no end; rates are over the time that was seen."""
+    rec = make({"syscalls": [call(0, 5, "read"), call(2000 * MS, 5, "read")]})
+    command = replace(rec.manifest.command, end_ns=None)
+    manifest = replace(rec.manifest, complete=False, command=command)
+    (rec.path / "manifest.json").write_text(manifest.as_json())
+    row = query(open_recording(rec.path), "SELECT elapsed_ns FROM recording").to_pylist()
+    assert row == [{"elapsed_ns": 2000 * MS}]

@@ -1,0 +1,213 @@
+"""Reports of block requests and devices."""
+
+import pytest
+
+from iowhy.reports import Filters, run
+from tests.reports.conftest import MS, T0, Make, S, file, filesystem, request
+
+VDA = {"dev": 80, "name": "vda"}
+
+
+def test_device_known_by_its_requests(make: Make) -> None:
+    """2 s; one read in flight for 500 ms, two writes at once for 250 ms, one flush for 50 ms."""
+    rec = make(
+        {
+            "devices": [VDA | {"below_dev": 81}, {"dev": 81, "name": "sda"}],
+            "block_requests": [
+                request(0, 500 * MS, "read", bytes=8192, issue_ns=T0 + 100 * MS),
+                request(S, 250 * MS, "write", bytes=4096),
+                request(S, 250 * MS, "write", bytes=12288, in_scope=False),
+                request(1500 * MS, 50 * MS, "flush", in_scope=None),
+                request(1600 * MS, None, "read", bytes=1 << 20),
+            ],
+        },
+        end_s=2,
+    )
+    (row,) = run(rec, "devices").to_pylist()
+    expected = {
+        "device": "vda",
+        "source": "requests",
+        "reads_per_s": 0.5,
+        "writes_per_s": 1,
+        "read_bytes_per_s": 4096,
+        "written_bytes_per_s": 8192,
+        "mean_read_bytes": 8192,
+        "mean_write_bytes": 8192,
+        "mean_queue": (500 + 2 * 250 + 50) / 2000,
+        "read_await_ns": 500 * MS,
+        "write_await_ns": 250 * MS,
+        "service_ns": (400 + 250 + 250) / 3 * MS,
+        "utilisation": 0.4,
+        "deep_share": 0.125,
+        "best_bytes_per_s": 16384,
+        "best_ops_per_s": 2,
+        "others_share": 0.2,
+        "flushes": 1,
+        "flush_ns": 50 * MS,
+        "unseen": 1,
+        "lies_on": "sda",
+    }
+    assert row == pytest.approx(expected)
+
+
+def test_device_known_by_samples(make: Make) -> None:
+    def sample(at_s: float, reads: int, read_bytes: int, busy_ms: int) -> dict[str, object]:
+        return {
+            "ts_ns": T0 + int(at_s * S),
+            "dev": 8 << 20,
+            "reads": reads,
+            "read_bytes": read_bytes,
+            "read_ns": reads * 2 * MS,
+            "writes": 50,
+            "written_bytes": 4096,
+            "busy_ns": busy_ms * MS,
+        }
+
+    rec = make(
+        {
+            "disk_samples": [
+                sample(0, 1000, 10**6, 100),
+                sample(0.95, 1000, 10**6, 100),
+                sample(2, 1200, 3 * 10**6, 900),
+                sample(4, 1300, 4 * 10**6, 1100),
+            ]
+        },
+        end_s=4,
+    )
+    (row,) = run(rec, "devices").to_pylist()
+    assert (row["device"], row["source"]) == ("8:0", "samples")
+    assert (row["reads_per_s"], row["writes_per_s"]) == (75, 0)
+    assert (row["mean_read_bytes"], row["read_await_ns"], row["mean_write_bytes"]) == (
+        10**4,
+        2 * MS,
+        None,
+    )
+    assert row["utilisation"] == pytest.approx(0.25)
+    assert row["best_bytes_per_s"] == pytest.approx(2 * 10**6 / 1.05)
+    assert (row["mean_queue"], row["flushes"], row["deep_share"]) == (None, None, None)
+
+
+def test_devices_over_time(make: Make) -> None:
+    rec = make(
+        {
+            "devices": [VDA],
+            "block_requests": [
+                request(0, 50 * MS, "read", bytes=4096),
+                request(150 * MS, 200 * MS, "write", bytes=8192, in_scope=False),
+            ],
+        },
+        end_s=0.4,
+    )
+    rows = run(rec, "devices-over-time").to_pylist()
+    assert [row["at_s"] for row in rows] == [
+        0,
+        pytest.approx(0.1),
+        pytest.approx(0.2),
+        pytest.approx(0.3),
+    ]
+    assert [row["utilisation"] for row in rows] == pytest.approx([0.5, 0.5, 1, 0.5])
+    assert [row["mean_queue"] for row in rows] == pytest.approx([0.5, 0.5, 1, 0.5])
+    assert [row["reads_per_s"] for row in rows] == pytest.approx([10, 0, 0, 0])
+    assert [row["written_bytes_per_s"] for row in rows] == pytest.approx([0, 0, 0, 81920])
+    assert [row["await_ns"] for row in rows] == [50 * MS, None, None, 200 * MS]
+    assert [row["others_share"] for row in rows] == [0, None, None, 1]
+
+
+@pytest.mark.parametrize("power", [0, 9, 12, 20, 29, 30, 31, 47, 52])
+def test_buckets_have_exact_limits(make: Make, power: int) -> None:
+    """One below, at, and one below the next power of two: logarithms alone get some of these wrong."""
+    values = [v for v in (2**power - 1, 2**power, 2 ** (power + 1) - 1) if v > 0]
+    rec = make({"block_requests": [request(0, v, bytes=v) for v in values]}, end_s=1)
+    for report, low in (("request-size", "low_bytes"), ("request-latency", "low_ns")):
+        rows = run(rec, report).to_pylist()
+        found = {row[low]: row["requests"] for row in rows}
+        assert found.pop(2**power) == len({2**power, 2 ** (power + 1) - 1} & set(values)) + (
+            values.count(1) - 1 if power == 0 else 0
+        )
+        assert found == ({2 ** (power - 1): 1} if power else {})
+        assert rows[-1]["cumulative_share"] == pytest.approx(1)
+
+
+def test_latency_of_unseen_completions_is_unknown(make: Make) -> None:
+    rec = make({"block_requests": [request(0, 3), request(0, 3), request(0, None)]})
+    rows = run(rec, "request-latency").to_pylist()
+    assert [(r["low_ns"], r["requests"], r["share"]) for r in rows] == [(2, 2, 1), (None, 1, None)]
+    assert (rows[0]["total_ns"], rows[1]["total_ns"]) == (6, None)
+
+
+def test_histograms_of_other_tools(make: Make) -> None:
+    bucket = {"dev": "sda", "low": 4096, "high": 8192, "count": 3}
+    rec = make(
+        {
+            "histograms": [
+                bucket | {"metric": "request_bytes"},
+                bucket | {"metric": "request_bytes", "low": 8192, "high": 16384, "count": 9},
+                bucket | {"metric": "off_cpu_ns"},
+            ]
+        },
+        without=["block_requests"],
+    )
+    rows = run(rec, "request-size").to_pylist()
+    assert [(r["device"], r["low_bytes"], r["share"]) for r in rows] == [
+        ("sda", 4096, 0.25),
+        ("sda", 8192, 0.75),
+    ]
+    assert run(rec, "request-latency").num_rows == 0
+
+
+def test_pattern(make: Make) -> None:
+    """Each request 8 sectors: 0, 8, 16 in a row, a jump to 1000, back to 100, a read in the middle."""
+    places = [0, 8, 16, 1000, 100, 108]
+    rec = make(
+        {
+            "devices": [VDA],
+            "block_requests": [
+                request(
+                    i * MS, MS, "read" if i == 5 else "write", sector=sector, issue_ns=T0 + i * MS
+                )
+                for i, sector in enumerate(places)
+            ]
+            # Another device, a flush and a request of others between do not move this head …
+            + [request(2 * MS, MS, dev=81, sector=5), request(2 * MS, MS, "flush")],
+        }
+    )
+    rows = {(r["device"], r["op"]): r for r in run(rec, "request-pattern").to_pylist()}
+    write = rows["vda", "write"]
+    assert (write["requests"], write["bytes"], write["mean_bytes"]) == (5, 5 * 4096, 4096)
+    assert (write["sequential_share"], write["seek_share"]) == (
+        0.5,
+        0.5,
+    )  # the first has none before
+    assert write["p50_jump_bytes"] == pytest.approx((976 + 908) / 2 * 512)
+    assert write["backward_share"] == 0.5
+    assert rows["vda", "read"]["sequential_share"] == 1
+    assert rows["0:81", "write"]["sequential_share"] is None
+    addresses = run(rec, "addresses").to_pylist()
+    assert [r["address_bytes"] // 512 for r in addresses if r["device"] == "vda"] == places
+
+
+def test_seeks_are_against_everybodys_requests(make: Make) -> None:
+    """Two writers in turn, each sequential: to the device, and under any filter, all are seeks."""
+    rec = make(
+        {
+            "files": [file(2, "/srv/a"), file(3, "/srv/b")],
+            "filesystems": [filesystem()],
+            "block_requests": [
+                request(
+                    i * MS,
+                    MS,
+                    sector=i // 2 * 8 + 10_000 * (i % 2),
+                    owner_ino=2 + i % 2,
+                    tgid=10 + i % 2,
+                    tid=10 + i % 2,
+                )
+                for i in range(20)
+            ],
+        }
+    )
+    for filters in (Filters(), Filters(file="/srv/b"), Filters(pids=(11,))):
+        (row,) = run(rec, "request-pattern", filters).to_pylist()
+        assert row["seek_share"] == 1
+    by_path = {r["path"]: r for r in run(rec, "files").to_pylist()}
+    assert by_path["/srv/a"]["seek_share"] == by_path["/srv/b"]["seek_share"] == 1
+    assert by_path["/srv/a"]["requests"] == 10

@@ -115,7 +115,7 @@ def disk_counters(name: str) -> dict[str, int]:
 
 def run(*argv: str) -> str:
     """Run a command that must succeed; its output."""
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(argv, input="", capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, (argv, done.stdout, done.stderr)
     return done.stdout
 

@@ -116,7 +116,12 @@ def test_totals_agree_with_strace_and_perf_trace(tmp_path: Path) -> None:
             assert ours.get(name) == counted, (name, ours.get(name), counted)
 
     told = subprocess.run(
-        ["perf", "trace", "-s", *command], capture_output=True, text=True, timeout=120, check=False
+        ["perf", "trace", "-s", *command],
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     ).stderr
     perf = {m[1]: int(m[2]) for m in re.finditer(r"^\s+(\w+)\s+(\d+)\s+\d+\s+[\d.]+", told, re.M)}
     for name in ("getppid", "read", "write"):

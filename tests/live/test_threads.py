@@ -121,6 +121,7 @@ for _ in range(50):
             "SELECT reason, sum(dur_ns)::BIGINT FROM waits WHERE syscall = 'fsync' GROUP BY 1",
         )
     )
+    assert reasons.pop("other", 0) <= 0.05 * sum(reasons.values()), reasons
     assert set(reasons) <= {
         "page_writeback",
         "journal_commit",
@@ -129,6 +130,7 @@ for _ in range(50):
         "request_queue_full",
         "journal_space",
         "page_lock",
+        "metadata_read",
     }, reasons
     assert reasons.get("journal_commit", 0) > 0
     frames = one(

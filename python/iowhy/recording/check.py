@@ -81,9 +81,16 @@ def _columns(table: Table, found: pa.Schema) -> str | None:
         if column.name not in found.names:
             if column.null is None:
                 return f"column {column.name} is missing"
-        elif found.field(column.name).type != column.arrow_type:
+        elif not _same(found.field(column.name).type, column.arrow_type):
             return f"column {column.name} is {found.field(column.name).type}, not {column.type}"
     return None
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether two types hold the same values; whether a list's items may be NULL is no matter."""
+    if pa.types.is_list(found) and pa.types.is_list(expected):
+        return bool(found.value_type == expected.value_type)
+    return bool(found == expected)
 
 
 def _nulls(table: Table, batch: pa.RecordBatch) -> str | None:

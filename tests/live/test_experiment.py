@@ -1,0 +1,167 @@
+"""Levers act on this machine as they say, and only on the command.
+
+Asserted is what a lever does to the command's resource (bytes at the device, CPU time against wall
+time by large factors), not how fast this machine is. Needs root, control groups and loop devices.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.experiment import device, groups
+from iowhy.experiment.answer import Verdict
+from iowhy.experiment.experiment import Request, experiment
+from iowhy.experiment.live import Job
+from iowhy.lab.stage import Choice, stage
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    why = None if os.geteuid() == 0 else "needs root"
+    if why is None and isinstance(groups.find("cpu"), str):
+        why = f"needs control groups: {groups.find('cpu')}"
+    if why is None and not Path("/dev/loop-control").exists():
+        why = "needs loop devices"
+    if why is not None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"live test of experiments cannot run here: {why}")
+        pytest.skip(why)
+    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
+    return tmp_path
+
+
+@pytest.fixture
+def disk(scratch):
+    """An ext4 filesystem on a loop device of its own, so that nobody else's bytes count."""
+    with stage(Choice(fs="ext4", device="file"), scratch) as made:
+        yield made.scratch_filesystem(256).path
+
+
+def python(code):
+    return (sys.executable, "-I", "-S", "-c", code)
+
+
+def run(directory, command, *levers, **more):
+    more = {"runs": 5, "seed": 1, **more}
+    job = Job(command=command, directory=directory, **more.pop("job", {}))
+    return experiment(Request(job=job, levers=levers, **more))
+
+
+def mean_bytes(found, lever=None):
+    condition = next(c for c in found.conditions if c.lever == lever)
+    values = sorted(trial.device_bytes for trial in found.kept(condition))
+    return values[len(values) // 2]
+
+
+def test_a_spinning_command_is_cpu_bound(scratch):
+    found = run(
+        scratch, python("sum(range(4_000_000))"), "cpu-quota=0.2", runs=6, job={"timeout_s": 60.0}
+    )
+    answer = found.answers[0]
+    assert answer.verdict in (Verdict.BOUND, Verdict.PARTLY), found.sentence
+    assert answer.responses[0].slower.value > 2, found.sentence
+
+
+def test_a_sleep_is_bound_by_nothing(disk):
+    found = run(disk, ("sleep", "0.3"), "cpu-quota=0.5", "io-contention=0.3", runs=4)
+    for answer in found.answers:
+        assert answer.verdict is not Verdict.BOUND, found.sentence
+        assert answer.responses[0].slower.value < 1.5, found.sentence
+
+
+READ_TWICE = """
+import os
+for _ in range(3):
+    file = os.open("data", os.O_RDONLY)
+    while os.read(file, 1 << 20):
+        pass
+"""
+
+
+def test_memory_limit_makes_passes_read_the_device_again(disk):
+    (disk / "data").write_bytes(os.urandom(48 << 20))
+    found = run(disk, python(READ_TWICE), "memory-limit=0.5", runs=3)
+    assert mean_bytes(found) == pytest.approx(48 << 20, rel=0.1)
+    assert mean_bytes(found, "memory-limit") > 2.5 * (48 << 20)
+
+
+def test_a_warm_cache_and_a_copy_in_memory_leave_the_device_alone(disk):
+    (disk / "data").write_bytes(os.urandom(32 << 20))
+    code = f"import os; os.chdir({str(disk)!r})\n{READ_TWICE}"
+    found = run(disk, python(code), "cache-warm", "fast-device", cache="cold", runs=3)
+    assert mean_bytes(found) == pytest.approx(32 << 20, rel=0.1)
+    # By absolute path too: the copy is mounted over the original.
+    assert mean_bytes(found, "cache-warm") < 1 << 20
+    assert mean_bytes(found, "fast-device") < 1 << 20
+
+
+SYNCING = """
+import os
+file = os.open("log", os.O_RDWR | os.O_CREAT)
+for _ in range(100):
+    os.write(file, bytes(4096))
+    os.fdatasync(file)
+"""
+
+
+def test_sync_free_acts_on_a_copy_and_only_with_leave(disk):
+    (disk / "log").write_bytes(b"precious")
+    command = python(SYNCING.replace("os.O_RDWR", "os.O_APPEND | os.O_RDWR"))
+    with pytest.raises(Problem, match="--allow-unsafe"):
+        run(disk, command, "sync-free")
+    found = run(disk, command, "sync-free", allow_unsafe=True, runs=3)
+    assert mean_bytes(found) > 100 * 4096
+    assert mean_bytes(found, "sync-free") < mean_bytes(found) / 4
+    # Written by the runs without the lever alone: two profiles and the baseline's trials.
+    runs = 2 + sum(trial.condition.lever is None for trial in found.trials)
+    assert (disk / "log").stat().st_size == 8 + runs * 100 * 4096
+    assert (disk / "log").read_bytes().startswith(b"precious")
+    assert not list(disk.glob(".iowhy-*"))
+
+
+def test_contention_is_measured_and_stops(disk):
+    found = run(disk, ("sleep", "0.2"), "io-contention=0.3", runs=3)
+    trials = [trial for trial in found.trials if trial.condition.lever == "io-contention"]
+    assert all(trial.reached["contention_bytes_per_s"] > 0 for trial in trials)
+    assert all(0 < trial.factor < 1 for trial in trials)
+    before = device.device_of(disk).transferred_bytes()
+    assert not list(disk.glob(".iowhy-*"))
+    os.sync()
+    after = device.device_of(disk).transferred_bytes()
+    assert after - before < 8 << 20
+
+
+def test_a_throttle_holds_the_command_and_not_the_neighbours(disk):
+    (disk / "data").write_bytes(os.urandom(64 << 20))
+    found = run(disk, python(READ_TWICE), "io-throttle=0.1", cache="cold", runs=3)
+    throttled = next(one for one in found.answers if one.lever == "io-throttle")
+    assert throttled.responses, found.sentence
+    assert throttled.responses[0].slower.value > 1, found.sentence
+
+
+def test_a_mount_option_is_changed_and_put_back(disk):
+    def options():
+        return device.mount_of(disk).options
+
+    assert "nobarrier" not in options()
+    command = ("sh", "-c", "echo flag: $(grep -c 'nobarrier' /proc/self/mounts)1")
+    from iowhy.experiment.metric import parse
+
+    job = {"metric": parse(r"flag: (\d+)", False, "")}
+    found = run(disk, command, "mount-option=nobarrier", runs=3, job=job)
+    under = [t.measure for t in found.trials if t.condition.lever == "mount-option"]
+    without = [t.measure for t in found.trials if t.condition.lever is None]
+    assert set(without) == {1.0} and set(under) == {11.0}
+    assert "nobarrier" not in options()
+
+
+def test_a_lever_that_fails_half_way_leaves_nothing(scratch, monkeypatch):
+    monkeypatch.setattr("iowhy.experiment.levers.cpu_quota.PERIOD_US", -1)
+    before = set(Path("/sys/fs/cgroup").rglob(f"iowhy-{os.getpid()}-*"))
+    with pytest.raises(Problem, match="cpu"):
+        run(scratch, ("true",), "cpu-quota")
+    assert set(Path("/sys/fs/cgroup").rglob(f"iowhy-{os.getpid()}-*")) == before
+    assert list((scratch / "state").iterdir()) == []

@@ -58,7 +58,7 @@ def preads(folder: Path, calls: int = 1_000_000) -> Sequence[str]:
         "preads",
         "--file",
         f"{folder}/cached",
-        "--count",
+        "--reads",
         str(calls),
     ]
 

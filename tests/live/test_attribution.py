@@ -22,7 +22,7 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
         other = scratch.mount / "other"
         other.write_bytes(bytes(32 * 2**20))
         neighbour = subprocess.Popen(
-            [str(a) for a in work("randread", "--file", other, "--depth", "4", "--seconds", "60")],
+            [str(a) for a in work("randread", "--file", other, "--threads", "4", "--for-seconds", "60")],
             stdout=subprocess.DEVNULL,
         )
         try:

@@ -235,6 +235,28 @@ fn mountinfo(tree: &Tree, lines: &[(&str, &str, &str)]) {
 }
 
 #[test]
+fn a_process_that_is_moved_to_another_group_is_followed() {
+    let tree = Tree::new();
+    mountinfo(&tree, &[("/", "cg/cpu", "cgroup cgroup rw,cpu")]);
+    tree.put("proc/self/cgroup", "1:cpu:/\n")
+        .put("cg/cpu/cpu.cfs_quota_us", "-1\n")
+        .put("cg/cpu/limited/cpu.cfs_quota_us", "30000\n")
+        .put("cg/cpu/limited/cpu.cfs_period_us", "100000\n");
+    let mut samplers = tree.samplers();
+    let before = cgroups(sample(&mut samplers, 5));
+    assert_eq!((before.path.as_ref(), before.cpu_quota_cores), ("/", None));
+    tree.put("proc/self/cgroup", "1:cpu:/limited\n");
+    let after = cgroups(sample(&mut samplers, 6));
+    assert_eq!(
+        (after.path.as_ref(), after.cpu_quota_cores),
+        ("/limited", Some(0.3))
+    );
+    // What can no longer be read (the process has ended) changes nothing.
+    tree.put("proc/self/cgroup", "");
+    assert_eq!(cgroups(sample(&mut samplers, 7)).cpu_quota_cores, Some(0.3));
+}
+
+#[test]
 fn version_1_takes_the_tightest_limit_and_the_counts_of_its_group() {
     let tree = Tree::new();
     mountinfo(

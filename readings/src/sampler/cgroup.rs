@@ -141,6 +141,36 @@ pub(crate) struct Cgroup {
     memory_limit: Option<i64>,
     io_limits: IoLimits,
     limits_read_ns: Option<i64>,
+    membership: Membership,
+}
+
+/// Which groups the process is in; a launcher (a shell, a container's runtime) may move it after its start.
+struct Membership {
+    roots: Roots,
+    pid: Option<i32>,
+    file: ProcFile,
+    text: Vec<u8>,
+}
+
+impl Membership {
+    fn new(roots: &Roots, pid: Option<i32>) -> Result<Membership> {
+        let who = pid.map_or_else(|| "self".to_owned(), |pid| pid.to_string());
+        let mut file = ProcFile::open(roots.proc.join(who).join("cgroup"))?;
+        let text = file.read()?.bytes.to_vec();
+        Ok(Membership {
+            roots: roots.clone(),
+            pid,
+            file,
+            text,
+        })
+    }
+
+    /// Whether it is in other groups than when this was made. One that has ended stays where it was.
+    fn changed(&mut self) -> bool {
+        self.file
+            .read()
+            .is_ok_and(|now| !now.bytes.is_empty() && now.bytes != self.text)
+    }
 }
 
 const LIMITS_EVERY_NS: i64 = 1_000_000_000;
@@ -200,10 +230,14 @@ impl Cgroup {
             memory_limit: None,
             io_limits: IoLimits::default(),
             limits_read_ns: None,
+            membership: Membership::new(roots, pid)?,
         })
     }
 
     pub fn sample(&mut self, ts_ns: i64) -> Result<CgroupSamples> {
+        if self.membership.changed() {
+            *self = Cgroup::new(&self.membership.roots, self.membership.pid)?;
+        }
         if self
             .limits_read_ns
             .is_none_or(|then| ts_ns - then >= LIMITS_EVERY_NS)

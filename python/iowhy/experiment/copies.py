@@ -34,10 +34,14 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
 
 
 def sibling(setting: Setting) -> Path | None:
-    """A directory on the same filesystem as the work directory, outside of it; None if there is none."""
-    parent = setting.directory.parent
-    if parent.stat().st_dev == setting.directory.stat().st_dev and os.access(parent, os.W_OK):
-        return parent
+    """Where a copy lies on the same filesystem as the work directory; None if nowhere.
+
+    Beside it; inside of it (hidden, and not copied itself) where it is the root of its filesystem.
+    """
+    for parent in (setting.directory.parent, setting.directory):
+        same = parent.stat().st_dev == setting.directory.stat().st_dev
+        if same and os.access(parent, os.W_OK):
+            return parent
     return None
 
 
@@ -45,17 +49,15 @@ def sibling(setting: Setting) -> Path | None:
 def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Iterator[Pulled]:
     """Runs a trial on a copy below ``parent``, which is removed afterwards."""
     with setting.undo.scope():
-        place = setting.undo.scratch_directory(parent, ".iowhy") / setting.directory.name
-        # Reflinks would share the blocks, and with them the original's layout.
-        arguments = ["cp", "-a", "--reflink=never", "--sparse=always"]
-        done = subprocess.run(
-            [*arguments, "--", str(setting.directory), str(place)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise Problem(f"copying {setting.directory}: {done.stderr.strip()[-500:]}")
+        scratch = setting.undo.scratch_directory(parent, ".iowhy")
+        place = scratch / setting.directory.name
+        place.mkdir()
+        shutil.copystat(setting.directory, place)
+        found = setting.directory.stat()
+        os.chown(place, found.st_uid, found.st_gid)
+        entries = [str(one) for one in setting.directory.iterdir() if one != scratch]
+        if entries:
+            _copy(entries, place)
         if preallocated:
             for path in files_below(place):
                 rewrite(path)
@@ -63,6 +65,20 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
             yield Pulled(everywhere=(mount_over(place, setting.directory),), files_at=place)
         else:
             yield Pulled(directory=place, files_at=place)
+
+
+def _copy(entries: list[str], place: Path) -> None:
+    # Reflinks would share the blocks, and with them the original's layout.
+    arguments = ["cp", "-a", "--reflink=never", "--sparse=always", "-t", str(place)]
+    for start in range(0, len(entries), 1000):
+        done = subprocess.run(
+            [*arguments, "--", *entries[start : start + 1000]],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise Problem(f"copying to {place}: {done.stderr.strip()[-500:]}")
 
 
 def rewrite(path: Path) -> None:

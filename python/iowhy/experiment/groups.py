@@ -1,6 +1,7 @@
 """Control groups for the command under test, version 2 or 1, whichever has the controller."""
 
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,9 @@ def make(controller: str, purpose: str, undo: Undo, root: Path = ROOT) -> Group:
                 control.write_text(f"+{controller}")
             except OSError as error:
                 raise Problem(f"{control}: +{controller}: {error.strerror}") from None
-    path = place.parent / f"iowhy-{os.getpid()}-{purpose}"
+    # Groups may be made inside each other's sessions (an experiment on a lab's stage): never twice
+    # the same name, or undoing the one would take away the other.
+    path = place.parent / f"iowhy-{os.getpid()}-{purpose}-{secrets.token_hex(3)}"
     undo.rmdir_cgroup(path)
     try:
         path.mkdir()

@@ -15,6 +15,7 @@ import secrets
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from iowhy.undo import process
 from iowhy.undo.kinds import KINDS, MARKER_FILE, Failed, Refused
 
 _FORMAT = 1
+_PATIENCE_S = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -336,10 +338,7 @@ def _replay(path: Path) -> list[str]:
     except OSError as error:
         raise Problem(f"{path}: {error.strerror}") from None
     try:
-        try:
-            # A living session, or another recovery, holds the lock.
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(handle, path):
             return []
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
@@ -372,6 +371,25 @@ def _replay(path: Path) -> list[str]:
         return done
     finally:
         os.close(handle)
+
+
+def _locked(handle: int, path: Path) -> bool:
+    """Takes the lock of a journal; False when a living session or another recovery has it.
+
+    A child that the session was about to start may hold it for a moment beyond the session's death.
+    """
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = os.pread(handle, 4096, 0).decode(errors="replace").split("\n")[0] + "\n"
+            journal = _parse(path, text)
+            if journal is None or journal.alive() or time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
 
 
 def _undo_all(

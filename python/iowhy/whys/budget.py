@@ -163,10 +163,13 @@ def _threads(facts: "Facts") -> Budget:
     run = facts.run
     assert run.elapsed_ns is not None
     start, elapsed = run.start_ns, run.elapsed_ns
+    # As long as the rows that hold the work (weighted by their length): finer, a wait would meet
+    # states that are averages over more than its time. Rows of sleep alone can be of any length.
     usual = facts.numbers(
-        "SELECT median(interval_ns) AS m, count(DISTINCT ts_ns) AS n FROM thread_time"
+        """SELECT sum(interval_ns::DOUBLE * interval_ns) / sum(interval_ns) AS mean
+        FROM thread_time WHERE coalesce(sleeping_ns, 0) < interval_ns"""
     )
-    width = max(1, round(usual["m"] or elapsed), -(-elapsed // INTERVALS_MAX))
+    width = max(1, round(min(usual["mean"] or elapsed, elapsed)), -(-elapsed // INTERVALS_MAX))
     number = max(1, -(-elapsed // width))
     # A last sliver is no interval of its own: it joins the one before.
     if number > 1 and elapsed - (number - 1) * width < width / 4:
@@ -208,16 +211,22 @@ def _threads(facts: "Facts") -> Budget:
         CREATE TEMP TABLE why_share AS
         WITH w AS (SELECT b, sum(ns) AS ns FROM why_wait GROUP BY b),
         i AS (SELECT b, sum(ns) AS ns FROM why_reap GROUP BY b),
-        t AS (
-          SELECT why_time.*, coalesce(w.ns, 0) AS wait_ns, coalesce(i.ns, 0) AS reap_ns,
+        g AS (
+          SELECT sum(d) AS d, sum(z) AS z, coalesce((SELECT sum(ns) FROM w), 0) AS wait_ns,
+            coalesce((SELECT sum(ns) FROM i), 0) AS reap_ns FROM why_time
+        ), k AS (
+          SELECT CASE WHEN wait_ns > 0 THEN least(1.0, d / wait_ns) ELSE 0 END AS ws,
+            CASE WHEN reap_ns > 0 THEN least(1.0, z / reap_ns) ELSE 0 END AS zs,
+            CASE WHEN d > 0 THEN greatest(0, d - wait_ns) / d ELSE 0 END AS rest,
+            CASE WHEN z > 0 THEN greatest(0, z - reap_ns) / z ELSE 0 END AS asleep FROM g
+        ), t AS (
+          SELECT why_time.*, coalesce(w.ns, 0) * k.ws AS wait_ns, coalesce(i.ns, 0) * k.zs AS reap_ns,
+            k.ws, k.zs, why_time.d * k.rest AS rest, why_time.z * k.asleep AS asleep,
             CASE WHEN why_time.b = {number - 1} THEN {elapsed} - why_time.b * {width}
               ELSE {width} END AS len, m.busy
-          FROM why_time LEFT JOIN w ON w.b = why_time.b LEFT JOIN i ON i.b = why_time.b
+          FROM k, why_time LEFT JOIN w ON w.b = why_time.b LEFT JOIN i ON i.b = why_time.b
           LEFT JOIN why_machine AS m ON m.b = why_time.b
-        ), v AS (
-          SELECT *, CASE WHEN wait_ns > 0 THEN least(1.0, d / wait_ns) ELSE 0 END AS ws,
-            CASE WHEN reap_ns > 0 THEN least(1.0, z / reap_ns) ELSE 0 END AS zs FROM t
-        ), a AS (SELECT *, u + k + q + d + x + reap_ns * zs AS active FROM v)
+        ), a AS (SELECT *, u + k + q + rest + x + wait_ns + reap_ns AS active FROM t)
         SELECT *, CASE WHEN active > 0 THEN least(len, active) / active ELSE 0 END AS f,
           {mode} AS mode
         FROM a
@@ -229,11 +238,11 @@ def _threads(facts: "Facts") -> Budget:
         FROM why_share GROUP BY mode
         UNION ALL SELECT 'k', NULL, NULL, NULL, mode, sum(k), sum(k * f) FROM why_share GROUP BY mode
         UNION ALL SELECT 'q', NULL, NULL, NULL, mode, sum(q), sum(q * f) FROM why_share GROUP BY mode
-        UNION ALL SELECT 'z', NULL, NULL, NULL, NULL, sum(z - reap_ns * zs),
+        UNION ALL SELECT 'z', NULL, NULL, NULL, NULL, sum(asleep),
           {elapsed} - sum(least(len, active)) FROM why_share
         UNION ALL SELECT 'x', NULL, NULL, NULL, NULL, sum(x), sum(x * f) FROM why_share
-        UNION ALL SELECT 'd', NULL, NULL, NULL, NULL, sum(d - wait_ns * ws),
-          sum((d - wait_ns * ws) * f) FROM why_share
+        UNION ALL SELECT 'd', NULL, NULL, NULL, NULL, sum(rest),
+          sum(rest * f) FROM why_share
         UNION ALL SELECT 'w', w.reason, w.call, w.io, NULL, sum(w.ns * s.ws), sum(w.ns * s.ws * s.f)
           FROM why_wait AS w JOIN why_share AS s ON s.b = w.b GROUP BY w.reason, w.call, w.io
         UNION ALL SELECT 'i', NULL, i.call, NULL, NULL, sum(i.ns * s.zs), sum(i.ns * s.zs * s.f)
@@ -390,14 +399,17 @@ def _reaped(facts: "Facts", call: str | None) -> list[tuple[str, float]]:
     """What a thread waited for that reaped asynchronous I/O: reads and writes by request time."""
     if call is not None and call not in classes.REAP_CALLS:
         return [(classes.of_wait(None, call), 1.0)]
-    found = facts.requests
-    total = found.reads + found.writes
-    if not found.known or not total:
+    moved: dict[str, float | None] = {}
+    if facts.has("block_requests"):
+        moved = facts.numbers(
+            """SELECT sum(CASE WHEN op = 'read' THEN bytes END) AS r,
+            sum(CASE WHEN op = 'write' THEN bytes END) AS w FROM block_requests WHERE in_scope"""
+        )
+    read, written = moved.get("r") or 0.0, moved.get("w") or 0.0
+    if read + written <= 0:
         # io_uring carries sockets and timers too: without a request it waited for no disk.
         return [(classes.IDLE, 1.0)]
-    share = found.read_bytes / max(1.0, found.read_bytes + found.write_bytes)
-    if found.read_bytes + found.write_bytes == 0:
-        share = found.reads / total
+    share = read / (read + written)
     return [(classes.READ, share), (classes.WRITE, 1 - share)]
 
 

@@ -81,6 +81,8 @@ _UNLESS_SYNC = {
     "metadata_read": READ,
     "page_writeback": WRITE,
     "journal_space": WRITE,
+    # blk-wbt: as many writes are let in as the device keeps up with.
+    "writeback_throttle": WRITE,
 }
 #: Words of other tools' reasons, in the order in which they decide.
 _WORDS: tuple[tuple[tuple[str, ...], str], ...] = (

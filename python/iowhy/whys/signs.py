@@ -163,7 +163,7 @@ def device_load(facts: "Facts") -> Link | None:
     found = facts.requests
     if found.known and found.busy_share is not None and found.depth is not None:
         elapsed = facts.run.elapsed_ns or 0
-        speed = f", {rate(found.bytes * 1e9 / elapsed)}" if elapsed else ""
+        speed = f", {rate(found.bytes * 1e9 / elapsed)} for the command" if elapsed else ""
         return link(
             f"{found.device} is busy {percent(found.busy_share)} of the time with "
             f"{found.depth:.1f} requests in flight{speed}",
@@ -203,7 +203,12 @@ def flushes(facts: "Facts") -> Link | None:
 def waits_while_busy(facts: "Facts") -> float | None:
     """How busy the device is in the time that the command waits for storage (0..1, about)."""
     waiting = facts.budget.elapsed(*classes.STORAGE, classes.THROTTLED)
-    busy = facts.requests.busy_share if facts.requests.known else None
+    requests = facts.requests
+    busy = requests.busy_share if requests.known else None
+    reading = facts.budget.elapsed(classes.READ)
+    if reading > 0.75 * waiting and (requests.others_share or 1.0) < 0.3:
+        # What it wrote without waiting, to lay out its file say, is not what it waits for.
+        busy = requests.own_busy_share
     if busy is None:
         top = facts.devices.top
         busy = None if top is None else top.busy_share

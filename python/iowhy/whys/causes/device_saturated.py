@@ -24,7 +24,9 @@ def find(facts: "Facts") -> Candidate | None:
     busy = signs.waits_while_busy(facts)
     device = facts.devices.top
     if requests.known and requests.count:
-        depth, median = requests.depth, requests.median_bytes
+        alone = (requests.others_share or 0.0) < 0.3
+        depth = requests.own_depth if alone else requests.depth
+        median = requests.median_bytes
     elif device is not None:
         depth, median = device.depth, device.request_bytes
     else:

@@ -47,8 +47,7 @@ def _tiny(facts: "Facts") -> Candidate | None:
                 "budget",
             ),
             link(
-                f"{count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the "
-                "median",
+                f"{count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the median",
                 calls.tiny_median_bytes,
                 "bytes",
                 "syscalls",

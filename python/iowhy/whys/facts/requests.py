@@ -75,6 +75,9 @@ class Requests:
     named: dict[int, str] = field(default_factory=dict)
 
 
+#: Share of the waiting for storage from which reads, or writes, are what is looked at.
+MOSTLY = 0.75
+
 _GROUPED = """
 CREATE TEMP TABLE IF NOT EXISTS why_requests AS
 SELECT dev, op, owner_kind, in_scope, owner_dev, owner_ino, count(*) AS n,
@@ -134,8 +137,9 @@ def measure(facts: "Facts") -> Requests:
         FROM why_requests WHERE dev = {dev}
         """
     )
-    shape = _shape(facts, dev)
-    busy = _busy(facts, dev)
+    way = _way(facts)
+    shape = _shape(facts, dev, way)
+    busy = _busy(facts, dev, way)
     flush = facts.numbers(
         f"""
         WITH f AS (
@@ -193,7 +197,21 @@ def measure(facts: "Facts") -> Requests:
     )
 
 
-def _shape(facts: "Facts", dev: int) -> dict[str, float | None]:
+def _way(facts: "Facts") -> str:
+    """The requests that the command waits for: reads or writes, when one of them is most of it.
+
+    What it does without waiting (laying out a file before the work) has another shape and depth.
+    """
+    reading = facts.budget.elapsed(classes.READ)
+    writing = facts.budget.elapsed(classes.WRITE, classes.SYNC, classes.THROTTLED)
+    if reading > MOSTLY * (reading + writing):
+        return "op = 'read'"
+    if writing > MOSTLY * (reading + writing):
+        return "op = 'write'"
+    return "true"
+
+
+def _shape(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
     """Sizes, order and service times of the command's data requests, in the order of issue.
 
     A slow request took more than 100 ms and more than 20 times the median: `slow_share` is theirs
@@ -205,7 +223,7 @@ def _shape(facts: "Facts", dev: int) -> dict[str, float | None]:
           SELECT bytes, sector * 512 AS place, complete_ns - coalesce(issue_ns, queue_ns) AS service,
             lag(sector * 512 + bytes) OVER (ORDER BY coalesce(issue_ns, queue_ns)) AS before
           FROM block_requests
-          WHERE dev = {dev} AND {_OWN} AND bytes > 0
+          WHERE dev = {dev} AND {_OWN} AND {way} AND bytes > 0
             AND {facts.slice("block_requests", "queue_ns")}
         ), m AS (SELECT median(service) AS middle FROM r)
         SELECT median(bytes) AS median_bytes,
@@ -221,7 +239,7 @@ def _shape(facts: "Facts", dev: int) -> dict[str, float | None]:
     )
 
 
-def _busy(facts: "Facts", dev: int) -> dict[str, float | None]:
+def _busy(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
     """Time with a request in flight (union of intervals), over the time that was looked at."""
     elapsed = facts.run.elapsed_ns
     kept = facts.slice("block_requests", "queue_ns")
@@ -234,7 +252,7 @@ def _busy(facts: "Facts", dev: int) -> dict[str, float | None]:
     rows = facts.rows(
         f"""
         WITH r AS (
-          SELECT queue_ns, complete_ns, in_scope AS own FROM block_requests
+          SELECT queue_ns, complete_ns, in_scope AND {way} AS own FROM block_requests
           WHERE dev = {dev} AND complete_ns IS NOT NULL AND {kept}
         ), w AS (
           SELECT *, max(complete_ns) OVER (

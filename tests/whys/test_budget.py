@@ -100,6 +100,8 @@ def test_classes_of_waits() -> None:
         ("dirty_throttle", "write", False, classes.THROTTLED),
         ("io_throttle", "fsync", False, classes.THROTTLED),
         ("request_queue_full", "pwrite64", True, classes.WRITE),
+        ("writeback_throttle", "write", True, classes.WRITE),
+        ("writeback_throttle", "fsync", True, classes.SYNC),
         ("swap", None, True, classes.MEMORY),
         ("memory_reclaim", "read", False, classes.MEMORY),
         ("inode_lock", "fsync", False, classes.LOCK),

@@ -81,6 +81,8 @@ _UNLESS_SYNC = {
     "metadata_read": READ,
     "page_writeback": WRITE,
     "journal_space": WRITE,
+    # blk-wbt holds writers to what the device gets done: the wait is for the device.
+    "writeback_throttle": WRITE,
     # blk-wbt: as many writes are let in as the device keeps up with.
     "writeback_throttle": WRITE,
 }

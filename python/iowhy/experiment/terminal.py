@@ -24,13 +24,15 @@ _COLOURS = {
     Verdict.UNRESOLVED: "bright_black",
 }
 _PLOT_WIDTH = 40
+_BUSY_CPUS = 0.5
 
 
 def show(result: Result, console: Console) -> None:
     """The sentence first, then the table, the plot, and everything that limits the answer."""
     console.print(Text(printable(result.sentence), style="bold"))
     console.print()
-    for line in rows(_FIELDS, _table(result), console.width):
+    fields, table = _table(result)
+    for line in rows(fields, table, console.width):
         console.print(line)
     console.print()
     for line in plot(result.answers):
@@ -53,11 +55,11 @@ def show(result: Result, console: Console) -> None:
 def markdown(result: Result) -> str:
     """The same as a Markdown page."""
     lines = [f"# {result.sentence}", "", f"`{printable(shown(result.command))}`", ""]
-    heads = [field.heading for field in _FIELDS]
-    lines.append("| " + " | ".join(heads) + " |")
-    lines.append("|" + "|".join(":---" if field.left else "---:" for field in _FIELDS) + "|")
-    for row in _table(result):
-        cells = [field.write(value) for field, value in zip(_FIELDS, row, strict=True)]
+    fields, table = _table(result)
+    lines.append("| " + " | ".join(field.heading for field in fields) + " |")
+    lines.append("|" + "|".join(":---" if field.left else "---:" for field in fields) + "|")
+    for row in table:
+        cells = [field.write(value) for field, value in zip(fields, row, strict=True)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines.append("")
     lines += [f"- {one.lever}: {verdict_text(one)}" for one in result.answers]
@@ -96,6 +98,12 @@ def limits(result: Result) -> list[str]:
         out.append(
             f"{result.kept_disturbed} disturbed trials were kept: the machine was never quiet"
         )
+    busy = [trial.others.cpus for trial in result.trials if trial.others is not None]
+    if busy and sum(busy) / len(busy) > _BUSY_CPUS:
+        out.append(
+            f"others used {sum(busy) / len(busy):.1f} CPUs during the trials: what they took, a lever "
+            "could not take"
+        )
     if result.seed is not None:
         cache = result.settings.get("cache", "as-is")
         out.append(
@@ -105,7 +113,8 @@ def limits(result: Result) -> list[str]:
     return out
 
 
-def _table(result: Result) -> list[tuple[object, ...]]:
+def _table(result: Result) -> tuple[list[Field], list[list[object]]]:
+    """The conditions with what was measured; columns in which nothing is known are left out."""
     answers = {one.lever: one for one in result.answers}
     table: list[tuple[object, ...]] = []
     for condition in result.conditions:
@@ -129,7 +138,8 @@ def _table(result: Result) -> list[tuple[object, ...]]:
                 _slower(answers, condition),
             )
         )
-    return table
+    known = [at for at in range(len(_FIELDS)) if any(row[at] for row in table)]
+    return [_FIELDS[at] for at in known], [[row[at] for at in known] for row in table]
 
 
 _FIELDS = (

@@ -1,0 +1,88 @@
+"""`iowhy experiment` as a command: what it takes, what it refuses, what it saves."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from iowhy.cli import experiment as cli
+from iowhy.errors import Problem
+
+from .test_words import PUBLISHED
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(cli.command)
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_levers_come_before_the_command():
+    assert cli.split(["cpu-quota=0.5", "cpu-pin", "make", "-j2"]) == (
+        ["cpu-quota=0.5", "cpu-pin"],
+        ["make", "-j2"],
+    )
+    assert cli.split(["make", "cpu-pin"]) == ([], ["make", "cpu-pin"])
+
+
+def test_every_lever_is_listed(run):
+    output = run("--list").output
+    assert all(f"{name}: " in output for name in cli.all_levers())
+
+
+def test_a_published_table_is_judged_and_saved(run, tmp_path):
+    done = run(
+        *("--from", str(PUBLISHED), "--export-json", str(tmp_path / "r.json")),
+        *("--export-markdown", str(tmp_path / "r.md")),
+    )
+    assert done.exit_code == 0 and done.output.startswith("CPU-bound: "), done.output
+    assert json.loads((tmp_path / "r.json").read_text())["iowhy"]["measure"] == "deletes"
+    assert (tmp_path / "r.md").read_text().startswith("# CPU-bound: ")
+
+
+def test_a_lever_without_rights_runs_and_saves(run, tmp_path):
+    saved = tmp_path / "r.json"
+    done = run(
+        *("-r", "3", "-w", "0", "--seed", "4", "--metric", "n: ([0-9]+)", "--unit", "n"),
+        *("--export-json", str(saved), "cpu-pin=shared", "--", "echo", "n: 5"),
+    )
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "seed 4" in " ".join(done.output.split())
+    read = json.loads(saved.read_text())
+    assert [entry["metric"]["values"] for entry in read["results"]] == [[5.0] * 3] * 2
+    assert read["iowhy"]["answers"][0]["verdict"] == "not bound by"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no command"),
+        (["cpu-pin"], "no command"),
+        (["cpu-pni", "true"], "did you mean cpu-pin"),
+        (["cpu-quota=2", "true"], "cpu-quota=2"),
+        (["cpu-pin=all", "true"], "cpu-pin=all"),
+        (["cpu-pin", "cpu-pin=one", "true"], "named twice"),
+        (["--cache", "hot", "true"], "--cache hot"),
+        (["--work-directory", "/nowhere", "true"], "/nowhere"),
+        (["-m", "9", "-M", "4", "true"], "--min-runs 9"),
+        (["--metric", "(", "cpu-pin", "true"], "--metric"),
+        (["--from", "nowhere.csv"], "nowhere.csv"),
+        (["--from", "t.csv", "true"], "--from judges a table"),
+        (["--recording", "nowhere.iowhy", "true"], "nowhere.iowhy"),
+        (["--export-json", "nowhere/r.json", "cpu-pin", "true"], "nowhere/r.json"),
+        (["cpu-pin", "no-such-command-at-all"], "no such command"),
+        (["-w", "0", "cpu-pin", "--", "sh", "-c", "exit 4"], "exit status 4"),
+        (["-w", "0", "--timeout", "0.1", "cpu-pin", "--", "sleep", "9"], "--timeout 0.1 s"),
+        (["-w", "0", "--prepare", "exit 5", "cpu-pin", "true"], "--prepare 'exit 5'"),
+    ],
+)
+def test_bad_input_is_one_clear_error(run, arguments, told):
+    done = run(*arguments)
+    assert isinstance(done.exception, Problem), (done.output, done.exception)
+    assert told in str(done.exception)

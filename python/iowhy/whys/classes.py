@@ -83,8 +83,6 @@ _UNLESS_SYNC = {
     "journal_space": WRITE,
     # blk-wbt holds writers to what the device gets done: the wait is for the device.
     "writeback_throttle": WRITE,
-    # blk-wbt: as many writes are let in as the device keeps up with.
-    "writeback_throttle": WRITE,
 }
 #: Words of other tools' reasons, in the order in which they decide.
 _WORDS: tuple[tuple[tuple[str, ...], str], ...] = (

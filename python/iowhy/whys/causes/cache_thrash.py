@@ -29,8 +29,11 @@ def find(facts: "Facts") -> Candidate | None:
         again = (1 - 1 / cache.top_times_read) * (cache.top_share or 1.0)
     if again is None or again < REREAD:
         return None
-    room = facts.machine.cache_room_bytes
     fits = cache.working_set_bytes or cache.top_bytes
+    room = facts.machine.cache_room_bytes
+    if room is not None and room > 2 * max(fits or 0.0, cache.added * PAGE_BYTES):
+        # Twice what was read would have fitted: something else evicts, a limit that is not known.
+        room = None
     passes = ""
     if len(cache.passes) > 1:
         passes = " · ".join(percent(ratio) for ratio in cache.passes)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
+BYTES_PER_SYNC = 1024 * 1024
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -27,6 +28,8 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     syncs = facts.calls.syncs
     each = signs.bytes_per_sync(facts)
+    if each is not None and each > BYTES_PER_SYNC:
+        return None
     mean = requests.flush_ns / requests.flushes
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
@@ -105,6 +108,12 @@ CAUSE = Cause(
         Threshold(
             "flushes, at least", FLUSHES_MIN, "flushes",
             "one long flush empties what a bulk write left in the cache: that is data, not price",
+        ),
+        Threshold(
+            "bytes per sync call, at most",
+            BYTES_PER_SYNC,
+            "bytes",
+            "with more, the flush moves the data that the sync was for (8 ms at 130 MB/s)",
         ),
     ),
     fooled_by=(

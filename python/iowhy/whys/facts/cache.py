@@ -68,7 +68,7 @@ WITH p AS (
     ON f.dev = p.dev AND f.ino = p.ino)
 SELECT dev, ino, path, size_bytes, asked, added, refaults,
   added / nullif(sum(added) OVER (), 0) AS share,
-  sum(CASE WHEN refaults > 0 THEN size_bytes END) OVER () AS working
+  sum(CASE WHEN refaults > 0 THEN added - refaults END) OVER () AS working
 FROM k ORDER BY added DESC, asked DESC LIMIT 1
 """
 
@@ -88,11 +88,16 @@ def measure(facts: "Facts") -> Cache:
     path, bytes_, asked, times, share, working = None, None, None, None, None, None
     passes: tuple[float, ...] = ()
     if top:
-        dev, ino, name, size, asked_pages, added_pages, _, part, working_set = top[0]
+        dev, ino, name, size, asked_pages, added_pages, again, part, working_set = top[0]
         path = None if name is None else str(name)
         bytes_ = _number(size)
+        if added_pages is not None and again is not None:
+            # What was read at least once, which may be less than the file.
+            once = (float(str(added_pages)) - float(str(again))) * PAGE_BYTES
+            bytes_ = once if not bytes_ or once < bytes_ / 2 else bytes_
         asked = None if asked_pages is None else float(str(asked_pages)) * PAGE_BYTES
-        share, working = _number(part), _number(working_set)
+        share = _number(part)
+        working = None if working_set is None else float(str(working_set)) * PAGE_BYTES
         if bytes_ and added_pages is not None:
             times = float(str(added_pages)) * PAGE_BYTES / bytes_
         if bytes_:

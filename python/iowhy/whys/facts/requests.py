@@ -88,10 +88,24 @@ FROM block_requests GROUP BY dev, op, owner_kind, in_scope, owner_dev, owner_ino
 
 #: A request is the command's data: reads and writes that name it or its files. What kernel threads
 #: submit for everybody (journal, metadata, flush) has in_scope NULL.
-_OWN = "in_scope AND op IN ('read', 'write')"
+_OWN = "in_scope AND op IN ('read', 'write') AND coalesce(owner_kind, 'unknown') <> 'flush'"
 
-#: A flush is seen as a request of its own, with no data.
-_FLUSH = "(op = 'flush' OR (bytes = 0 AND list_contains(flags, 'preflush')))"
+#: A flush that somebody asks for is a request without data, which the block layer turns into a
+#: flush of its own (op flush): counted once, by the latter where they are seen.
+_FLUSHES = """
+WITH f AS (
+  SELECT queue_ns, complete_ns, op FROM block_requests
+  WHERE dev = {dev} AND coalesce(in_scope, true)
+    AND (op = 'flush' OR (bytes = 0 AND list_contains(flags, 'preflush')))
+), k AS (
+  SELECT * FROM f WHERE op = 'flush' OR NOT EXISTS (SELECT 1 FROM f WHERE op = 'flush')
+), w AS (
+  SELECT *, max(complete_ns) OVER (
+    ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM k)
+SELECT count(*) AS n, sum(complete_ns - queue_ns) AS ns,
+  sum(greatest(0, complete_ns - greatest(queue_ns, coalesce(before, queue_ns)))) AS wall
+FROM w
+"""
 
 
 def measure(facts: "Facts") -> Requests:
@@ -140,18 +154,7 @@ def measure(facts: "Facts") -> Requests:
     way = _way(facts)
     shape = _shape(facts, dev, way)
     busy = _busy(facts, dev, way)
-    flush = facts.numbers(
-        f"""
-        WITH f AS (
-          SELECT queue_ns, complete_ns, max(complete_ns) OVER (
-            ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-          FROM block_requests
-          WHERE dev = {dev} AND coalesce(in_scope, true) AND {_FLUSH})
-        SELECT count(*) AS n, sum(complete_ns - queue_ns) AS ns,
-          sum(greatest(0, complete_ns - greatest(queue_ns, coalesce(before, queue_ns)))) AS wall
-        FROM f
-        """
-    )
+    flush = facts.numbers(_FLUSHES.format(dev=dev))
     all_ns = sums["all_ns"] or 0.0
     limit = None
     if facts.has("devices"):

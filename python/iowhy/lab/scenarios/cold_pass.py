@@ -25,7 +25,7 @@ SCENARIO = Scenario(
             "warm",
             "all cached",
             lambda s: _once(s, cold=False),
-            ("healthy", "not-io", "cpu-serial"),
+            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
         ),
     ),
     devices=("hdd", "ssd", "file"),

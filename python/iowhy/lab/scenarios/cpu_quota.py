@@ -30,7 +30,7 @@ SCENARIO = Scenario(
             "free",
             "no quota",
             lambda s: _spin(s, limited=False),
-            ("cpu-serial", "not-io", "healthy"),
+            ("cpu-serial", "not-io", "healthy", "cpu-saturated"),
         ),
     ),
     devices=("memory",),

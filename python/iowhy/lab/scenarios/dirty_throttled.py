@@ -42,7 +42,7 @@ SCENARIO = Scenario(
             "free",
             "the machine's usual limits",
             lambda s: _writer(s, strict=False),
-            ("healthy", "not-io", "cpu-serial"),
+            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
         ),
     ),
     devices=("hdd",),

@@ -37,7 +37,7 @@ SCENARIO = Scenario(
             "free",
             "no limit",
             lambda s: _writer(s, limited=False),
-            ("healthy", "not-io", "cpu-serial"),
+            ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
         ),
     ),
     devices=("hdd",),

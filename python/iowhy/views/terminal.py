@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 WIDTH = 100
+TEXT_LEAST = 12  # cells of a text that still tell something
 
 
 def console(to_stderr: bool = False) -> Console:
@@ -65,15 +66,25 @@ def rows(
         max([cell_len(field.heading), *(cell_len(row[at]) for row in written)])
         for at, field in enumerate(fields)
     ]
-    over = indent + sum(widths) + 2 * (len(widths) - 1) - width
-    if over > 0:
-        texts = [at for at, field in enumerate(fields) if field.left]
-        if texts:
-            widest = max(texts, key=lambda at: widths[at])
-            widths[widest] = max(8, widths[widest] - over)
+    texts = [at for at, field in enumerate(fields) if field.left]
+    # A narrow terminal gets fewer columns rather than broken lines; the first ones matter most.
+    shown = len(fields)
+    while shown > 1 and _least(widths[:shown], texts) + indent > width:
+        shown -= 1
+    fields, widths = fields[:shown], widths[:shown]
+    over = indent + sum(widths) + 2 * (shown - 1) - width
+    if over > 0 and texts:
+        widest = max(texts, key=lambda at: widths[at])
+        widths[widest] = max(TEXT_LEAST, widths[widest] - over)
     lines = [_line([f.heading for f in fields], fields, widths, indent, "dim")]
-    lines += [_line(row, fields, widths, indent, "") for row in written]
+    lines += [_line(row[:shown], fields, widths, indent, "") for row in written]
     return lines
+
+
+def _least(widths: Sequence[int], texts: Sequence[int]) -> int:
+    """The width that columns need when the widest text is cut as far as it may be."""
+    cut = [widths[at] - TEXT_LEAST for at in texts if at < len(widths)]
+    return sum(widths) + 2 * (len(widths) - 1) - max([0, *cut])
 
 
 def _line(

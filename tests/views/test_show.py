@@ -1,0 +1,112 @@
+"""The verdict on a terminal: fits, leads with the answer, plain in a pipe, harmless whatever it names."""
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from iowhy.recording.manifest import Kept, Manifest, Sensor
+from iowhy.recording.writer import write_recording
+from iowhy.views import show, units
+from iowhy.views.terminal import Field, printable, rows, shorten
+from iowhy.whys.verdict import judge
+
+S = 1_000_000_000
+NASTY = "\x1b[31mred\x1b[0m\nname" + "x" * 300
+
+
+def shown(path: Path, *, colour: bool = False, width: int = 100, lost: int = 0) -> str:
+    manifest = Manifest.made(
+        argv=["cmd"],
+        start_ns=0,
+        end_ns=2 * S,
+        sensors=["syscalls", "thread_time", Sensor("waits", False, "no tracepoint")],
+    )
+    object.__setattr__(manifest, "tables", {"syscalls": Kept(0, lost)})
+    thread = {"tgid": 1, "tid": 1, "interval_ns": S, "runnable_ns": 0, "cpu_kernel_ns": 0}
+    recording = write_recording(
+        path,
+        manifest,
+        {
+            "thread_time": [
+                {**thread, "ts_ns": 0, "cpu_user_ns": S, "blocked_ns": 0, "sleeping_ns": 0},
+                {**thread, "ts_ns": S, "cpu_user_ns": 0, "blocked_ns": 0, "sleeping_ns": S},
+            ],
+            "syscalls": [
+                {"ts_ns": S, "dur_ns": 5_000_000, "tgid": 1, "tid": 1, "name": "read",
+                 "dev": 1, "ino": 2, "bytes": 10, "ret": 10}
+            ],
+            "files": [{"dev": 1, "ino": 2, "path": NASTY, "kind": "file"}],
+        },
+    )  # fmt: skip
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=colour, highlight=False)
+    show.show_verdict(recording, judge(recording), console)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [100, 80, 60])
+def test_it_leads_with_the_answer_and_fits(tmp_path: Path, width: int) -> None:
+    told = shown(tmp_path / "a.iowhy", width=width)
+    assert told.startswith("iowhy: ")
+    assert max(len(line) for line in told.splitlines()) <= width
+
+
+def test_a_pipe_gets_no_escapes_and_a_name_cannot_bring_any(tmp_path: Path) -> None:
+    told = shown(tmp_path / "a.iowhy")
+    assert "\x1b" not in told and "\\x1b[31mred" in told
+    assert "\x1b[31mred" not in shown(tmp_path / "b.iowhy", colour=True)
+
+
+def test_losses_are_told(tmp_path: Path) -> None:
+    assert "17 events of syscalls were lost" in shown(tmp_path / "a.iowhy", lost=17)
+
+
+@given(st.floats(-1e18, 1e18))
+def test_every_number_has_at_most_four_digits_before_its_unit(value: float) -> None:
+    for write in (units.duration, units.size):
+        assert len(write(abs(value)).split()[0].replace(",", "").replace(".", "")) <= 9
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (units.duration(0), "0 s"),
+        (units.duration(999), "999 ns"),
+        (units.duration(1_234_567), "1.23 ms"),
+        (units.duration(130 * S), "2 min 10 s"),
+        (units.duration(None), "unknown"),
+        (units.size(4096), "4 KiB"),
+        (units.size(1023), "1023 B"),
+        (units.percent(0.031), "3.1 %"),
+        (units.percent(0.31), "31 %"),
+        (units.percent(None), "unknown"),
+        (units.rate(94_100_000), "94.1 MB/s"),
+        (units.count(1_234), "1,234"),
+    ],
+)
+def test_numbers_read_as_people_write_them(written: str, expected: str) -> None:
+    assert written == expected
+
+
+@given(st.lists(st.tuples(st.text(max_size=40), st.integers()), max_size=5))
+def test_tables_fit_whatever_they_hold(values: list[tuple[str, int]]) -> None:
+    fields = [Field("name", str, left=True), Field("number", str)]
+    for line in rows(fields, values, 60):
+        assert line.cell_len <= 60
+        assert "\n" not in line.plain and "\x1b" not in line.plain
+
+
+@given(st.text(max_size=50), st.integers(4, 40))
+def test_shortened_text_fits(text: str, width: int) -> None:
+    assert len(shorten(printable(text), width)) <= max(width, 4)
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=11), st.integers(20, 98))
+def test_the_bar_is_full_and_shows_every_class(shares: list[float], width: int) -> None:
+    total = sum(shares)
+    cells = show._cells([share / total for share in shares], width)
+    assert sum(cells) == width and min(cells) >= 1

@@ -16,7 +16,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
 from iowhy.sources.tracing import lines as text
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blkparse"
 TOOL = "blkparse"
@@ -60,7 +60,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
     """Actions in a file of any size."""
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         return _parse(space, text.from_path(path, progress))
 
 
@@ -98,9 +98,6 @@ def _parse(space: Workspace, chunks: Iterator[pa.Table]) -> Parsed:
 
 def finish(space: Workspace, parsed: Parsed) -> None:
     """Requests and threads from `block_events`, for the text and the binary form alike."""
-    # Where requests are issued, the bios that were queued into them are no events of theirs.
-    if space.rows("SELECT count(*) FROM block_events WHERE kind = 'issue'")[0][0]:
-        space.run("DELETE FROM block_events WHERE kind = 'queue'")
     requests.requests(space, parsed)
     parsed.tables["threads"] = space.table(
         "threads",

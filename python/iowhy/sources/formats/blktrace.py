@@ -17,7 +17,7 @@ from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.formats import blkparse
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blktrace"
 TOOL = "blktrace"
@@ -75,7 +75,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
         return parsed
     comms: dict[int, str] = {}
     total = sum(file.stat().st_size for file in files)
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         space.run(f"CREATE TABLE block_events ({requests.COLUMNS})")
         done = 0
         for file in files:
@@ -206,9 +206,9 @@ def _take(
             "error": pa.array(rows["error"].astype(np.int64)),
         }
     )
-    space.connection.register("some", events)
-    space.run("INSERT INTO block_events SELECT * FROM some WHERE kind <> ''")
-    space.connection.unregister("some")
+    space.connection.register("incoming", events)
+    space.run("INSERT INTO block_events SELECT * FROM incoming WHERE kind <> ''")
+    space.connection.unregister("incoming")
 
 
 def _letters(category: np.ndarray) -> pa.Array:

@@ -18,7 +18,7 @@ HINT = r"^Filesystem type is: |^File size of |: \d+ extents? found"
 _SIZE = re.compile(r"File size of (.*) is (\d+) \((\d+) blocks? of (\d+) bytes\)")
 _EXTENT = re.compile(
     r"\s*(\d+):\s*([0-9a-f]+)\.\.\s*([0-9a-f]+):\s*([0-9a-f]+)\.\.\s*([0-9a-f]+):\s*([0-9a-f]+):"
-    r"\s*([0-9a-f]*):?\s*([\w,]*)\s*"
+    r"\s*(?:([0-9a-f]+):)?\s*([\w,]*)\s*"
 )
 _FOUND = re.compile(r"(.*): (\d+) extents? found(?:, perfection would be \d+ extents?)?")
 #: filefrag's words → the schema's (FIEMAP_EXTENT_*, linux/fiemap.h).

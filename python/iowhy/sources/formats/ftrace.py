@@ -16,7 +16,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import events
 from iowhy.sources.tracing import lines as text
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "ftrace"
 TOOL = "ftrace"
@@ -28,9 +28,7 @@ EVENT = (
     r"|(\d+)[.\w]{4,6}\s+)(\d+)\.(\d+):\s+(\w+)(:| ->|\()\s*(.*?)\s*$"
 )
 FIELDS = "['comm', 'tid', 'tgid', 'cpu', 'cpu2', 's', 'f', 'name', 'mark', 'args']"
-_OTHER = (
-    r"^\s*$|^\s*#|^cpus=|^CPU:\d+ \[|^\s*[0-9a-f]{8,} |^\s*=> |^version = |^trace-cmd|<stack trace>"
-)
+_OTHER = r"^\s*$|^\s*#|^cpus=|^CPU:\d+ \[|^\s*[0-9a-f]{8,} |^\s*=> |^version = |^trace-cmd|^TRACE:|^capturing trace|<stack trace>"
 _LINE = re.compile(EVENT)
 
 
@@ -64,7 +62,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
     """Events in a file of any size."""
     with path.open("rb") as file:
         trace_cmd = any(line.startswith(b"cpus=") for line in file.read(4096).splitlines()[:3])
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         return parse(
             space, text.from_path(path, progress), "trace-cmd report" if trace_cmd else TOOL
         )

@@ -15,7 +15,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import events
 from iowhy.sources.tracing import lines as text
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-script"
 TOOL = "perf script"
@@ -53,7 +53,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
     """Events in a file of any size."""
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         return _parse(space, text.from_path(path, progress))
 
 

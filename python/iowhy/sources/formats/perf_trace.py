@@ -17,7 +17,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import errno_table, shapes_table
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-trace"
 TOOL = "perf trace"
@@ -53,7 +53,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Calls in a file of any size."""
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         return _parse(space, text.from_path(path, progress), names, ())
 
 

@@ -18,7 +18,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import SHAPES, errno_table, sql_list
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "strace"
 TOOL = "strace"
@@ -63,6 +63,8 @@ _OFFSET_FROM_END = {
 _VECTORS = tuple(name for name, shape in SHAPES.items() if shape.vector)
 #: Calls whose result is a descriptor of a file with a name.
 _OPENS = ("open", "openat", "openat2", "creat")
+#: Calls on a file by its name.
+_NAMED = ("truncate", "unlink", "unlinkat", "rename", "renameat", "renameat2")
 #: Calls after which a descriptor is something else.
 _OTHER_FDS = (
     "socket", "accept", "accept4", "dup", "dup2", "dup3", "epoll_create", "epoll_create1",
@@ -98,7 +100,7 @@ def read(block: Block) -> Parsed:
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """A log in a file of any size."""
-    with Workspace(on_disk=True) as space:
+    with space_for(path) as space:
         return _parse(space, text.from_path(path, progress), names)
 
 
@@ -153,6 +155,7 @@ def _calls(source: str) -> str:
             TRY_CAST(first.fd AS BIGINT) AS fd,
             CASE WHEN name IN {opens} THEN
                 coalesce(nullif(regexp_extract(tail.rest, '^<(/[^<>]*)', 1), ''), quoted)
+                WHEN name IN {sql_list(_NAMED)} THEN quoted
                 WHEN starts_with(first.path, '/') THEN first.path END AS path,
             first.path <> '' AS has_name,
             CASE WHEN name IN {sql_list(_VECTORS)} THEN
@@ -170,7 +173,7 @@ def _calls(source: str) -> str:
                 '\\w\\((\\d+)(?:<([^<>]*)(?:<[^<>]*>)?>)?', ['fd', 'path']) END AS first,
             CASE WHEN name IN {io} THEN regexp_extract(regexp_extract(right(line, 400), '[^"]*$'),
                 '{_LAST}', ['a3', 'a2', 'a1']) END AS last,
-            CASE WHEN name IN ('execve', 'prctl', {opens[1:-1]}) THEN
+            CASE WHEN name IN ('execve', 'prctl', {opens[1:-1]}, {sql_list(_NAMED)[1:-1]}) THEN
                 regexp_extract(left(line, 4600), '{_QUOTED}', 1) END AS quoted
             FROM (SELECT *, CASE WHEN near.ret <> '' THEN near ELSE
                     regexp_extract(line, '.*{_TAIL}', ['ret', 'rest', 'dur']) END AS tail
@@ -210,6 +213,7 @@ def _parse(space: Workspace, chunks: Iterator[pa.Table], names: Names) -> Parsed
                 WHERE name = '' AND resumed = '' AND mark = '' AND trim(line, ' \n\t') <> ''""",
         ],
     )
+    _main_thread(space)
     _join_halves(space)
     space.run(
         "INSERT INTO rejects SELECT n, name || '(... line without a result' FROM calls "
@@ -242,6 +246,14 @@ def _main_thread(space: Workspace) -> None:
 
 def _join_halves(space: Workspace) -> None:
     """Whole lines of the calls that were printed in two, into `calls`."""
+    # strace's own message breaks a line on a terminal: its rest follows, without anything before it.
+    space.run(f"""CREATE TABLE rests AS SELECT h.n, h.tid, h.name, r.n AS at_n, r.line
+        FROM halves h JOIN rejects r ON r.n = h.n + 1
+        WHERE regexp_matches(right(h.line, 48), 'attached\\s*$') AND regexp_matches(r.line, '{_TAIL}')""")
+    space.run("""DELETE FROM rejects WHERE n IN (SELECT at_n FROM rests)
+        OR trim(line, ' \n') = '<unfinished ...>'""")
+    space.run("""INSERT INTO halves SELECT at_n, tid, NULL, NULL, '', name, 'resumed>' || line
+        FROM rests""")
     space.run(f"""CREATE TABLE joined AS
         SELECT n, tid, ts_ns, of_day, name, resumed_ts, answered,
             regexp_replace(line, '{_UNFINISHED}', '')
@@ -357,7 +369,7 @@ def _files(space: Workspace, names: Names) -> None:
     space.run(f"""CREATE TABLE used AS
         SELECT c.n, coalesce(c.path, CASE WHEN NOT c.has_name THEN o.path END) AS path
         FROM (SELECT n, tgid, fd, path, has_name FROM calls JOIN tids USING (tid)
-            WHERE name IN {sql_list(SHAPES)} AND fd IS NOT NULL) c
+            WHERE name IN {sql_list(SHAPES)} AND (fd IS NOT NULL OR path <> '')) c
         ASOF LEFT JOIN opened o ON o.tgid = c.tgid AND o.fd = c.fd AND o.n <= c.n""")
     found = [
         str(row[0])

@@ -54,13 +54,13 @@ def fill(space: Workspace, parsed: Parsed, machine: str | None = None) -> None:
 def _blocks(space: Workspace) -> None:
     kinds = {
         "block_bio_queue": "queue",
-        "block_io_start": "queue",
+        "block_io_start": "insert",
         "block_getrq": "queue",
         "block_rq_insert": "insert",
         "block_rq_issue": "issue",
         "block_rq_requeue": "requeue",
         "block_rq_complete": "complete",
-        "block_bio_complete": "complete",
+        "block_bio_complete": "end",
     }
     cases = " ".join(f"WHEN '{name}' THEN '{kind}'" for name, kind in kinds.items())
     names = ", ".join(f"'{name}'" for name in kinds)
@@ -75,18 +75,17 @@ def _blocks(space: Workspace) -> None:
             ['major', 'minor', 'rwbs', 'bytes', 'sector', 'sectors', 'rest']) AS a
             FROM events WHERE name IN ({names}))
         WHERE a.major <> ''""")
-    # A bio's own completion closes no request where requests are traced.
-    if space.rows("SELECT count(*) FROM block_events WHERE kind = 'issue'")[0][0]:
-        space.run("""DELETE FROM block_events WHERE n IN
-            (SELECT n FROM events WHERE name IN ('block_bio_complete', 'block_bio_queue'))""")
 
 
 def _threads(space: Workspace, parsed: Parsed) -> None:
     """Every thread seen, with its last name, and its life as far as the trace shows it."""
     space.run("""CREATE TABLE lives AS
-        SELECT tid, max(tgid) AS tgid, arg_max(comm, n) AS comm, min(ts_ns) AS start_ns,
-            max(ts_ns) FILTER (name = 'sched_process_exit') AS end_ns
-        FROM events WHERE tid > 0 AND comm NOT IN ('', '<...>') GROUP BY tid""")
+        SELECT tid, max(tgid) AS tgid, arg_max(comm, ts_ns) FILTER (comm NOT IN ('', '<...>')) AS comm,
+            min(ts_ns) AS start_ns, max(ts_ns) FILTER (name = 'sched_process_exit') AS end_ns
+        FROM (SELECT tid, tgid, comm, ts_ns, name FROM events
+            UNION ALL SELECT next, NULL, next_comm, ts_ns, '' FROM switches
+            UNION ALL SELECT prev, NULL, prev_comm, ts_ns, '' FROM switches)
+        WHERE tid > 0 GROUP BY tid""")
     parents = cast(
         list[tuple[int, int]],
         space.rows("""SELECT TRY_CAST(regexp_extract(args, 'child_pid=(\\d+)', 1) AS BIGINT) AS child, tid
@@ -101,10 +100,9 @@ def _threads(space: Workspace, parsed: Parsed) -> None:
             }
         ),
     )
-    # Only threads that some row names: a machine-wide trace has thousands of others.
     parsed.tables["threads"] = space.table(
         "threads",
-        """SELECT l.tid, coalesce(l.tgid, l.tid) AS tgid, m.ppid, l.comm, l.start_ns, l.end_ns
+        """SELECT l.tid, coalesce(l.tgid, l.tid) AS tgid, m.ppid, coalesce(l.comm, '?') AS comm, l.start_ns, l.end_ns
         FROM lives l LEFT JOIN (SELECT tid, max(ppid) AS ppid FROM mothers GROUP BY tid) m
         USING (tid)""",
     )
@@ -139,10 +137,15 @@ def finish(space: Workspace, parsed: Parsed, total: int) -> Parsed:
             parsed.host["cpus"] = int(value)
         if key.strip() == "arch":
             machine = value.strip()
-    others = space.rows("SELECT name, sum(count) FROM others GROUP BY 1 ORDER BY 2 DESC, 1")
-    if others:
-        shown = ", ".join(str(name) for name, _ in others[:5])
-        count = sum(int(str(n)) for _, n in others)
-        parsed.note(f"{count:,} events not used: {shown}" + (", …" if len(others) > 5 else ""))
+    others(space, parsed)
     fill(space, parsed, machine)
     return parsed
+
+
+def others(space: Workspace, parsed: Parsed) -> None:
+    """Note the events of `others` (name, count), which are known but tell nothing here."""
+    found = space.rows("SELECT name, sum(count) FROM others GROUP BY 1 ORDER BY 2 DESC, 1")
+    if found:
+        shown = ", ".join(str(name) for name, _ in found[:5])
+        count = sum(int(str(n)) for _, n in found)
+        parsed.note(f"{count:,} events not used: {shown}" + (", …" if len(found) > 5 else ""))

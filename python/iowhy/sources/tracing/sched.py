@@ -13,6 +13,11 @@ from iowhy.sources.tracing.workspace import Workspace
 #: Live recordings' totals and thread times are of one second too.
 INTERVAL_NS = 1_000_000_000
 
+#: Names of kernel threads that take part in I/O, and the idle one.
+KERNEL_THREADS = (
+    "^(kworker|ksoftirqd|jbd2/|kswapd|xfsaild|btrfs-|loop[0-9]|rcu|migration|<idle>|swapper)"
+)
+
 
 def states(space: Workspace, parsed: Parsed) -> None:
     """Fill thread_time, waits, syscalls and syscall_totals, from `events` and `calls`."""
@@ -88,10 +93,12 @@ def _segments(space: Workspace) -> None:
 
 def _thread_time(space: Workspace, parsed: Parsed) -> None:
     has_calls = bool(space.count("calls"))
-    kernel = "sum(part) FILTER (class = 'cpu' AND call IS NOT NULL)" if has_calls else "NULL"
-    user = "sum(part) FILTER (class = 'cpu' AND call IS NULL)" if has_calls else "NULL"
+    # A thread of the kernel makes no calls and is in the kernel all the time.
+    inside = f"(call IS NOT NULL OR regexp_matches(coalesce(t.comm, ''), '{KERNEL_THREADS}'))"
+    user = kernel = "NULL"
     if has_calls:
-        user, kernel = f"coalesce({user}, 0)", f"coalesce({kernel}, 0)"
+        kernel = f"coalesce(sum(part) FILTER (class = 'cpu' AND {inside}), 0)"
+        user = f"coalesce(sum(part) FILTER (class = 'cpu' AND NOT {inside}), 0)"
     space.run(f"""CREATE TABLE pieces AS
         SELECT tid, class, call, slot, least(end_ns, (slot + 1) * {INTERVAL_NS})
             - greatest(ts_ns, slot * {INTERVAL_NS}) AS part,
@@ -105,7 +112,7 @@ def _thread_time(space: Workspace, parsed: Parsed) -> None:
             coalesce(sum(part) FILTER (class = 'runnable'), 0) AS runnable_ns,
             coalesce(sum(part) FILTER (class = 'blocked'), 0) AS blocked_ns,
             coalesce(sum(part) FILTER (class = 'sleeping'), 0) AS sleeping_ns
-        FROM pieces p LEFT JOIN (SELECT tid, max(tgid) AS tgid FROM events GROUP BY tid) t USING (tid)
+        FROM pieces p LEFT JOIN (SELECT tid, max(tgid) AS tgid, max(comm) AS comm FROM events GROUP BY tid) t USING (tid)
         GROUP BY p.tid, slot""",
     )
 

@@ -46,7 +46,8 @@ def calls(space: Workspace, machine: str | None) -> None:
     space.run("""CREATE TABLE calls AS
         SELECT h.n, exit_n, ts_ns, exit_ns - ts_ns AS dur_ns, tid, coalesce(tgid, tid) AS tgid, h.name,
             s.name IS NOT NULL AS io,
-            CASE WHEN fd_at IS NOT NULL THEN unhexed(given[fd_at + 1]) & 4294967295 END AS fd,
+            CASE WHEN fd_at IS NOT NULL THEN
+                ((unhexed(given[fd_at + 1]) & 4294967295) + 2147483648) % 4294967296 - 2147483648 END AS fd,
             CASE WHEN length_at IS NOT NULL THEN unhexed(given[length_at + 1]) END AS bytes,
             CASE WHEN offset_at IS NOT NULL THEN unhexed(given[offset_at + 1]) END AS "offset",
             exit_ret AS ret

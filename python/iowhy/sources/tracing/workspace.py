@@ -23,6 +23,18 @@ MAPPED_FROM_ROWS = 200_000
 BATCH_ROWS = 65_536
 
 
+#: Smaller logs are taken apart in memory.
+ON_DISK_FROM_BYTES = 16 * 1024 * 1024
+
+
+def space_for(path: Path) -> Workspace:
+    """A work space for what is read from a file of this size."""
+    try:
+        return Workspace(on_disk=path.stat().st_size > ON_DISK_FROM_BYTES)
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror or error}") from None
+
+
 class Workspace:
     """A database that is gone when the `with` block ends; tables it handed out stay readable."""
 

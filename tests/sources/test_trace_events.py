@@ -1,0 +1,229 @@
+"""Kernel events as text: the same run through perf, ftrace and trace-cmd; states of threads, exactly."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sources.trace_reading import fixture, query, read_text, rows
+
+DISK = 7 << 20  # the loop device of make.sh
+EVENTS = {
+    "perf-script.txt": "perf_script",
+    "ftrace.txt": "ftrace",
+    "trace-cmd-report.txt": "ftrace",
+}
+
+
+def test_the_workload_is_seen_alike_by_each_tool() -> None:
+    for name, module in EVENTS.items():
+        parsed = fixture(module, name)
+        assert parsed.rejects == [] and parsed.clock == "boot", name
+        calls = query(
+            parsed,
+            """SELECT bytes, count(*) FROM syscalls WHERE name = 'write' AND ret = bytes
+            AND bytes IN (4096, 8192, 16384) GROUP BY 1 ORDER BY 1""",
+        )
+        assert calls == [(4096, 8), (8192, 12), (16384, 8)], name
+        data = query(
+            parsed,
+            f"""SELECT op, bytes, count(*), count(complete_ns) FROM block_requests
+            WHERE dev = {DISK} AND tid IN (SELECT tid FROM threads WHERE comm = 'dd') AND op <> 'flush'
+            AND NOT list_contains(flags, 'metadata') GROUP BY ALL ORDER BY ALL""",
+        )
+        assert (("read", 8192, 12, 12) in data) and (("write", 16384, 8, 8) in data), (name, data)
+        # Each of the 16 synchronous writes waited for a commit of the journal or the device.
+        waits = query(
+            parsed,
+            "SELECT count(DISTINCT tid) FROM waits WHERE syscall = 'write' AND dur_ns > 50000",
+        )
+        assert waits == [(2,)], name
+        assert query(parsed, "SELECT count(*) > 5, bool_and(dur_ns > 0) FROM journal_commits") == [
+            (True, True)
+        ]
+
+
+def test_states_add_up_to_each_interval_and_each_call() -> None:
+    for name, module in EVENTS.items():
+        parsed = fixture(module, name)
+        bad = query(
+            parsed,
+            """SELECT count(*) FROM thread_time WHERE interval_ns <>
+            cpu_user_ns + cpu_kernel_ns + runnable_ns + blocked_ns + sleeping_ns""",
+        )
+        assert bad == [(0,)], name
+        bad = query(
+            parsed,
+            """SELECT count(*) FROM syscalls WHERE ret IS NOT NULL AND
+            abs(dur_ns - cpu_ns - runnable_ns - blocked_ns - sleeping_ns) > 1000""",
+        )
+        assert bad == [(0,)], name
+
+
+def line(us: int, comm: str, tid: int, event: str, args: str) -> str:
+    return f"  {comm}-{tid}  [000] d..2. {us // 10**6}.{us % 10**6:06d}: {event}: {args}"
+
+
+def switch(us: int, out: tuple[str, int, str], into: tuple[str, int]) -> str:
+    args = (
+        f"prev_comm={out[0]} prev_pid={out[1]} prev_prio=120 prev_state={out[2]} ==> "
+        f"next_comm={into[0]} next_pid={into[1]} next_prio=120"
+    )
+    return line(us, out[0], out[1], "sched_switch", args)
+
+
+def test_known_states_of_one_thread() -> None:
+    idle = ("swapper/0", 0)
+    text = "\n".join(
+        [
+            "# tracer: nop",
+            switch(1_000_000, (*idle, "R"), ("app one", 7)),
+            line(1_000_100, "app one", 7, "sys_enter", "NR 74 (5, 0, 0, 0, 0, 0)"),
+            switch(1_000_300, ("app one", 7, "D"), idle),
+            line(
+                1_004_300, "<idle>", 0, "sched_waking", "comm=app one pid=7 prio=120 target_cpu=000"
+            ),
+            line(
+                1_004_301, "<idle>", 0, "sched_wakeup", "comm=app one pid=7 prio=120 target_cpu=000"
+            ),
+            switch(1_004_350, (*idle, "R"), ("app one", 7)),
+            line(1_004_400, "app one", 7, "sys_exit", "NR 74 = 0"),
+            switch(1_004_500, ("app one", 7, "S"), idle),
+            line(
+                3_004_500, "<idle>", 0, "sched_waking", "comm=app one pid=7 prio=120 target_cpu=000"
+            ),
+            switch(3_004_600, (*idle, "R"), ("app one", 7)),
+            switch(3_004_700, ("app one", 7, "R+"), ("other", 8)),
+            switch(3_004_800, ("other", 8, "X"), ("app one", 7)),
+            switch(3_005_000, ("app one", 7, "X"), idle),
+        ]
+    )
+    parsed = read_text("ftrace", text)
+    us = 1000
+    (call,) = rows(parsed, "syscalls")
+    assert (call["name"], call["fd"], call["dur_ns"]) == ("fsync", 5, 4300 * us)
+    assert call["cpu_ns"] == 250 * us and call["blocked_ns"] == 4000 * us
+    assert call["runnable_ns"] == 50 * us and call["sleeping_ns"] == 0
+    (wait,) = rows(parsed, "waits")
+    assert (wait["dur_ns"], wait["syscall"], wait["tid"]) == (4000 * us, "fsync", 7)
+    sums = query(
+        parsed,
+        """SELECT sum(cpu_user_ns), sum(cpu_kernel_ns), sum(runnable_ns), sum(blocked_ns),
+        sum(sleeping_ns), sum(interval_ns) FROM thread_time WHERE tid = 7""",
+    )
+    assert [int(x) // us for x in sums[0]] == [500, 250, 250, 4000, 2_000_000, 2_005_000]
+    # Intervals end at full seconds: the sleep is spread over three of them.
+    assert query(parsed, "SELECT count(*) FROM thread_time WHERE tid = 7") == [(3,)]
+
+
+def test_one_sided_switches_give_no_states() -> None:
+    text = "\n".join(switch(10 * at, ("app", 7, "S"), ("swapper/0", 0)) for at in range(1, 4))
+    parsed = read_text("ftrace", text.replace("next_pid=0", "next_pid=00"))
+    assert rows(parsed, "thread_time", "tid") == [] or rows(parsed, "waits") == []
+
+
+def test_forms_of_system_call_events() -> None:
+    ftrace = (
+        "  dd-9 [001] ..... 5.000001: sys_write(fd: 1, buf: 7f00, count: 1000)\n"
+        "  dd-9 [001] ..... 5.000002: sys_write -> 0x1000\n"
+        "  dd-9 [001] ..... 5.000003: sys_enter_read: fd: 0x00000003, buf: 0x7f, count: 0x00000340\n"
+        "  dd-9 [001] ..... 5.000004: sys_exit_read: 0xfffffffffffffffb\n"
+        "  dd-9 [001] ..... 5.000005: sys_enter: NR 17 (4, 7f, 2000, 10000, 0, 0)\n"
+        "  dd-9 [001] ..... 5.000009: sys_exit: NR 17 = 8192\n"
+        "  dd-9 [001] ..... 5.000010: sys_enter: NR 74 (ffffffff, 0, 0, 0, 0, 0)\n"
+    )
+    parsed = read_text("ftrace", ftrace)
+    found = [
+        (r["name"], r["fd"], r["bytes"], r["offset"], r["ret"], r["dur_ns"])
+        for r in rows(parsed, "syscalls")
+    ]
+    assert found == [
+        ("write", 1, 4096, None, 4096, 1000),
+        ("read", 3, 832, None, -5, 1000),
+        ("pread64", 4, 8192, 65536, 8192, 4000),
+        ("fsync", -1, None, None, None, 0),
+    ]
+
+
+def test_writeback_throttle_and_cache_events() -> None:
+    text = (
+        "  kworker/u4:1-30 [000] ..... 9.000000: writeback_start: bdi 8:0: sb_dev 0:0 nr_pages=9 sync_mode=0 "
+        "kupdate=1 range_cyclic=1 background=0 reason=periodic cgroup_ino=1\n"
+        "  kworker/u4:1-30 [000] ..... 9.000100: writeback_single_inode_start: bdi 8:0: ino=77 state=I_DIRTY age=3 "
+        "index=0 to_write=1024 wrote=0 cgroup_ino=1\n"
+        "  kworker/u4:1-30 [000] ..... 9.000400: writeback_single_inode: bdi 8:0: ino=77 state=I_SYNC "
+        "dirtied_when=1 age=3 index=0 to_write=1000 wrote=24 cgroup_ino=1\n"
+        "  app-31 [000] ..... 9.000500: writeback_single_inode: bdi 8:0: ino=78 state=I_SYNC dirtied_when=1 age=0 "
+        "index=0 to_write=1000 wrote=5 cgroup_ino=1\n"
+        "  app-31 [000] ..... 9.000600: balance_dirty_pages: bdi 8:0: limit=5000 setpoint=4000 dirty=4500 "
+        "bdi_setpoint=1 bdi_dirty=1 dirty_ratelimit=1 task_ratelimit=1 dirtied=1 dirtied_pause=1 paused=0 pause=12 "
+        "period=12 think=0 cgroup_ino=1\n"
+        "  app-31 [000] ..... 9.000700: mm_filemap_add_to_page_cache: dev 8:1 ino 4d pfn=0x1 ofs=0 order=0\n"
+        "  app-31 [000] ..... 9.000701: mm_filemap_add_to_page_cache: dev 8:1 ino 4d pfn=0x2 ofs=4096 order=2\n"
+        "  app-31 [000] ..... 9.000702: mm_filemap_get_pages: dev=8:1 ino=4d ofs=0-8191\n"
+        "  app-31 [000] ..... 9.000703: mm_filemap_delete_from_page_cache: dev 8:1 ino 4d pfn=0x2 ofs=4096 order=2\n"
+    )
+    parsed = read_text("ftrace", text)
+    first, second = rows(parsed, "writeback")
+    assert (first["ino"], first["reason"], first["pages_written"]) == (77, "periodic", 24)
+    assert first["dur_ns"] == 300_000 and first["dirtied_age_ns"] == 3_000_000_000
+    assert second["reason"] == "fsync" and second["dur_ns"] is None
+    (pause,) = rows(parsed, "dirty_throttle")
+    assert (pause["pause_ns"], pause["dirty_pages"], pause["limit_pages"]) == (
+        12_000_000,
+        4500,
+        5000,
+    )
+    (page,) = rows(parsed, "page_cache")
+    assert (page["dev"], page["ino"]) == (8 << 20 | 1, 77)
+    assert (page["lookup_pages"], page["demand_miss_pages"], page["readahead_pages"]) == (2, 2, 3)
+    assert page["evicted_pages"] == 4 and page["dirtied_pages"] is None
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["cpu", "D", "S", "R"]),
+            st.integers(1, 2_500_000),  # us in the state
+            st.integers(0, 500),  # us on the run queue after it
+        ),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_any_order_of_states_is_read_back(pieces: list) -> None:
+    at = 2_000_000
+    lines = [switch(at, ("swapper/0", 0, "R"), ("app", 7))]
+    sums = {"cpu": 0, "runnable": 0, "D": 0, "S": 0}
+    for state, length, queue in pieces:
+        at += 10
+        sums["cpu"] += 10
+        if state == "cpu":
+            at += length
+            sums["cpu"] += length
+            continue
+        lines.append(switch(at, ("app", 7, state), ("swapper/0", 0)))
+        at += length
+        if state == "R":
+            sums["runnable"] += length + queue
+        else:
+            sums[state] += length
+            sums["runnable"] += queue
+            lines.append(line(at, "x", 9, "sched_waking", "comm=app pid=7 prio=120 target_cpu=000"))
+        at += queue
+        lines.append(switch(at, ("swapper/0", 0, "R"), ("app", 7)))
+    lines.append(switch(at + 1, ("app", 7, "X"), ("swapper/0", 0)))
+    sums["cpu"] += 1
+    parsed = read_text("ftrace", "\n".join(lines))
+    found = query(
+        parsed,
+        """SELECT sum(interval_ns - runnable_ns - blocked_ns - sleeping_ns), sum(runnable_ns),
+        sum(blocked_ns), sum(sleeping_ns) FROM thread_time WHERE tid = 7""",
+    )
+    assert [int(x) // 1000 for x in found[0]] == [
+        sums["cpu"],
+        sums["runnable"],
+        sums["D"],
+        sums["S"],
+    ]
+    waits = query(parsed, "SELECT count(*), coalesce(sum(dur_ns), 0) FROM waits")
+    assert waits == [(sum(p[0] == "D" for p in pieces), sums["D"] * 1000)]

@@ -1,0 +1,63 @@
+"""Read a tracing tool's text or file in a test."""
+
+import importlib
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from iowhy.recording.schema import tables
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.names import Names
+from iowhy.sources.paste import decode
+
+FIXTURES = Path(__file__).parent / "fixtures" / "traces"
+
+
+def read_text(module: str, text: str, command: tuple[str, ...] | None = None) -> Parsed:
+    """What the format says of a paste of its own."""
+    form = importlib.import_module(f"iowhy.sources.formats.{module}")
+    return form.read(Block(decode(text.encode(), "test"), 1, "test", Names(), command))
+
+
+def read_file(module: str, path: Path) -> Parsed:
+    """What the format says of a file that it streams."""
+    form = importlib.import_module(f"iowhy.sources.formats.{module}")
+    head = path.read_bytes()[:65536]
+    assert form.sniff_head(head) is not None, f"{module} does not recognise {path.name}"
+    return form.stream(path, Names(), lambda _done, _total: None)
+
+
+def fixture(module: str, name: str) -> Parsed:
+    """The format on a fixture: streamed where it can be, else as a paste."""
+    form = importlib.import_module(f"iowhy.sources.formats.{module}")
+    if hasattr(form, "stream"):
+        return read_file(module, FIXTURES / name)
+    return read_text(module, (FIXTURES / name).read_text())
+
+
+def arrow(parsed: Parsed, table: str) -> pa.Table:
+    """A table of it with all columns of the schema."""
+    schema = tables()[table].arrow_schema
+    rows = parsed.tables.get(table, [])
+    if isinstance(rows, pa.Table):
+        given = {name: rows.column(name) for name in rows.column_names}
+        columns = [given.get(f.name, pa.nulls(rows.num_rows, f.type)) for f in schema]
+        return pa.table(
+            [c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
+        )
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def rows(parsed: Parsed, table: str, sort: str = "ts_ns") -> list[dict[str, object]]:
+    """The rows of a table, sorted."""
+    found = arrow(parsed, table).to_pylist()
+    return sorted(found, key=lambda row: (row.get(sort) is None, row.get(sort)))
+
+
+def query(parsed: Parsed, sql: str) -> list[tuple[object, ...]]:
+    """SQL over the tables of it, by their names."""
+    with duckdb.connect() as connection:
+        for table in parsed.tables:
+            connection.register(table, arrow(parsed, table))
+        return connection.execute(sql).fetchall()

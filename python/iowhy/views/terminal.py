@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -50,8 +50,9 @@ def shorten(text: str, width: int) -> str:
     """Text cut in the middle to `width` cells: of a path, both ends tell the most."""
     if cell_len(text) <= width:
         return text
-    keep = max(1, width - 1)
-    return text[: keep // 3] + "…" + text[len(text) - (keep - keep // 3) :]
+    head = (width - 1) // 3
+    tail = width - 1 - head
+    return set_cell_size(text, head) + "…" + set_cell_size(text[::-1], tail)[::-1]
 
 
 def rows(

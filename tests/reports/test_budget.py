@@ -1,5 +1,6 @@
 """The budget: known answers, and that it always adds up."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.reports import Filters, run
+from iowhy.reports.calls import WAITS
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
+
+
+ROOT = Path(__file__).parents[2]
 
 
 def budget(rec: Recording, filters: Filters | None = None) -> dict[str, tuple[object, object]]:
@@ -52,7 +57,7 @@ def test_every_second_of_one_thread(make: Make) -> None:
                     wait(i * 100 * MS + 50 * MS, 4 * MS, "inode_lock", syscall="write"),
                     wait(i * 100 * MS + 60 * MS, 3 * MS, "memory_reclaim"),
                     wait(i * 100 * MS + 70 * MS, 2 * MS, "direct_io", syscall="pwrite64"),
-                    wait(i * 100 * MS + 80 * MS, 1 * MS, "process", io=False),
+                    wait(i * 100 * MS + 80 * MS, 1 * MS, "vfork", io=False),
                     wait(i * 100 * MS + 82 * MS, 5 * MS, "other", io=False),
                 )
             ],
@@ -81,12 +86,17 @@ def test_every_second_of_one_thread(make: Make) -> None:
     ("reason", "syscall", "expected"),
     [
         ("journal_commit", "pwrite64", "waiting for sync"),  # O_SYNC
+        ("page_writeback", "pwrite64", "waiting for sync"),
+        ("page_writeback", "ftruncate", "waiting to write"),
         ("log_force", "fsync", "waiting for sync"),
         ("device_flush", None, "waiting for sync"),
         ("page_lock", "fsync", "waiting for sync"),
-        ("page_lock", "ftruncate", "waiting for a lock"),
+        ("page_lock", "ftruncate", "waiting to write"),
+        ("page_lock", None, "waiting to read"),
         ("inode_lock", "fsync", "waiting for a lock"),
+        ("memory_map_lock", None, "waiting for a lock"),
         ("io_throttle", "fsync", "throttled"),
+        ("writeback_throttle", "write", "waiting to write"),
         ("page_read", None, "waiting to read"),  # a page fault
         ("metadata_read", "openat", "waiting to read"),
         ("metadata_read", "fsync", "waiting for sync"),
@@ -94,9 +104,15 @@ def test_every_second_of_one_thread(make: Make) -> None:
         ("request_queue_full", "write", "waiting to write"),
         ("request_queue_full", "msync", "waiting for sync"),
         ("journal_space", "rename", "waiting to write"),
+        ("direct_io", "sendfile", "waiting to read"),
+        ("direct_io", "copy_file_range", "waiting to write"),
+        ("fuse", "pread64", "waiting to read"),
+        ("fuse", "statx", "waiting to read"),
         ("swap", "read", "waiting for memory"),
-        ("network", "read", "idle"),
-        ("other", "fsync", "waiting for sync"),  # the kernel counts it as I/O wait
+        ("vfork", "vfork", "idle"),
+        ("kernel_sync", "umount2", "unexplained"),
+        ("other", "fsync", "waiting for sync"),
+        ("other", "ioctl", "waiting to read"),  # the kernel counts it as I/O wait
     ],
 )
 def test_class_of_a_wait(make: Make, reason: str, syscall: str | None, expected: str) -> None:
@@ -107,6 +123,11 @@ def test_class_of_a_wait(make: Make, reason: str, syscall: str | None, expected:
         }
     )
     assert nonzero(rec) == {expected: 100 * MS}
+
+
+def test_every_reason_of_the_recorder_is_known() -> None:
+    rules = tomllib.loads((ROOT / "recorder" / "src" / "reasons.toml").read_text("utf-8"))["rule"]
+    assert {rule["reason"] for rule in rules} == set(WAITS)
 
 
 def test_a_wait_over_many_intervals(make: Make) -> None:
@@ -332,7 +353,7 @@ def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
             states = {"user": user, "kernel": kernel, "runnable": runnable, "blocked": blocked}
             rows.append(spent(at, length, tid=tid, **states))
             at += length
-    reasons = st.sampled_from(["page_read", "journal_commit", "inode_lock", "other", "process"])
+    reasons = st.sampled_from(["page_read", "journal_commit", "inode_lock", "other", "vfork"])
     waits = [
         wait(
             data.draw(times),

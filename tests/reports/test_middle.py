@@ -15,7 +15,8 @@ def stacked(make: Make, **more: object) -> Recording:
     """A file on loop0 over vda: 8 KiB written as two pages, one 8 KiB request, seen twice."""
     return make(
         {
-            "files": [file(2, "/mnt/a"), file(3, None, "pipe"), file(9, "/var/image", dev=5)],
+            "files": [file(2, "/mnt/a"), file(3, None, "pipe"),
+                file(4, "/dev/zero", "device"), file(9, "/var/image", dev=5)],
             "filesystems": [filesystem(disk=70), filesystem(disk=80, dev=5)],
             "devices": [LOOP, VDA],
             "syscalls": [
@@ -24,6 +25,7 @@ def stacked(make: Make, **more: object) -> Recording:
                 call(4 * MS, MS, "read", bytes=100, ret=50),
                 call(5 * MS, MS, "read", bytes=100, ret=0),
                 call(6 * MS, MS, "write", ino=3, ret=1000),
+                call(7 * MS, MS, "read", ino=4, ret=1000),
                 call(8 * MS, 5 * MS, "fsync"),
             ],
             "page_cache": [
@@ -46,6 +48,7 @@ def stacked(make: Make, **more: object) -> Recording:
                         owner_kind="journal", in_scope=None, sector=800),
                 request(9 * MS, MS, bytes=4096, dev=80, owner_dev=None, owner_ino=None,
                         owner_kind="journal", in_scope=None, sector=9000),
+                request(10 * MS, None, bytes=0, dev=70, owner_kind="flush", issue_ns=None),
                 request(10 * MS, MS, "flush", dev=70, owner_dev=None, owner_ino=None, in_scope=None),
                 request(10 * MS, MS, "flush", dev=80, owner_dev=None, owner_ino=None, in_scope=None),
                 request(10 * MS, MS, "read", bytes=1 << 20, owner_ino=77, in_scope=False),
@@ -98,7 +101,7 @@ def test_amplification_of_mapped_writes(make: Make) -> None:
 
 def test_files(make: Make) -> None:
     rows = {r["path"]: r for r in run(stacked(make), "files").to_pylist()}
-    assert set(rows) == {"/mnt/a"}  # no pipe, and no file that only others use
+    assert set(rows) == {"/mnt/a", "/dev/zero"}  # no pipe, and no file that only others use
     row = rows["/mnt/a"]
     assert (row["calls"], row["time_ns"], row["sync_ns"]) == (5, 9 * MS, 5 * MS)
     assert (row["read_bytes"], row["written_bytes"]) == (50, 8192)

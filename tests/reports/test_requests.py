@@ -44,6 +44,11 @@ def test_device_known_by_its_requests(make: Make) -> None:
         "others_share": 0.2,
         "flushes": 1,
         "flush_ns": 50 * MS,
+        "reads": 1,
+        "writes": 2,
+        "read_bytes": 8192,
+        "written_bytes": 16384,
+        "await_ns": 1000 / 3 * MS,
         "unseen": 1,
         "lies_on": "sda",
     }

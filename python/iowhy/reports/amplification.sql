@@ -13,7 +13,14 @@
 -- journal, metadata and flush requests on no device that lies below another one in use.
 -- What msync was asked to write counts as asked, since stores to mapped memory are not calls.
 WITH kinds AS (
-    SELECT dev, ino, max(kind) AS kind FROM files GROUP BY dev, ino
+    SELECT
+        dev,
+        ino,
+        -- These devices store nothing.
+        max(CASE WHEN path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom',
+            '/dev/tty') OR path LIKE '/dev/pts/%' THEN 'pipe' ELSE kind END) AS kind
+    FROM files
+    GROUP BY dev, ino
 ), calls AS (
     SELECT s.name, k.kind, s.ret, s.bytes
     FROM syscalls s
@@ -44,11 +51,13 @@ WITH kinds AS (
         count(*) AS operations,
         sum(q.bytes) AS bytes
     FROM counted_requests q
-    WHERE q.counted AND (q.in_scope IS NULL OR q.in_scope)
+    -- A write of nothing asks for a flush, which is there as a request of its own.
+    WHERE q.counted AND (q.in_scope IS NULL OR q.in_scope) AND (q.op <> 'write' OR q.bytes > 0)
     GROUP BY q.op, coalesce(q.owner_kind, 'unknown')
 ), device_totals AS (
     SELECT dev, op, count(*) AS operations, sum(bytes) AS bytes
     FROM block_requests
+    WHERE op <> 'write' OR bytes > 0
     GROUP BY dev, op
 ), listed AS (
     SELECT 1 AS place, 'asked' AS layer, 'read' AS what, a.reads AS operations,

@@ -7,8 +7,8 @@
 -- column share_of_thread_time: of all thread time, share
 -- column share_of_elapsed: of the elapsed time, by what the threads that were not idle did, share
 -- Uninterruptible time is classified by the waits in it, the rest of it is unexplained. In fsync-like
--- calls waits for pages, requests, journal and flushes are waiting for sync; waits for the journal or
--- a flush in a write are too (O_SYNC). Interruptible sleep is idle, but for I/O calls on files, and
+-- calls waits for pages, requests, journal and flushes are waiting for sync; waits for writeback, the
+-- journal or a flush in a write are too (O_SYNC). Interruptible sleep is idle, but for I/O calls on files, and
 -- for calls that collect asynchronous I/O as far as requests of the process were in flight.
 -- share_of_elapsed: in each slice of time the classes of the threads share the slice in proportion to
 -- their time that is not idle. Threads that are busy in turn add up to the slice, threads that are
@@ -48,21 +48,16 @@ WITH classes AS (
         w.tgid,
         'blocked' AS side,
         CASE
-            WHEN w.reason IN ('dirty_throttle', 'io_throttle') THEN 'throttled'
-            WHEN w.reason IN ('memory_reclaim', 'swap') THEN 'memory'
-            WHEN w.reason IN ('inode_lock', 'mmap_lock') THEN 'lock'
-            WHEN w.reason IN ('process', 'network') THEN 'idle'
-            WHEN w.reason IN ('journal_commit', 'log_force', 'device_flush') THEN 'sync'
-            WHEN k.kind = 'sync' AND (w.reason <> 'other' OR w.io) THEN 'sync'
-            WHEN w.reason = 'page_lock' THEN 'lock'
-            WHEN w.reason IN ('page_read', 'metadata_read') THEN 'read'
-            WHEN w.reason IN ('page_writeback', 'journal_space') THEN 'write'
-            WHEN w.reason IN ('direct_io', 'request_queue_full') OR w.io THEN
-                CASE
-                    WHEN k.kind = 'collect' THEN 'collect'
-                    WHEN k.kind IN ('write', 'change') THEN 'write'
-                    ELSE 'read'
-                END
+            WHEN x.budget IN ('throttled', 'memory', 'sync', 'lock', 'idle', 'unexplained') THEN x.budget
+            WHEN k.kind = 'sync' THEN 'sync'
+            WHEN x.budget = 'writeback' THEN CASE WHEN k.kind = 'write' THEN 'sync' ELSE 'write' END
+            WHEN x.budget IN ('read', 'write') THEN x.budget
+            WHEN k.kind = 'collect' THEN 'collect'
+            WHEN k.kind IN ('write', 'change') THEN 'write'
+            WHEN k.kind IN ('read', 'lookup') OR w.syscall IN ('sendfile', 'sendfile64') THEN 'read'
+            WHEN k.kind = 'copy' THEN 'write'
+            -- A page fault has no call: what it waits for is a page.
+            WHEN x.reason IN ('page_lock', 'direct_io') OR w.io THEN 'read'
             ELSE 'unexplained'
         END AS class,
         w.ts_ns AS begin_ns,
@@ -70,6 +65,7 @@ WITH classes AS (
         w.dur_ns AS weight_ns
     FROM waits w
     LEFT JOIN call_kinds k ON k.name = w.syscall
+    LEFT JOIN wait_kinds x ON x.reason = w.reason
     WHERE w.dur_ns > 0
     UNION ALL
     SELECT

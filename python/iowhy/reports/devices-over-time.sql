@@ -25,7 +25,7 @@ WITH done AS (
         CAST(floor((q.complete_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
     FROM block_requests q
     CROSS JOIN recording r
-    WHERE q.complete_ns IS NOT NULL
+    WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
 ), ranges AS (
     SELECT
         q.dev,

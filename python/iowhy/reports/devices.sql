@@ -20,9 +20,15 @@
 -- column others_share: requests submitted by others than the command, share
 -- column flushes: cache flushes, count
 -- column flush_ns: mean flush, queue to completion, ns
+-- column reads: read requests completed, count
+-- column writes: write requests completed, count
+-- column read_bytes: read, bytes
+-- column written_bytes: written, bytes
+-- column await_ns: mean read or write, queue to completion, ns
 -- column unseen: requests whose completion was not seen; they count in no other column, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column lies_on: device below it; what passes here is seen there again, text
+-- Devices that did nothing are left out.
 WITH done AS (
     SELECT
         q.dev,
@@ -35,6 +41,8 @@ WITH done AS (
         CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
     FROM block_requests q
     CROSS JOIN recording r
+    -- A write of nothing asks for a flush, which is there as a request of its own.
+    WHERE q.op <> 'write' OR q.bytes > 0
 ), edges AS (
     SELECT dev, queue_ns AS t_ns, 1 AS step FROM done WHERE complete_ns IS NOT NULL
     UNION ALL
@@ -70,6 +78,7 @@ WITH done AS (
             AS written_bytes,
         avg(CASE WHEN op = 'read' THEN complete_ns - queue_ns END) AS read_await_ns,
         avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
         count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share,
         count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
@@ -114,6 +123,7 @@ WITH done AS (
     FROM disk_samples
     WHERE dev NOT IN (SELECT dev FROM counted)
     GROUP BY dev
+    HAVING max(reads + writes + coalesce(flushes, 0)) > min(reads + writes + coalesce(flushes, 0))
 ), measured AS (
     SELECT
         c.dev,
@@ -135,6 +145,11 @@ WITH done AS (
         c.others_share,
         c.flushes,
         c.flush_ns,
+        c.reads,
+        c.writes,
+        c.read_bytes,
+        c.written_bytes,
+        c.await_ns,
         c.unseen
     FROM counted c
     CROSS JOIN recording r
@@ -161,6 +176,11 @@ WITH done AS (
         NULL,
         s.flushes,
         s.flush_ns / nullif(s.flushes, 0),
+        s.reads,
+        s.writes,
+        s.read_bytes,
+        s.written_bytes,
+        (s.read_ns + s.write_ns) / nullif(s.reads + s.writes, 0),
         NULL
     FROM sampled s
     LEFT JOIN best_sampled b ON b.dev = s.dev
@@ -185,6 +205,11 @@ SELECT
     m.others_share,
     m.flushes,
     m.flush_ns,
+    m.reads,
+    m.writes,
+    m.read_bytes,
+    m.written_bytes,
+    m.await_ns,
     m.unseen,
     m.source,
     below.name AS lies_on

@@ -36,6 +36,7 @@ of which title and question are needed. Besides the tables it can select from
 | recording | one row: start_ns, end_ns, elapsed_ns, cpus, memory_bytes, page_bytes, slice_ns, grid_ns, \
 and ran_SENSOR for each sensor ({", ".join(SENSORS)}) |
 | call_kinds | name and kind of the I/O calls: read, write, copy, sync, lookup, change, collect |
+| wait_kinds | reason of a wait, its class in the budget, its part in sync |
 | every_request | block_requests without the filters |
 | counted_requests | block_requests with `counted`, false for what is seen again on a device below |
 | request_sequence | reads and writes with sent_ns and jump_bytes, the distance from the end of the \

@@ -213,7 +213,12 @@ def _defined(relation: str, sql: str) -> bool:
 
 
 def _streams(relation: str) -> bool:
-    return relation in tables() or relation in ("recording", "call_kinds", "every_request")
+    return relation in tables() or relation in (
+        "recording",
+        "call_kinds",
+        "wait_kinds",
+        "every_request",
+    )
 
 
 def _first(error: Exception) -> str:

@@ -15,6 +15,7 @@
 -- column dirtied_pages: pages made dirty, pages
 -- column extents_before: contiguous runs on disk before the command, count
 -- column extents_after: contiguous runs on disk after the command, count
+-- column asked_bytes: read_bytes and written_bytes together, bytes
 -- column sync_ns: of time_ns, in fsync-like calls, ns
 -- column blocked_ns: of time_ns, in uninterruptible sleep, ns
 -- column readahead_pages: pages read ahead of demand, pages
@@ -97,6 +98,7 @@ SELECT
     coalesce(c.dirtied_pages, CASE WHEN r.ran_page_cache THEN 0 END) AS dirtied_pages,
     e.extents_before,
     e.extents_after,
+    coalesce(a.read_bytes + a.written_bytes, CASE WHEN r.ran_syscalls THEN 0 END) AS asked_bytes,
     coalesce(a.sync_ns, CASE WHEN r.ran_syscalls THEN 0 END) AS sync_ns,
     a.blocked_ns,
     coalesce(c.readahead_pages, CASE WHEN r.ran_page_cache THEN 0 END) AS readahead_pages,

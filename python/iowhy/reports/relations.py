@@ -8,6 +8,7 @@ given. `main.NAME` is the table as recorded, plain NAME the filtered one.
   elapsed_ns (of the command, or of the part chosen by --since and --until), cpus, memory_bytes, page_bytes, slice_ns (a round length for reports over
   time), grid_ns (the cells of the budget), and ran_SENSOR, one for each sensor of a recording.
 - `call_kinds`: name and kind of the I/O system calls (see calls.py).
+- `wait_kinds`: reason, budget and part of the recorder's reasons (see calls.py).
 - `every_request`: block_requests without the filters, since flushes and heads belong to everybody.
 - `counted_requests`: block_requests with `counted`: false for what is seen again on a device below.
 - `request_sequence`: reads and writes as counted_requests, with sent_ns (when issued) and jump_bytes
@@ -17,7 +18,7 @@ given. `main.NAME` is the table as recorded, plain NAME the filtered one.
 
 from dataclasses import dataclass
 
-from iowhy.reports.calls import KINDS
+from iowhy.reports.calls import KINDS, WAITS
 
 SENSORS = (
     "syscalls",
@@ -81,6 +82,7 @@ def relations(facts: Facts) -> dict[str, str]:
     return {
         "recording": _recording(facts),
         "call_kinds": _call_kinds(),
+        "wait_kinds": _wait_kinds(),
         "every_request": "SELECT * FROM main.block_requests",
         "counted_requests": _COUNTED_REQUESTS,
         "request_sequence": _REQUEST_SEQUENCE,
@@ -112,13 +114,18 @@ def _call_kinds() -> str:
     return f"SELECT name, kind FROM (VALUES {rows}) AS c(name, kind)"
 
 
+def _wait_kinds() -> str:
+    rows = ", ".join(f"('{reason}', '{kind}', '{part}')" for reason, (kind, part) in WAITS.items())
+    return f"SELECT reason, budget, part FROM (VALUES {rows}) AS w(reason, budget, part)"
+
+
 # A request on a loop device reaches the disk under it as another request; with direct I/O even the
 # pages, and so the owner, are the same. It counts on the disk of its owner's filesystem; without an
 # owner, on devices that lie below no other device in use.
 _COUNTED_REQUESTS = """\
 SELECT
     q.*,
-    coalesce(f.disk_dev = q.dev, b.dev IS NULL) AS counted
+    coalesce(f.disk_dev = q.dev, nullif(q.owner_dev = q.dev, false), b.dev IS NULL) AS counted
 FROM main.block_requests q
 LEFT JOIN (
     SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev

@@ -24,6 +24,8 @@ WITH measured AS (
         CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS BIGINT) AS guess
     FROM block_requests q
     LEFT JOIN devices d ON d.dev = q.dev
+    -- A write of nothing asks for a flush, which is there as a request of its own.
+    WHERE q.op <> 'write' OR q.bytes > 0
 ), bucketed AS (
     -- A logarithm may miss an exact power of two by one: the comparison with the power itself does not.
     SELECT

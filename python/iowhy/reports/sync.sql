@@ -21,7 +21,8 @@
 -- own_data to other sum to total_ns. A wait belongs to the call of its thread that it began in.
 -- A wait for the journal is split: what overlaps with a flush of the filesystem's disk (issue to
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
--- requests were not seen, that part stays in journal_ns.
+-- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
+-- taken to lie on the device of its own number, as it does when it fills a whole disk.
 WITH calls AS (
     SELECT
         s.tid,
@@ -68,17 +69,10 @@ WITH calls AS (
         least(w.wait_end_ns, w.call_end_ns) AS end_ns,
         least(w.wait_end_ns, w.call_end_ns) - w.ts_ns AS dur_ns,
         coalesce(w.wait_dev, c.dev) AS dev,
-        CASE
-            WHEN w.reason IN ('page_writeback', 'page_read', 'metadata_read', 'direct_io') THEN 'own'
-            WHEN w.reason IN ('journal_commit', 'log_force') THEN 'commit'
-            WHEN w.reason = 'journal_space' THEN 'journal'
-            WHEN w.reason = 'device_flush' THEN 'flush'
-            WHEN w.reason IN ('inode_lock', 'page_lock', 'mmap_lock', 'request_queue_full',
-                'io_throttle', 'dirty_throttle') THEN 'others'
-            ELSE 'other'
-        END AS part
+        coalesce(x.part, 'other') AS part
     FROM last_call w
     JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
+    LEFT JOIN wait_kinds x ON x.reason = w.reason
     WHERE w.is_wait = 1 AND w.ts_ns < w.call_end_ns
 ), durable AS (
     -- Writes that waited for the log or for a flush were made with O_SYNC or O_DSYNC.
@@ -120,13 +114,13 @@ WITH calls AS (
     SELECT dev, begin_ns AS t_ns, 0 AS sign, end_ns - begin_ns AS flush_ns, end_ns, NULL AS name
     FROM flushing
     UNION ALL
-    SELECT d.disk_dev, w.ts_ns, -1, 0, NULL, w.name
-    FROM waited w JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND d.disk_dev IS NOT NULL
+    SELECT coalesce(d.disk_dev, w.dev), w.ts_ns, -1, 0, NULL, w.name
+    FROM waited w LEFT JOIN disks d ON d.dev = w.dev
+    WHERE w.part = 'commit' AND w.dev IS NOT NULL
     UNION ALL
-    SELECT d.disk_dev, w.end_ns, 1, 0, NULL, w.name
-    FROM waited w JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND d.disk_dev IS NOT NULL
+    SELECT coalesce(d.disk_dev, w.dev), w.end_ns, 1, 0, NULL, w.name
+    FROM waited w LEFT JOIN disks d ON d.dev = w.dev
+    WHERE w.part = 'commit' AND w.dev IS NOT NULL
 ), passed AS (
     -- Flush time that had passed on the disk by each moment: the flushes begun so far, less what
     -- the last one still has to go. The difference of two moments is the overlap.

@@ -234,7 +234,7 @@ def _devices(out: Console, recording: Recording) -> None:
         Field("others'", _share),
     ]
     keys = (
-        "name", "reads", "writes", "flushes", "read_bytes", "written_bytes", "await_ns",
+        "device", "reads", "writes", "flushes", "read_bytes", "written_bytes", "await_ns",
         "mean_queue", "utilisation", "others_share",
     )  # fmt: skip
     values = [[row.get(key) for key in keys] for row in found[:5]]
@@ -253,7 +253,7 @@ def _files(out: Console, recording: Recording) -> None:
         Field("extents", _count),
     ]
     keys = (
-        "path", "call_ns", "asked_bytes", "requests", "request_bytes", "seek_share",
+        "path", "time_ns", "asked_bytes", "requests", "request_bytes", "seek_share",
         "extents_after",
     )  # fmt: skip
     values = [[row.get(key) for key in keys] for row in found[:5]]

@@ -13,7 +13,6 @@ from iowhy.reports import Filters, run
 from iowhy.reports.calls import WAITS
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 
-
 ROOT = Path(__file__).parents[2]
 
 

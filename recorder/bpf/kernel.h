@@ -232,14 +232,17 @@ struct iomap_dio {
 
 struct writeback_control {
 	long nr_to_write;
-	int sync_mode;
 	unsigned for_kupdate : 1;
 	unsigned for_background : 1;
 	unsigned for_sync : 1;
 };
 
+enum wb_reason {
+	WB_REASON_BACKGROUND = 0,
+};
+
 struct wb_writeback_work {
-	int reason;
+	enum wb_reason reason;
 };
 
 struct dirty_throttle_control {

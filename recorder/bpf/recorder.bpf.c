@@ -9,8 +9,11 @@
 #include "thread.h"
 #include "file.h"
 #include "pagecache.h"
+#include "writeback.h"
+#include "journal.h"
 #include "syscall.h"
 #include "sched.h"
 #include "block.h"
+#include "alloc.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

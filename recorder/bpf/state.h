@@ -107,6 +107,13 @@ struct thread {
 	__u64 pending_to;
 	__u64 asked_inode;
 	__u64 asked_to;
+	/* pages that the call wrote back itself, and the log force that it waits for */
+	__u64 written_inode;
+	__u64 written_pages;
+	__u64 written_from;
+	__u64 force_start;
+	__u32 force_dev;
+	__u32 pad_force;
 	/* the bitmap that was last found to hold nothing of readahead, and when */
 	__u64 none_ahead;
 	__u64 none_ino;

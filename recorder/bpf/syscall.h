@@ -6,6 +6,8 @@
 #include "thread.h"
 #include "file.h"
 #include "pagecache.h"
+#include "writeback.h"
+#include "journal.h"
 
 #define IOVEC_MOST 64
 
@@ -226,6 +228,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call = -1;
 		return 0;
 	}
+	if (t->written_inode)
+		settle_written(t);
+	if (t->force_start)
+		settle_force(t, now);
 	if (t->call_flags & CALL_LOOKED_UP)
 		count_read(t, ret);
 	else if (t->call_kind == CALL_WRITE)

@@ -11,6 +11,7 @@ use iowhy_store::{rows, Name, Recording};
 use crate::cache::Cache;
 use crate::calls;
 use crate::event::{self, kind, Call, Clock, Sample, Total, TotalKey};
+use crate::filesystem;
 use crate::probe::{Drained, Lost};
 use crate::reasons::{self, Reasons};
 use crate::request;
@@ -116,17 +117,26 @@ impl Collector {
         let Some(header) = event::read::<event::Header>(bytes) else {
             return;
         };
-        let done = match header.kind {
-            kind::CALL => event::read(bytes).map_or(Ok(()), |e| self.call(&e)),
-            kind::WAIT => event::read(bytes).map_or(Ok(()), |e| self.wait(&e, stack)),
-            kind::REQUEST => {
-                event::read(bytes).map_or(Ok(()), |e| self.recording.push(request::row(&e)))
-            }
-            kind::FILE => self.file(bytes),
-            kind::THREAD => event::read(bytes).map_or(Ok(()), |e| self.thread(&e)),
-            kind::EXIT => event::read(bytes).map_or(Ok(()), |e| self.exit(&e)),
-            _ => Ok(()),
-        };
+        let done =
+            match header.kind {
+                kind::CALL => event::read(bytes).map_or(Ok(()), |e| self.call(&e)),
+                kind::WAIT => event::read(bytes).map_or(Ok(()), |e| self.wait(&e, stack)),
+                kind::REQUEST => {
+                    event::read(bytes).map_or(Ok(()), |e| self.recording.push(request::row(&e)))
+                }
+                kind::FILE => self.file(bytes),
+                kind::THREAD => event::read(bytes).map_or(Ok(()), |e| self.thread(&e)),
+                kind::EXIT => event::read(bytes).map_or(Ok(()), |e| self.exit(&e)),
+                kind::WRITEBACK => event::read(bytes)
+                    .map_or(Ok(()), |e| self.recording.push(filesystem::writeback(&e))),
+                kind::THROTTLE => event::read(bytes)
+                    .map_or(Ok(()), |e| self.recording.push(filesystem::throttle(&e))),
+                kind::COMMIT => event::read(bytes)
+                    .map_or(Ok(()), |e| self.recording.push(filesystem::commit(&e))),
+                kind::ALLOCATION => event::read(bytes)
+                    .map_or(Ok(()), |e| self.recording.push(filesystem::allocation(&e))),
+                _ => Ok(()),
+            };
         self.note(done);
     }
 

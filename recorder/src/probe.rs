@@ -53,7 +53,7 @@ pub struct Drained {
 impl Probe {
     /// Loads what this kernel can run. An error says why it can run nothing.
     pub fn load(options: &Options) -> Result<Probe> {
-        quiet();
+        set_log();
         let place = Box::leak(Box::new(MaybeUninit::uninit()));
         let mut open = RecorderSkelBuilder::default()
             .open(place)
@@ -327,7 +327,14 @@ fn empty<K: Plain, V: Plain>(map: BorrowedFd<'_>) -> Vec<(K, V)> {
 // SAFETY: an integer.
 unsafe impl Plain for u64 {}
 
-/// libbpf's own messages would mix with the command's output; what matters comes back as an error.
-fn quiet() {
-    libbpf_rs::set_print(None);
+/// libbpf's own messages would mix with the command's output, and what matters comes back as an error.
+/// IOWHY_BPF_LOG=1 shows them, the verifier's words on a refused program among them.
+fn set_log() {
+    if std::env::var_os("IOWHY_BPF_LOG").is_some() {
+        libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |_, text| {
+            eprint!("{text}")
+        })));
+    } else {
+        libbpf_rs::set_print(None);
+    }
 }

@@ -41,6 +41,32 @@ pub const TABLE: &[Row] = &[
     row("page_cache", CACHE, &["on_file_fault", "on_map_pages"]),
     row("lookups", &["on_get_pages"], &[]),
     row(
+        "writeback",
+        &["on_pass_end"],
+        &[
+            "on_pass_start",
+            "on_writeback_start",
+            "on_ext4_written",
+            "on_iomap_written",
+            "on_btrfs_written",
+        ],
+    ),
+    row("dirty_throttle", &["on_throttle"], &[]),
+    row(
+        "journal_jbd2",
+        &["on_commit_start", "on_commit_end"],
+        &[
+            "on_commit_locking",
+            "on_commit_flushing",
+            "on_commit_logging",
+            "on_commit_stats",
+        ],
+    ),
+    row("journal_xfs", &["on_log_force"], &[]),
+    row("allocations_ext4", &["on_ext4_allocate"], &[]),
+    row("allocations_xfs", &["on_xfs_map"], &["on_xfs_alloc"]),
+    row("allocations_btrfs", &["on_btrfs_extent"], &[]),
+    row(
         "block_requests",
         REQUESTS,
         &[

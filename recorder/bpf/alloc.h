@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* Blocks of files as the filesystems allocate them. */
+#ifndef IOWHY_ALLOC_H
+#define IOWHY_ALLOC_H
+
+#include "file.h"
+
+/* fs/xfs/libxfs/xfs_types.h: the highest bits of a delayed or missing start block are all set. */
+#define XFS_NO_BLOCK(block) ((block) >> 52 == 0xfff)
+/* fs/btrfs/ordered-data.h: data that is written in place, or into what fallocate took. */
+#define BTRFS_ORDERED_NOCOW 1
+#define BTRFS_ORDERED_PREALLOC 2
+
+static __always_inline void tell_allocation(__u32 dev, __u64 ino, __u64 logical, __u64 physical, __u64 blocks)
+{
+	struct event_allocation *e;
+	__u64 who = bpf_get_current_pid_tgid();
+
+	if (!whole_machine && !is_touched(dev, ino))
+		return;
+	e = RESERVE(struct event_allocation, EVENT_ALLOCATION);
+	if (!e)
+		return;
+	e->header.kind = EVENT_ALLOCATION;
+	e->header.flags = 0;
+	e->header.nr = 0xffff;
+	e->header.tid = (__u32)who;
+	e->ts = bpf_ktime_get_ns();
+	e->ino = ino;
+	e->logical = logical;
+	e->physical = physical;
+	e->blocks = blocks;
+	e->dev = dev;
+	e->tgid = who >> 32;
+	SUBMIT(e);
+}
+
+SEC("tp_btf/ext4_allocate_blocks")
+int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long long block)
+{
+	struct inode *inode = ar->inode;
+
+	tell_allocation(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino), ar->logical, block,
+			ar->len);
+	return 0;
+}
+
+static __always_inline void tell_xfs(struct xfs_inode *ip, struct xfs_bmbt_irec *irec)
+{
+	__u64 block, group;
+	__u8 shift;
+
+	if (!irec)
+		return;
+	block = irec->br_startblock;
+	shift = BPF_CORE_READ(ip, i_mount, m_sb.sb_agblklog);
+	group = block >> (shift & 63);
+	if (XFS_NO_BLOCK(block))
+		return;
+	block &= (1ULL << (shift & 63)) - 1;
+	tell_allocation(BPF_CORE_READ(ip, i_vnode.i_sb, s_dev), BPF_CORE_READ(ip, i_vnode.i_ino),
+			irec->br_startoff, group << 32 | block, irec->br_blockcount);
+}
+
+/* Delayed allocation that writeback makes real. */
+SEC("tp_btf/xfs_map_blocks_alloc")
+int BPF_PROG(on_xfs_map, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
+{
+	tell_xfs(ip, irec);
+	return 0;
+}
+
+/* Direct writes. */
+SEC("tp_btf/xfs_iomap_alloc")
+int BPF_PROG(on_xfs_alloc, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
+{
+	tell_xfs(ip, irec);
+	return 0;
+}
+
+SEC("tp_btf/btrfs_ordered_extent_add")
+int BPF_PROG(on_btrfs_extent, struct btrfs_inode *inode, struct btrfs_ordered_extent *extent)
+{
+	__u8 shift = BPF_CORE_READ(inode, vfs_inode.i_sb, s_blocksize_bits);
+
+	if (extent->flags & (1 << BTRFS_ORDERED_NOCOW | 1 << BTRFS_ORDERED_PREALLOC))
+		return 0;
+	tell_allocation(BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev), BPF_CORE_READ(inode, vfs_inode.i_ino),
+			extent->file_offset >> (shift & 63), extent->disk_bytenr >> (shift & 63),
+			extent->num_bytes >> (shift & 63));
+	return 0;
+}
+
+#endif

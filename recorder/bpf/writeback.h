@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* Writeback: who wrote back which inode, why, and how much; and writers held back by the dirty limits. */
+#ifndef IOWHY_WRITEBACK_H
+#define IOWHY_WRITEBACK_H
+
+#include "pagecache.h"
+
+struct pass {
+	__u64 start;
+	__u64 age_ticks;
+};
+
+/* Passes under way, by thread: a thread is in one at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct pass);
+} passes SEC(".maps");
+
+/* Why a flusher thread works at present. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u32);
+} flushers SEC(".maps");
+
+static __always_inline void tell_pass(__u8 reason, __u64 start, __u64 age, __u32 dev, __u64 ino, __u64 pages)
+{
+	struct event_writeback *e = RESERVE(struct event_writeback, EVENT_WRITEBACK);
+	__u64 who = bpf_get_current_pid_tgid();
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!e)
+		return;
+	e->header.kind = EVENT_WRITEBACK;
+	e->header.flags = reason;
+	e->header.nr = 0xffff;
+	e->header.tid = (__u32)who;
+	e->ts = now;
+	e->dur = start ? now - start : ~0ULL;
+	e->ino = ino;
+	e->pages = pages;
+	e->age_ticks = age;
+	e->dev = dev;
+	e->tgid = who >> 32;
+	SUBMIT(e);
+}
+
+SEC("tp_btf/writeback_start")
+int BPF_PROG(on_writeback_start, struct bdi_writeback *wb, struct wb_writeback_work *work)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 reason = BPF_CORE_READ(work, reason);
+
+	bpf_map_update_elem(&flushers, &tid, &reason, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/writeback_single_inode_start")
+int BPF_PROG(on_pass_start, struct inode *inode, struct writeback_control *wbc, unsigned long pages)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 dirtied = inode->dirtied_when;
+	struct pass pass = { .start = bpf_ktime_get_ns(), .age_ticks = ~0ULL };
+
+	if (dirtied)
+		pass.age_ticks = bpf_jiffies64() - dirtied;
+	bpf_map_update_elem(&passes, &tid, &pass, BPF_ANY);
+	return 0;
+}
+
+/*
+ * `pages` is what the pass was allowed to write, and nr_to_write what it left of that.
+ */
+SEC("tp_btf/writeback_single_inode")
+int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, unsigned long pages)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid = task->pid;
+	struct pass *pass = bpf_map_lookup_elem(&passes, &tid);
+	__u64 start = 0, age = ~0ULL;
+	__s64 left = wbc->nr_to_write;
+	__u32 *why;
+	__u8 reason = REASON_FSYNC;
+
+	if (pass) {
+		start = pass->start;
+		age = pass->age_ticks;
+		bpf_map_delete_elem(&passes, &tid);
+	}
+	if (task->flags & PF_KTHREAD) {
+		why = bpf_map_lookup_elem(&flushers, &tid);
+		if (BPF_CORE_READ_BITFIELD_PROBED(wbc, for_kupdate))
+			reason = REASON_PERIODIC;
+		else if (BPF_CORE_READ_BITFIELD_PROBED(wbc, for_background))
+			reason = REASON_BACKGROUND;
+		else if (why)
+			reason = *why;
+		else
+			reason = REASON_SYNC;
+	}
+	tell_pass(reason, start, age, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino,
+		  (__s64)pages > left ? pages - left : 0);
+	return 0;
+}
+
+/* What a caller's own fsync or msync writes passes by no flusher: ext4 tells each round of it. */
+SEC("tp_btf/ext4_writepages_result")
+int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc, int ret, int pages)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	if (pages <= 0 || !current_thread() || bpf_map_lookup_elem(&passes, &tid))
+		return 0;
+	tell_pass(REASON_FSYNC, 0, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino, pages);
+	return 0;
+}
+
+static __always_inline void add_written(struct thread *t, const struct inode *inode, __u64 pages)
+{
+	__u32 tid = t->tid;
+
+	if (bpf_map_lookup_elem(&passes, &tid))
+		return;
+	if (t->written_inode != (__u64)inode) {
+		t->written_inode = (__u64)inode;
+		t->written_pages = 0;
+		t->written_from = bpf_ktime_get_ns();
+	}
+	t->written_pages += pages;
+}
+
+/* Others (XFS, btrfs) tell each folio: they are summed until the call returns. */
+SEC("tp_btf/iomap_writeback_folio")
+int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length)
+{
+	struct thread *t = current_thread();
+
+	if (t)
+		add_written(t, inode, (length + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	return 0;
+}
+
+SEC("tp_btf/extent_writepage")
+int BPF_PROG(on_btrfs_written, struct folio *folio, struct inode *inode)
+{
+	struct thread *t = current_thread();
+
+	if (t)
+		add_written(t, inode, folio_pages(folio));
+	return 0;
+}
+
+/* The end of a call: what it wrote back itself. */
+static __always_inline void settle_written(struct thread *t)
+{
+	struct inode *inode = (struct inode *)t->written_inode;
+
+	t->written_inode = 0;
+	tell_pass(REASON_FSYNC, t->written_from, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev),
+		  BPF_CORE_READ(inode, i_ino), t->written_pages);
+}
+
+/* Its last arguments are `pause` in ticks, negative when the writer need not wait, and the start. */
+SEC("tp_btf/balance_dirty_pages")
+int BPF_PROG(on_throttle, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
+	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
+	     unsigned long period, long pause)
+{
+	struct thread *t = current_thread();
+	struct event_throttle *e;
+
+	if (!t || pause <= 0)
+		return 0;
+	e = RESERVE(struct event_throttle, EVENT_THROTTLE);
+	if (!e)
+		return 0;
+	e->header.kind = EVENT_THROTTLE;
+	e->header.flags = 0;
+	e->header.nr = t->call;
+	e->header.tid = t->tid;
+	e->ts = bpf_ktime_get_ns();
+	e->pause_ticks = pause;
+	e->dirty = dtc->dirty;
+	e->limit = dtc->limit ? dtc->limit : dtc->thresh;
+	e->tgid = t->tgid;
+	e->pad = 0;
+	SUBMIT(e);
+	return 0;
+}
+
+#endif

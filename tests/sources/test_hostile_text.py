@@ -11,7 +11,7 @@ from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.format import REJECTS_KEPT, Block, formats
 from iowhy.sources.names import Names
-from iowhy.sources.paste import PASTE_MAX_BYTES, decode, split
+from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split
 
 from .reading import FIXTURES, taken_apart
 
@@ -70,6 +70,7 @@ def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: in
     # Every line is understood or listed, or is of a block that one format took as a whole.
     for part in result.parts:
         assert part.parsed.lines_understood <= part.lines
+        assert not any(STUMBLED in note for note in part.parsed.notes), part.parsed.notes
         assert all(
             part.first_line <= number < part.first_line + part.lines
             for number, _ in part.parsed.rejects

@@ -53,7 +53,7 @@ def interval_of(command: Sequence[str] | None) -> int | None:
     takes_value = {"-S", "-p", "-P", "-j", "-o", "-f", "-C", "-G", "-s", "-e", "-n", "-c"}
     before = ""
     for word in list(command or ())[1:]:
-        if re.fullmatch(r"\d+([.,]\d+)?", word) and before not in takes_value:
+        if re.fullmatch(r"\d{1,6}([.,]\d{1,9})?", word) and before not in takes_value:
             return round(float(word.replace(",", ".")) * NS_PER_S) or None
         before = word
     return None

@@ -27,7 +27,7 @@ from iowhy.sources.copies import intervals_of_copies
 from iowhy.sources.format import Format, Interval, Parsed, Progress, formats
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import NS_PER_S
-from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split
+from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
 
 #: Above this a file goes to a format that streams it, when one recognises its beginning.
 STREAM_FROM_BYTES = 16 * 1024 * 1024
@@ -175,10 +175,7 @@ def _read_path(
     if only is not None and only.read is None:
         raise Problem(f"{shown}: {only.name} cannot be read from text")
     if length > PASTE_MAX_BYTES:
-        raise Problem(
-            f"{shown}: {length:,} bytes, and no format that reads large logs recognises its "
-            "beginning; cut out the part in question (head -n 100000 FILE | iowhy diagnose -)"
-        )
+        raise too_large(shown, length)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -335,11 +332,15 @@ def _sum_up(
         count = own if isinstance(own, int) else cpus
         mine: dict[_Key, list[Interval]] = defaultdict(list)
         for one in part.parsed.intervals:
-            moved = replace(one, start_ns=one.start_ns + offset)
+            counters = one.counters
             if one.table == "cpu_samples" and one.key.get("cpu") == -1 and count:
                 # Tools print all CPUs' mean in percent; the kernel's counters are the sum.
-                moved = replace(moved, counters={k: v * count for k, v in one.counters.items()})
-            mine[one.table, tuple(sorted(one.key.items()))].append(moved)
+                counters = {name: value * count for name, value in counters.items()}
+            mine[one.table, tuple(sorted(one.key.items()))].append(
+                Interval(
+                    one.table, one.key, one.start_ns + offset, one.interval_ns, counters, one.levels
+                )
+            )
         for key, intervals in mine.items():
             intervals.sort(key=lambda i: i.start_ns)
             groups[key].append(_Series(part.format, intervals))
@@ -368,6 +369,10 @@ def _sum_up(
     return rows, notes
 
 
+#: Counters are signed 64-bit.
+_COUNTER_MAX = 2.0**62
+
+
 def _counters(key: dict[str, object], intervals: Sequence[Interval]) -> list[dict[str, object]]:
     """Cumulative rows: one at the start of each stretch of time, one at the end of each interval."""
     names = set(intervals[0].counters)
@@ -382,6 +387,8 @@ def _counters(key: dict[str, object], intervals: Sequence[Interval]) -> list[dic
             rows.append(
                 {"ts_ns": one.start_ns, **key, **levels, **{n: round(v) for n, v in sums.items()}}
             )
+        if any(sums[name] + one.counters[name] > _COUNTER_MAX for name in names):
+            continue  # more than a counter can hold is damage, not load
         for name in names:
             sums[name] += one.counters[name]
         end = one.start_ns + one.interval_ns

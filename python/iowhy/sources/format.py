@@ -18,6 +18,9 @@ and one or more of these ways in:
     def stream(path: Path, names: Names, progress: Progress) -> Parsed
                     reads such a file with bounded memory
 
+    LONG_LINES: bool = False
+                keep lines longer than `LINE_CHARACTERS` (JSON); formats that stream always do
+
 A module with `sniff_head` alone (binary) needs no `sniff`. For a big text log have both: in a file
 that is one log, `stream` is taken; in a paste, `read`.
 
@@ -48,6 +51,8 @@ Progress = Callable[[int, int], None]
 #: CLOCK_MONOTONIC; "own": the start of this output, because it is not dated.
 Clock = Literal["wall", "boot", "own"]
 
+#: Lines of tables are short; longer ones are cut before a reader's regular expressions meet them.
+LINE_CHARACTERS = 2000
 #: How many rejected lines are kept with their text; beyond it they are only counted.
 REJECTS_KEPT = 1000
 
@@ -80,7 +85,7 @@ class Block:
     command: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interval:
     """What happened in one interval, for the *_samples tables, whose counters are cumulative.
 
@@ -96,7 +101,7 @@ class Interval:
     levels: Mapping[str, int | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Counters since boot as one copy of a /proc file has them; two copies make an interval.
 
@@ -169,6 +174,7 @@ class Format:
     read: Callable[[Block], Parsed] | None
     sniff_head: Callable[[bytes], float | None] | None
     stream: Callable[[Path, Names, Progress], Parsed] | None
+    long_lines: bool
 
 
 @cache
@@ -192,4 +198,5 @@ def _discover() -> Iterator[Format]:
             read=getattr(module, "read", None),
             sniff_head=getattr(module, "sniff_head", None),
             stream=getattr(module, "stream", None),
+            long_lines=getattr(module, "LONG_LINES", hasattr(module, "stream")),
         )

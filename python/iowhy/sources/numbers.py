@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
-_NUMBER = re.compile(r"[+-]?(\d+)([.,]\d+)?%?")
-_SIZE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*([KMGTPE]?)(i?)([Bb]?)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+)([.,]\d+)?%?", re.ASCII)
+_SIZE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*([KMGTPE]?)(i?)([Bb]?)", re.IGNORECASE | re.ASCII)
 
 KIB = 1024
 MIB = 1024**2
 NS_PER_S = 1_000_000_000
+
+#: No tool prints more than a thousand million millions of anything: such digits are damage.
+LARGEST = 1e15
 
 
 def number(text: str) -> float | None:
@@ -17,16 +20,18 @@ def number(text: str) -> float | None:
 
     Thousands are never grouped by the tools read here, so a single comma is a decimal comma.
     """
-    if _NUMBER.fullmatch(text) is None:
+    if len(text) > 40 or _NUMBER.fullmatch(text) is None:
         return None
-    return float(text.rstrip("%").replace(",", "."))
+    value = float(text.rstrip("%").replace(",", "."))
+    return value if abs(value) <= LARGEST else None
 
 
 def size(text: str, base: int = KIB) -> float | None:
     """A number with a unit letter ("1.2M", "800k", "3Gi", "5B"), powers of `base`; None if not."""
-    match = _SIZE.fullmatch(text)
+    match = _SIZE.fullmatch(text) if len(text) < 40 else None
     if match is None:
         return None
     power = " KMGTPE".index(match[2].upper()) if match[2] else 0
     step = KIB if match[3] else base
-    return float(match[1].replace(",", ".")) * float(step**power)
+    value = float(match[1].replace(",", ".")) * float(step**power)
+    return value if abs(value) <= LARGEST * KIB else None

@@ -11,16 +11,29 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iowhy.errors import Problem
-from iowhy.sources.format import REJECTS_KEPT, Block, Claim, Format, Parsed, formats
+from iowhy.sources.format import (
+    LINE_CHARACTERS,
+    REJECTS_KEPT,
+    Block,
+    Claim,
+    Format,
+    Parsed,
+    formats,
+)
 from iowhy.sources.names import Names
 
 #: A paste is held in memory; what is larger has to be one log of a format that streams.
-PASTE_MAX_BYTES = 64 * 1024 * 1024
+PASTE_MAX_BYTES = 32 * 1024 * 1024
+#: Each line costs some 100 bytes and 10 µs, however short it is.
+PASTE_MAX_LINES = 2_000_000
 #: A hint is searched for in this much of a line: headers are short, hostile lines are not.
 HINT_CHARACTERS = 512
+
+#: Begins the note on a part whose reader failed; the tests look for it.
+STUMBLED = "not readable as"
 
 # CSI, OSC and two-character escape sequences (ECMA-48).
 _ESCAPES = re.compile(
@@ -33,6 +46,7 @@ _PROMPT = re.compile(
     r"\s{0,3}(?P<who>\[[^\]\s]+[@:\s][^\]]{0,80}\]|[\w.+-]{1,40}@[\w.-]{1,80}(?:[: ][^$#%>❯]{0,120}?)?|"
     r"[\w.-]{1,40}:[~/][^$#%>❯]{0,120}?)?\s?(?P<sign>[$#%>❯])\s?(?P<line>\S.*)"
 )
+_SIGN = re.compile("[$#%>❯]")
 _BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
 
 
@@ -62,11 +76,9 @@ def decode(data: bytes, source: str) -> list[str]:
     A carriage return inside a line rewrites it on a terminal, so what follows the last one stays.
     Bytes that are not UTF-8 become U+FFFD. Raises Problem when it is larger than a paste may be.
     """
-    if len(data) > PASTE_MAX_BYTES:
-        raise Problem(
-            f"{source}: {len(data):,} bytes, and no format that reads large logs recognises its "
-            "beginning; cut out the part in question (head -n 100000), or name the format with --as"
-        )
+    lines_in = data.count(b"\n")
+    if len(data) > PASTE_MAX_BYTES or lines_in > PASTE_MAX_LINES:
+        raise too_large(source, len(data), lines_in)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = data.decode("utf-16", errors="replace")
     else:
@@ -75,6 +87,16 @@ def decode(data: bytes, source: str) -> list[str]:
     if lines and not lines[-1]:
         lines.pop()
     return [_clean(line) for line in lines]
+
+
+def too_large(source: str, size: int, lines: int | None = None) -> Problem:
+    """What to say of a text that no format streams and that is too large to be held."""
+    amount = f"{size:,} bytes" + ("" if lines is None else f" in {lines:,} lines")
+    return Problem(
+        f"{source}: {amount}, and no format that reads large logs recognises its beginning; "
+        "cut out the part in question (head -n 100000 FILE | iowhy diagnose -), or name the "
+        "format with --as"
+    )
 
 
 def _clean(line: str) -> str:
@@ -93,7 +115,7 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
     if only is not None:
         assert only.read is not None
         block = Block(lines, 1, source, names, None)
-        result.parts.append(Part(source, only.name, 1, len(lines), only.read(block)))
+        result.parts.append(Part(source, only.name, 1, len(lines), _read(only, block)))
         return result
     lines = _dedent(lines)
     for start, end, command, form in _blocks(lines):
@@ -102,9 +124,27 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
                 _unread(result, at + 1, lines[at])
             continue
         block = Block(lines[start:end], start + 1, source, names, command)
-        parsed = form.read(block)
+        parsed = _read(form, block)
         result.parts.append(Part(source, form.name, start + 1, end - start, parsed))
     return result
+
+
+def _read(form: Format, block: Block) -> Parsed:
+    """One part; a reader that stumbles over damage loses its part, not the others."""
+    assert form.read is not None
+    if not form.long_lines:
+        block = replace(block, lines=[line[:LINE_CHARACTERS] for line in block.lines])
+    try:
+        return form.read(block)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        parsed = Parsed(form.tool)
+        parsed.note(
+            f"{block.source}: line {block.first_line} on: {STUMBLED} {form.name}: {error!r}"
+        )
+        for number, line in enumerate(block.lines, block.first_line):
+            if line.strip():
+                parsed.reject(number, line)
+        return parsed
 
 
 def _unread(result: Split, number: int, text: str) -> None:
@@ -176,7 +216,7 @@ def _best(
 
 def _typed(line: str, tools: set[str]) -> tuple[str, ...] | None:
     """The command line behind a prompt, without sudo and the like; None when it is no prompt."""
-    if len(line) > 2000:
+    if len(line) > 2000 or _SIGN.search(line) is None:
         return None
     match = _PROMPT.fullmatch(line)
     if match is None:

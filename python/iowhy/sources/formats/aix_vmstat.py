@@ -18,6 +18,8 @@ TOOL = "vmstat"
 HINT = r"^System [Cc]onfiguration: *lcpu=|^\s*kthr\s+memory|^\s*r\s+b\s+(?:p\s+)?avm\s+fre\s"
 
 PAGE = 4096
+#: Without these columns a header is not one.
+NEEDED = {"avm", "fre", "cs", "us", "sy", "id", "wa"}
 _CONFIGURATION = re.compile(r"System [Cc]onfiguration:.*?lcpu=(\d+)(?:.*?mem=(\d+)MB)?")
 
 
@@ -44,7 +46,7 @@ def read(block: Block) -> Parsed:
             configuration(parsed, match)
         elif words[0] == "kthr" or set(line.strip()) <= {"-", " "}:
             parsed.lines_understood += 1
-        elif words[:2] == ["r", "b"]:
+        elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
             columns = list(words)
             if columns.count("sy") == 2:
                 columns[columns.index("sy")] = "calls"

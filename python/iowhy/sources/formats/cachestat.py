@@ -18,7 +18,7 @@ NAME = "cachestat"
 TOOL = "cachestat"
 HINT = r"^Counting cache functions|^\s*(?:TIME\s+)?(?:TOTAL\s+)?(?:HITS\s+MISSES|MISSES\s+HITS)\s+DIRTIES\b"
 
-_EVERY = re.compile(r"Output every (\d+(?:\.\d+)?) seconds")
+_EVERY = re.compile(r"Output every (\d{1,6}(?:\.\d{1,9})?) seconds")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
@@ -43,7 +43,7 @@ def read(block: Block) -> Parsed:
         if match := _EVERY.search(line):
             interval = round(float(match[1]) * NS_PER_S) or NS_PER_S
             shown = True
-        elif "MISSES" in words:
+        elif {"HITS", "MISSES", "DIRTIES"} <= set(words):
             columns = words
         elif words[0] in {"^C", "^CEnding", "Ending", "Detaching..."} or line.startswith("Tracing"):
             pass

@@ -22,7 +22,7 @@ _CALL = re.compile(
 )
 # "4998.65  45.94  75.21  APPLICATION"; idle and the total have fewer columns.
 _SUMMARY = re.compile(
-    r"(?P<total>[\d.]+)(?:\s+(?P<share>[\d.]+)(?:\s+(?P<busy>[\d.]+))?)?\s+(?P<name>[A-Z].*\S)"
+    r"(?P<total>\d+(?:\.\d+)?)(?:\s+(?P<share>\d+(?:\.\d+)?)(?:\s+(?P<busy>\d+(?:\.\d+)?))?)?\s+(?P<name>[A-Z].*\S)"
 )
 _HEADER_LINE = re.compile(
     r"(?:processing|total time|\(msec\)|Avg\. |Total Physical|Physical CPU|Run on|Command line|"

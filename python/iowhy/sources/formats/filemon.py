@@ -25,20 +25,20 @@ MS = 1_000_000
 _SUBJECT = re.compile(r"(FILE|VOLUME|SEGMENT): (\S+)(?:\s.*)?")
 _COUNT = re.compile(r"(reads|writes):\s+(\d+)\s+\((\d+) errs\)")
 _SIZES = re.compile(
-    r"(read|write) sizes \((bytes|blks)\):\s+avg\s+([\d.]+)\s+min\s+([\d.]+)\s+max\s+([\d.]+)(?:\s+sdev\s+[\d.]+)?"
+    r"(read|write) sizes \((bytes|blks)\):\s+avg\s+(\d+(?:\.\d+)?)\s+min\s+(\d+(?:\.\d+)?)\s+max\s+(\d+(?:\.\d+)?)(?:\s+sdev\s+\d+(?:\.\d+)?)?"
 )
 _TIMES = re.compile(
-    r"(read|write) times \(msec\):\s+avg\s+([\d.]+)\s+min\s+([\d.]+)\s+max\s+([\d.]+)(?:\s+sdev\s+[\d.]+)?"
+    r"(read|write) times \(msec\):\s+avg\s+(\d+(?:\.\d+)?)\s+min\s+(\d+(?:\.\d+)?)\s+max\s+(\d+(?:\.\d+)?)(?:\s+sdev\s+\d+(?:\.\d+)?)?"
 )
 _SEQUENCES = re.compile(r"(read|write) sequences:\s+(\d+)")
-_SEEKS = re.compile(r"seeks:\s+(\d+)\s+\(\s*([\d.]+)%\)")
-_THROUGHPUT = re.compile(r"throughput:\s+([\d.]+) KB/sec")
-_UTILISATION = re.compile(r"utilization:\s+([\d.]+)")
-_ACTIVE_VOLUME = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(/\S+)(?:\s+.*)?")
-_ACTIVE_FILE = re.compile(r"([\d.]+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)(?:\s+.*)?")
+_SEEKS = re.compile(r"seeks:\s+(\d+)\s+\(\s*(\d+(?:\.\d+)?)%\)")
+_THROUGHPUT = re.compile(r"throughput:\s+(\d+(?:\.\d+)?) KB/sec")
+_UTILISATION = re.compile(r"utilization:\s+(\d+(?:\.\d+)?)")
+_ACTIVE_VOLUME = re.compile(r"(\d+(?:\.\d+)?)\s+(\d+)\s+(\d+)\s+(\d+(?:\.\d+)?)\s+(/\S+)(?:\s+.*)?")
+_ACTIVE_FILE = re.compile(r"(\d+(?:\.\d+)?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)(?:\s+.*)?")
 _TABLE_HEAD = re.compile(r"(#MBs|util)\s+#.*")
 _KNOWN_REST = re.compile(
-    r"(System: AIX|avg\s+[\d.]+ min|opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
+    r"(System: AIX|avg\s+\d+(?:\.\d+)? min|opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
     r"(?:lseeks|time to open|time to close|segtype|segments):?|Cpu utilization:|"
     r"Most Active|Detailed|\d+\.\d+ secs? in measured interval)"
 )

@@ -17,9 +17,11 @@ TOOL = "fileplace"
 HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|(?:extents?|fragments?|frags?) out of \d+ possible"
 
 _FILE = re.compile(r"File: (?P<path>.+?)\s+Size: (?P<size>\d+) bytes\s+Vol: (?P<volume>\S+).*")
-_SPACE = re.compile(r"(\d+) frags? over space of (\d+) frags?:\s+space efficiency = ([\d.]+)%")
+_SPACE = re.compile(
+    r"(\d+) frags? over space of (\d+) frags?:\s+space efficiency = (\d+(?:\.\d+)?)%"
+)
 _EXTENTS = re.compile(
-    r"(\d+) (?:extents?|fragments?|frags?) out of (\d+) possible:\s+sequentiality = ([\d.]+)%"
+    r"(\d+) (?:extents?|fragments?|frags?) out of (\d+) possible:\s+sequentiality = (\d+(?:\.\d+)?)%"
 )
 _BLOCKS = re.compile(r"Blk Size: (\d+)\s+Frag Size: (\d+)\s+Nfrags: (\d+).*")
 _EXTENT_ROW = re.compile(r"(?:\d+(?:-\d+)?|unallocated)\s+.*\d+ frags?\b.*")

@@ -15,6 +15,7 @@ from iowhy.sources.numbers import KIB
 
 NAME = "fio"
 TOOL = "fio"
+LONG_LINES = True
 HINT = r"^\s*\{\s*(?:$|\"fio version\")|^fio: |^fio-\d"
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ TOOL = "top"
 HINT = r"^last pid:\s*\d+"
 
 _CPU = re.compile(r"CPU(?: states)?:\s+(.*)")
-_STATE = re.compile(r"([\d.]+)%\s+(user|nice|system|interrupt|idle)")
+_STATE = re.compile(r"(\d+(?:\.\d+)?)%\s+(user|nice|system|interrupt|idle)")
 _AMOUNT = re.compile(r"(\d+[KMGTB]?)\s+(Active|Inact|Laundry|Wired|Cache|Buf|Free|Total|Used)")
 
 
@@ -65,7 +65,10 @@ def read(block: Block) -> Parsed:
                 if (value := amounts.get(name)) is not None:
                     row[column] = round(value)
             parsed.add("memory_samples", row)
-        elif re.match(r"(Swap:|ARC:|CPU \d+:|\d+ (?:processes|threads):|\d+\S* Compressed)", text):
+        elif re.match(
+            r"(Swap:|ARC:|CPU \d+:|\d{1,9} (?:processes|threads):|\d{1,15}[KMGTB]? Compressed)",
+            text,
+        ):
             pass
         elif text.startswith("PID "):
             columns = text.split()

@@ -41,7 +41,7 @@ def read(block: Block) -> Parsed:
             continue
         if words[0] == "procs":
             parsed.lines_understood += 1
-        elif words[:4] == ["r", "b", "w", "avm"]:
+        elif words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
             columns = _distinct(words)
             parsed.lines_understood += 1
         elif (row := _row(columns, words)) is not None:

@@ -10,6 +10,7 @@ from iowhy.sources.formats._measure import measure
 
 NAME = "hyperfine"
 TOOL = "hyperfine"
+LONG_LINES = True
 HINT = r'^\s*\{\s*(?:$|"results")'
 
 METRICS = {

@@ -11,6 +11,7 @@ from iowhy.sources.formats._json import begins_with, items, mapping, reals, valu
 
 NAME = "iostat-json"
 TOOL = "iostat"
+LONG_LINES = True
 HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
 
 

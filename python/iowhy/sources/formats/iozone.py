@@ -19,7 +19,7 @@ HINT = r"^\s*Iozone: Performance Test|^\s*[kK]B\s+reclen\s+\w|^\s*(?:Children se
 
 _VERSION = re.compile(r"\s*Version \$Revision: (\S+) \$")
 _THROUGHPUT = re.compile(
-    r"\s*(?P<who>Children see|Parent sees) throughput for\s+(?P<count>\d+)\s+(?P<test>.+?)\s*=\s*(?P<value>[\d.]+)\s*[kK][bB](?:ytes)?/sec\s*"
+    r"\s*(?P<who>Children see|Parent sees) throughput for\s+(?P<count>\d+)\s+(?P<test>.+?)\s*=\s*(?P<value>\d+(?:\.\d+)?)\s*[kK][bB](?:ytes)?/sec\s*"
 )
 _PROSE = re.compile(
     r"\s*(?:Iozone: |Version|Compiled for|Build:|Contributors:|Run began:|Command line used:|Output is in|"

@@ -19,7 +19,9 @@ HINT = r"^\s*(?:Globals: )?Cause\s+Maximum\s+Percentage|^Latency Top version|^=+
 
 MS = 1_000_000
 US = 1_000
-_ROW = re.compile(r"\s*(?P<cause>\S.*?)\s+(?P<max>[\d.,]+)\s*msec\s+(?P<share>[\d.,]+)\s*%\s*")
+_ROW = re.compile(
+    r"\s*(?P<cause>\S+(?: \S+)*) *\s(?P<max>[\d.,]+)\s*msec\s+(?P<share>[\d.,]+)\s*%\s*"
+)
 _PROCESS = re.compile(
     r"\s*Process (?P<name>.+?) \((?P<pid>\d+)\)\s+Total:\s*(?P<total>[\d.,]+)\s*msec.*"
 )

@@ -12,7 +12,7 @@ TOOL = "cat /proc/stat"
 HINT = r"^cpu\s+\d+(?:\s+\d+){4,}"
 
 TICK_NS = 10_000_000
-_CPU = re.compile(r"cpu(\d*)\s+((?:\d{1,19}\s*){5,10})")
+_CPU = re.compile(r"cpu(\d{0,6})((?:\s+\d{1,15}){5,10})")
 _OTHER = re.compile(
     r"(intr|ctxt|btime|processes|procs_running|procs_blocked|softirq)\s+(\d{1,19}).*"
 )

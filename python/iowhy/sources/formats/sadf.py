@@ -12,6 +12,7 @@ from iowhy.sources.numbers import NS_PER_S
 
 NAME = "sadf"
 TOOL = "sadf -j"
+LONG_LINES = True
 HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
 
 #: JSON section → its keys under sar's column names.

@@ -31,7 +31,8 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
         return None
     if head[0] == "CPU" and len(head) > 1 and head[1] in {"%user", "%usr"}:
         # mpstat has the same beginning, with %irq before %steal.
-        if "%irq" in head and head.index("%irq") < head.index("%steal"):
+        order = [name for name in head if name in {"%irq", "%steal"}]
+        if order[:1] == ["%irq"]:
             return None
         return Claim(0.85, again=not banner)
     known = head[0] in _KNOWN or head[0] in {"DEV", "INTR", "tps"} or head[0].startswith("%s")

@@ -16,9 +16,11 @@ NAME = "truss"
 TOOL = "truss -c"
 HINT = r"^syscall\s+seconds\s+calls\s+errors"
 
-_ROW = re.compile(r"(\w+)\s+([\d.,]+)\s+(\d+)(?:\s+(\d+))?")
-_TOTAL = re.compile(r"(sys totals|usr time|elapsed):\s+([\d.,]+)(?:\s+(\d+)(?:\s+(\d+))?)?")
-_BARE_TOTAL = re.compile(r"[\d.,]+\s+\d+(?:\s+\d+)?")
+_ROW = re.compile(r"(\w+)\s+((?:\d+(?:[.,]\d+)?|[.,]\d+))\s+(\d+)(?:\s+(\d+))?")
+_TOTAL = re.compile(
+    r"(sys totals|usr time|elapsed):\s+((?:\d+(?:[.,]\d+)?|[.,]\d+))(?:\s+(\d+)(?:\s+(\d+))?)?"
+)
+_BARE_TOTAL = re.compile(r"(?:\d+(?:[.,]\d+)?|[.,]\d+)\s+\d+(?:\s+\d+)?")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:

@@ -17,6 +17,8 @@ NAME = "vmstat"
 TOOL = "vmstat"
 HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*r\s+b\s+swpd\s+free\s"
 
+#: Without these columns a header is not one.
+NEEDED = {"r", "b", "swpd", "free", "si", "so", "bi", "bo", "cs", "us", "sy", "id"}
 #: -S letter → bytes (vmstat(8): k and m are 1000, K and M are 1024).
 UNITS = {"k": 1000, "K": 1024, "m": 1_000_000, "M": 1_048_576}
 
@@ -48,7 +50,7 @@ def read(block: Block) -> Parsed:
             continue
         if words[0].strip("-") == "procs":
             parsed.lines_understood += 1
-        elif "swpd" in words:
+        elif set(words) >= NEEDED:
             columns = words
             parsed.lines_understood += 1
         else:
@@ -78,8 +80,11 @@ def _unit(command: Sequence[str]) -> int:
 
 def _width(columns: Sequence[str]) -> int:
     """Columns of numbers: all but the time zone that -t puts above the date."""
-    known = {"gu", "st", "wa", "id"}
-    return max((at + 1 for at, name in enumerate(columns) if name in known), default=0)
+    last = {"gu", "st", "wa", "id"}
+    width = len(columns)
+    while width and columns[width - 1] not in last:
+        width -= 1
+    return width
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
@@ -146,7 +151,7 @@ def _emit(
             )
         )
         memory: dict[str, object] = {"ts_ns": end, "free_bytes": int(row["free"] * unit)}
-        if "cache" in row:
+        if "cache" in row and "buff" in row:
             memory["cached_bytes"] = int(row["cache"] * unit)
             memory["buffers_bytes"] = int(row["buff"] * unit)
         parsed.add("memory_samples", memory)

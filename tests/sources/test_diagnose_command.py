@@ -1,0 +1,123 @@
+"""`iowhy diagnose` on the command line, up to the verdicts of the cases."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from iowhy.cli.main import app
+from iowhy.errors import Problem
+from iowhy.sources.next_step import next_steps
+
+from .reading import FIXTURES
+
+
+def verdict(folder: Path, *arguments: str) -> dict[str, Any]:
+    found = CliRunner().invoke(
+        app, ["diagnose", "--json", "-o", str(folder / "out.iowhy"), *arguments]
+    )
+    assert found.exception is None, found.exception
+    loaded: dict[str, Any] = json.loads(found.stdout)
+    return loaded
+
+
+def files(pattern: str) -> list[str]:
+    found = sorted(str(path) for path in FIXTURES.glob(pattern))
+    assert found
+    return found
+
+
+def said(found: dict[str, Any]) -> str:
+    return " ".join(link["statement"] for link in found["findings"][0]["chain"])
+
+
+def test_case_4_is_cache_thrash_with_the_size_that_fits(tmp_path: Path) -> None:
+    found = verdict(tmp_path, *files("pagecache-large.*"))
+    assert found["findings"][0]["cause"] == "cache-thrash"
+    # 48,643 MiB of page cache are 47.5 GiB.
+    assert "47.5 GiB" in said(found) + found["answer"]
+    causes = [finding["cause"] for finding in found["findings"]]
+    assert "device-slow" not in causes, "a loaded device is not an odd one"
+    assert found["next"][-1]["command"] == "sudo iowhy run -- CMD"
+    assert found["not_understood"] == []
+    assert {part["format"] for part in found["inputs"]} >= {"iostat", "cachestat", "bitesize"}
+
+
+def test_case_4_small_files_are_cpu_not_io(tmp_path: Path) -> None:
+    found = verdict(tmp_path, *files("pagecache-small.*"))
+    assert found["findings"][0]["cause"].startswith("cpu-")
+    assert all(not f["cause"].startswith(("cache", "device")) for f in found["findings"])
+
+
+def test_case_2_one_cpu_of_two(tmp_path: Path) -> None:
+    found = verdict(tmp_path, *files("build-j1*"))
+    assert found["findings"][0]["cause"] == "cpu-serial"
+    assert re.search(r"1\.0 of 2 CPUs", said(found))
+
+
+def test_case_1_file_fragmented(tmp_path: Path) -> None:
+    found = verdict(tmp_path, *files("case1-sparse.*"))
+    assert found["findings"][0]["cause"] == "file-fragmented"
+    assert "7.9 %" in said(found)
+    (tmp_path / "after").mkdir()
+    after = verdict(tmp_path / "after", *files("case1-written.*"))
+    assert "file-fragmented" not in {finding["cause"] for finding in after["findings"]}
+
+
+def test_the_screen_lists_what_was_read_and_what_was_not(tmp_path: Path) -> None:
+    paste = tmp_path / "incident.txt"
+    text = "It is slow!\n" + (FIXTURES / "pagecache-large.iostat.txt").read_text()
+    paste.write_text(text)
+    found = CliRunner().invoke(app, ["diagnose", "-o", str(tmp_path / "o.iowhy"), str(paste)])
+    assert found.exit_code == 0, found.output
+    assert "2–33  iostat" in found.stdout
+    assert "Not understood  1 lines" in found.stdout
+    assert "incident.txt:1: It is slow!" in found.stdout
+    assert "To settle it" in found.stdout
+    assert "cachestat 1 10" in found.stdout
+    assert (tmp_path / "o.iowhy" / "manifest.json").exists()
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    text = (FIXTURES / "build-j1.freebsd-vmstat.txt").read_bytes()
+    found = CliRunner().invoke(
+        app, ["diagnose", "--json", "-o", str(tmp_path / "o.iowhy"), "-"], input=text
+    )
+    assert found.exception is None, found.exception
+    assert json.loads(found.stdout)["inputs"][0]["file"] == "-"
+
+
+def test_one_message_instead_of_a_traceback(tmp_path: Path) -> None:
+    prose = tmp_path / "x.txt"
+    prose.write_text("nothing here\n")
+    for arguments in ([], [str(tmp_path / "absent")], [str(prose)], ["-", "-"]):
+        found = CliRunner().invoke(
+            app, ["diagnose", "-o", str(tmp_path / "o.iowhy"), *arguments], input=""
+        )
+        assert isinstance(found.exception, Problem), arguments
+    taken = tmp_path / "taken.iowhy"
+    taken.mkdir()
+    found = CliRunner().invoke(app, ["diagnose", "-o", str(taken), str(prose)])
+    assert isinstance(found.exception, Problem)
+
+
+@pytest.mark.parametrize(
+    ("cause", "filled", "system", "expected"),
+    [
+        ("cache-thrash", {"disk_samples"}, "Linux", "sudo cachestat 1 10"),
+        ("cpu-serial", {"cpu_samples"}, "Linux", "pidstat -u -t 1 10"),
+        ("file-fragmented", set(), "AIX", "fileplace -pv FILE"),
+        (None, set(), None, "vmstat 1 10"),
+        (None, {"cpu_samples", "disk_samples"}, "Linux", "sudo iowhy run -- CMD"),
+    ],
+)
+def test_the_command_that_would_settle_it(
+    cause: str | None, filled: set[str], system: str | None, expected: str
+) -> None:
+    steps = next_steps(cause, filled, system, ())
+    assert steps[0].command == expected
+    runs_here = any(step.command.startswith("sudo iowhy run") for step in steps)
+    assert runs_here == (system != "AIX")

@@ -13,6 +13,9 @@ from iowhy.whys import classes
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
+#: Idle share of the CPUs from which they are not what is short, as budget.SATURATED.
+IDLE = 0.1
+
 Key = tuple[str, str | None, str | None, str | None]
 
 
@@ -127,6 +130,7 @@ def _machine(facts: "Facts") -> Pasted | None:
     notes: list[str] = []
     unknowns = ["which process used the time: these are figures of the whole machine"]
     cpus = machine.cpus
+    guessed = False
     idle = (machine.idle or 0.0) + (machine.iowait or 0.0)
     if cpus is None:
         cpus, guessed = _guess_cpus(machine.busy, machine.runnable)
@@ -141,6 +145,9 @@ def _machine(facts: "Facts") -> Pasted | None:
         # waits to run is time that storage costs.
         waiting = facts.numbers(_IDLE_WHILE_BLOCKED.format(cpus=cpus))["waiting"] or 0.0
         waiting = min(waiting, idle * cpus)
+        if machine.blocked_always and machine.runnable_always_zero and idle > IDLE:
+            # Nobody ever waits to run and somebody always for I/O: these are its threads.
+            waiting = machine.blocked
     active = busy + waiting
     if active <= 0:
         return Pasted({(classes.IDLE, None, None, None): 1.0}, notes=tuple(notes))
@@ -149,6 +156,9 @@ def _machine(facts: "Facts") -> Pasted | None:
     mode = "parallel"
     if busy / cpus >= 0.9:
         mode = "saturated"
+    elif machine.cpus is None and not guessed:
+        # Whether others idle, or how many, cannot be told from shares alone.
+        mode = "unknown"
     elif busy <= 1.15:
         # One CPU's worth of work, on a machine that has more of them.
         mode = "serial" if cpus > 1 else "saturated" if busy >= 0.9 else "serial"

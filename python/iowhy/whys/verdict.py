@@ -72,7 +72,7 @@ def _judge(facts: Facts) -> Verdict:
     ]
     findings = _ordered(findings)
     if healthy is not None and budget.known and (not findings or findings[0].share < HEALTHY):
-        unexplained = budget.line(classes.UNEXPLAINED).elapsed_share
+        unexplained = budget.line(classes.UNEXPLAINED).elapsed_share + budget.modes("unknown")
         if unexplained < LEADS:
             findings.insert(0, _finding(facts, *healthy, 0.0, ()))
     unknowns = list(budget.unknowns)

@@ -32,6 +32,9 @@ def find(facts: "Facts") -> Candidate | None:
     idle = facts.budget.elapsed(classes.IDLE)
     if idle < SHARE or facts.budget.basis == "waits":
         return None
+    if facts.budget.modes("unknown") > 0:
+        # Idle CPUs are no idle command: how many there are is not known.
+        return None
     calls = facts.calls.idle_by_name
     whole = sum(calls.values())
     words = ""

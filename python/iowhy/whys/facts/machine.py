@@ -100,7 +100,8 @@ SELECT max(swap_in_pages) - min(swap_in_pages)
   max(refault_file_pages) - min(refault_file_pages) AS refault,
   avg(procs_running) AS running, avg(procs_blocked) AS blocked,
   max(procs_running) AS most_running,
-  avg(CASE WHEN procs_blocked > 0 THEN 1.0 ELSE 0.0 END) AS blocked_share
+  avg(CASE WHEN procs_blocked IS NULL THEN NULL WHEN procs_blocked > 0 THEN 1.0 ELSE 0.0 END)
+    AS blocked_share
 FROM vm_samples
 """
 

@@ -16,6 +16,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
 from iowhy.sources.tracing import lines as text
+from iowhy.sources.tracing.sched import KERNEL_THREADS
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blkparse"
@@ -98,6 +99,8 @@ def _parse(space: Workspace, chunks: Iterator[pa.Table]) -> Parsed:
 
 def finish(space: Workspace, parsed: Parsed) -> None:
     """Requests and threads from `block_events`, for the text and the binary form alike."""
+    space.run(f"""CREATE TABLE scope AS SELECT DISTINCT tid FROM block_events
+        WHERE tid > 0 AND NOT regexp_matches(coalesce(comm, ''), '{KERNEL_THREADS}')""")
     requests.requests(space, parsed)
     parsed.tables["threads"] = space.table(
         "threads",

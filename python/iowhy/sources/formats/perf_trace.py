@@ -17,6 +17,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import errno_table, shapes_table
+from iowhy.sources.tracing.sched import interval
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-trace"
@@ -139,7 +140,7 @@ def _parse(
     )
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
-        """SELECT ts_ns // 1000000000 * 1000000000 AS ts_ns, 1000000000 AS interval_ns, tid AS tgid,
+        f"""SELECT {interval("ts_ns", "whole")}, tid AS tgid,
             tid, name, count(*) AS calls, count(*) FILTER (ret < 0 AND ret >= -4095) AS errors,
             sum(dur_ns) AS total_ns, max(dur_ns) AS max_ns
         FROM whole GROUP BY ALL""",

@@ -18,6 +18,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import SHAPES, errno_table, sql_list
+from iowhy.sources.tracing.sched import interval
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "strace"
@@ -405,7 +406,7 @@ def _emit(space: Workspace, parsed: Parsed) -> None:
     )
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
-        """SELECT ts_ns // 1000000000 * 1000000000 AS ts_ns, 1000000000 AS interval_ns, tgid, tid, name,
+        f"""SELECT {interval("ts_ns", "calls")}, tgid, tid, name,
             count(*) AS calls, count(*) FILTER (failed) AS errors, sum(dur_ns) AS total_ns,
             max(dur_ns) AS max_ns
         FROM calls JOIN tids USING (tid) WHERE dur_ns IS NOT NULL AND ret IS NOT NULL

@@ -24,7 +24,7 @@ _OPERATION = """CASE WHEN place < 0 THEN 'flush' WHEN letters.op = 'W' THEN 'wri
 
 
 def requests(space: Workspace, parsed: Parsed) -> None:
-    """Fill `block_requests` of the recording from `block_events`."""
+    """Fill `block_requests` of the recording from `block_events`, and `scope` (tid)."""
     if not space.count("block_events"):
         return
     space.run("""CREATE TABLE block_devs AS SELECT dev, bool_or(kind = 'issue') AS requests,
@@ -62,7 +62,8 @@ def requests(space: Workspace, parsed: Parsed) -> None:
             tid AS tgid, tid,
             CASE WHEN place < 0 THEN 'flush' WHEN starts_with(comm, 'jbd2/') THEN 'journal'
                 WHEN letters.meta = 'M' THEN 'metadata' ELSE 'unknown' END AS owner_kind,
-            CASE WHEN {kernel} THEN NULL ELSE true END AS in_scope,
+            CASE WHEN tid IN (SELECT tid FROM scope) THEN true WHEN {kernel} THEN NULL ELSE false END
+                AS in_scope,
             CASE WHEN complete_ns IS NULL THEN NULL ELSE coalesce(error, 0) END AS error
         FROM (SELECT dev, place, turn, min(ts_ns) AS queue_ns,
             max(ts_ns) FILTER (kind = 'issue') AS issue_ns,

@@ -7,7 +7,7 @@ thread added since its lookup before are demand misses inside the range and read
 from __future__ import annotations
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.tracing.sched import INTERVAL_NS
+from iowhy.sources.tracing.sched import interval
 from iowhy.sources.tracing.workspace import Workspace
 
 PAGE_BYTES = 4096
@@ -47,20 +47,13 @@ def fill(space: Workspace, parsed: Parsed) -> None:
     def of(what: str, value: str, needs: bool) -> str:
         return f"coalesce(sum({value}) FILTER (what = '{what}'), 0)" if needs else "NULL"
 
+    demand = of("add", "demand", lookups and "add" in seen)
+    ahead = "CASE WHEN demand IS NOT NULL THEN count - demand ELSE 0 END"
     parsed.tables["page_cache"] = space.table(
         "page_cache",
-        f"""SELECT ts_ns // {INTERVAL_NS} * {INTERVAL_NS} AS ts_ns, {
-            INTERVAL_NS
-        } AS interval_ns, tgid, dev, ino,
-            {of("lookup", "count", lookups)} AS lookup_pages,
-            {of("add", "demand", lookups and "add" in seen)} AS demand_miss_pages,
-            {
-            of(
-                "add",
-                "CASE WHEN demand IS NOT NULL THEN count - demand ELSE 0 END",
-                lookups and "add" in seen,
-            )
-        } AS readahead_pages,
+        f"""SELECT {interval("ts_ns", "events")}, tgid, dev, ino,
+            {of("lookup", "count", lookups)} AS lookup_pages, {demand} AS demand_miss_pages,
+            {of("add", ahead, lookups and "add" in seen)} AS readahead_pages,
             {of("dirty", "count", "dirty" in seen)} AS dirtied_pages,
             {of("delete", "count", "delete" in seen)} AS evicted_pages,
             false AS estimated

@@ -42,13 +42,25 @@ def known(name: str) -> str:
 
 def fill(space: Workspace, parsed: Parsed, machine: str | None = None) -> None:
     """All tables that `events` tells. `machine` (uname -m) gives system calls their names."""
+    syscalls.calls(space, machine)
+    _scope(space)
     _blocks(space)
     block.requests(space, parsed)
-    syscalls.calls(space, machine)
     sched.states(space, parsed)
     filesystem.fill(space, parsed)
     cache.fill(space, parsed)
     _threads(space, parsed)
+
+
+def _scope(space: Workspace) -> None:
+    """`scope` (tid): whose time and requests count. Traces are of a whole machine as a rule: without the kernel's
+    own threads, and, where system calls are traced, of those that made some."""
+    calls = "SELECT DISTINCT tid FROM calls"
+    users = f"""SELECT DISTINCT tid FROM (SELECT tid, comm FROM events UNION ALL
+            SELECT TRY_CAST(regexp_extract(args, 'next_pid=(\\d+)', 1) AS BIGINT),
+                regexp_extract(args, 'next_comm=(.*) next_pid', 1) FROM events WHERE name = 'sched_switch')
+        WHERE tid > 0 AND NOT regexp_matches(coalesce(comm, ''), '{sched.KERNEL_THREADS}')"""
+    space.run(f"CREATE TABLE scope AS {calls if space.count('calls') else users}")
 
 
 def _blocks(space: Workspace) -> None:

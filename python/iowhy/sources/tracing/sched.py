@@ -19,6 +19,15 @@ KERNEL_THREADS = (
 )
 
 
+def interval(column: str, table: str) -> str:
+    """SQL: ts_ns and interval_ns of the second that `column` is in, as far as the trace goes."""
+    slot = f"{column} // {INTERVAL_NS} * {INTERVAL_NS}"
+    ends = f"(SELECT max({column}) FROM {table})"
+    return f"""greatest({slot}, (SELECT min({column}) FROM {table})) AS ts_ns,
+        greatest(1, least({slot} + {INTERVAL_NS}, {ends}) - greatest({slot},
+            (SELECT min({column}) FROM {table}))) AS interval_ns"""
+
+
 def states(space: Workspace, parsed: Parsed) -> None:
     """Fill thread_time, waits, syscalls and syscall_totals, from `events` and `calls`."""
     _moments(space)
@@ -93,12 +102,10 @@ def _segments(space: Workspace) -> None:
 
 def _thread_time(space: Workspace, parsed: Parsed) -> None:
     has_calls = bool(space.count("calls"))
-    # A thread of the kernel makes no calls and is in the kernel all the time.
-    inside = f"(call IS NOT NULL OR regexp_matches(coalesce(t.comm, ''), '{KERNEL_THREADS}'))"
     user = kernel = "NULL"
     if has_calls:
-        kernel = f"coalesce(sum(part) FILTER (class = 'cpu' AND {inside}), 0)"
-        user = f"coalesce(sum(part) FILTER (class = 'cpu' AND NOT {inside}), 0)"
+        kernel = "coalesce(sum(part) FILTER (class = 'cpu' AND call IS NOT NULL), 0)"
+        user = "coalesce(sum(part) FILTER (class = 'cpu' AND call IS NULL), 0)"
     space.run(f"""CREATE TABLE pieces AS
         SELECT tid, class, call, slot, least(end_ns, (slot + 1) * {INTERVAL_NS})
             - greatest(ts_ns, slot * {INTERVAL_NS}) AS part,
@@ -112,8 +119,8 @@ def _thread_time(space: Workspace, parsed: Parsed) -> None:
             coalesce(sum(part) FILTER (class = 'runnable'), 0) AS runnable_ns,
             coalesce(sum(part) FILTER (class = 'blocked'), 0) AS blocked_ns,
             coalesce(sum(part) FILTER (class = 'sleeping'), 0) AS sleeping_ns
-        FROM pieces p LEFT JOIN (SELECT tid, max(tgid) AS tgid, max(comm) AS comm FROM events GROUP BY tid) t USING (tid)
-        GROUP BY p.tid, slot""",
+        FROM pieces p LEFT JOIN (SELECT tid, max(tgid) AS tgid FROM events GROUP BY tid) t USING (tid)
+        WHERE p.tid IN (SELECT tid FROM scope) GROUP BY p.tid, slot""",
     )
 
 
@@ -135,7 +142,8 @@ def _waits(space: Workspace, parsed: Parsed) -> None:
         FROM (SELECT tid, min(ts_ns) AS ts_ns, max(end_ns) AS end_ns, max(call) AS call
             FROM segments WHERE class = 'blocked' GROUP BY tid, last_out) w
         LEFT JOIN calls c ON c.n = w.call
-        ASOF LEFT JOIN reasons r ON r.tid = w.tid AND r.ts_ns >= w.end_ns""",
+        ASOF LEFT JOIN reasons r ON r.tid = w.tid AND r.ts_ns >= w.end_ns
+        WHERE w.tid IN (SELECT tid FROM scope)""",
     )
 
 
@@ -163,8 +171,7 @@ def _calls(space: Workspace, parsed: Parsed, switches: bool) -> None:
     )
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
-        f"""SELECT ts_ns // {INTERVAL_NS} * {INTERVAL_NS} AS ts_ns, {INTERVAL_NS} AS interval_ns, tgid, tid,
-            name, count(*) AS calls, count(*) FILTER (ret BETWEEN -4095 AND -1) AS errors,
+        f"""SELECT {interval("ts_ns", "events")}, tgid, tid, name, count(*) AS calls, count(*) FILTER (ret BETWEEN -4095 AND -1) AS errors,
             sum(dur_ns) AS total_ns, max(dur_ns) AS max_ns,
             CASE WHEN count(cpu_ns) = count(*) THEN sum(cpu_ns) END AS cpu_ns
         FROM calls LEFT JOIN split USING (n) WHERE dur_ns IS NOT NULL GROUP BY ALL""",

@@ -55,8 +55,8 @@ def test_two_jobs_of_one_name_stay_two() -> None:
 
 def test_case_5_iozone_small_files_against_large_ones() -> None:
     result = taken_apart((FIXTURES / "case5-new-kernel.iozone.txt").read_text())
-    small = values(result.parts[0].parsed, "initial write 16384 x 1920")["bytes_per_s"]
-    large = values(result.parts[1].parsed, "initial write 2097152 x 15")["bytes_per_s"]
+    small = values(result.parts[0].parsed, "initial writer 1920 x 16384")["bytes_per_s"]
+    large = values(result.parts[1].parsed, "initial writer 15 x 2097152")["bytes_per_s"]
     assert large / small == pytest.approx(2.0, rel=0.01)
     assert small == 46021.5 * 1024
     assert result.unread == []

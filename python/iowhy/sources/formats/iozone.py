@@ -39,7 +39,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into measurements: subject "TEST KB" (then the record length or the number of files), bytes_per_s."""
+    """Into measurements: subject "TEST [FILES x] KB" (then the record length), bytes_per_s."""
     parsed = Parsed(TOOL, units="kB/s of 1024 bytes")
     columns: list[str] = []
     above = ""
@@ -63,9 +63,9 @@ def read(block: Block) -> Parsed:
             _row(parsed, columns, words, seen)
         elif match := _THROUGHPUT.fullmatch(line):
             if match["who"] == "Children see":
-                # "initial writers" → "initial write 16384 x 1920": file size in kB, then files.
-                test = match["test"].removesuffix("s").removesuffix("r")
-                subject = f"{test} {size} x {match['count']}" if size else test
+                # "initial writers" of 1,920 files → "initial writer 1920 x 16384", size in kB.
+                test = match["test"].removesuffix("s")
+                subject = f"{test} {match['count']} x {size}" if size else test
                 measure(parsed, subject, "bytes_per_s", float(match["value"]) * KIB)
         elif (
             match := re.fullmatch(r"\s*Each process writes a (\d+) [kK]\w* file in .*", line)

@@ -6,13 +6,14 @@ the counters that the schema has, and where two tools tell the same thing one of
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import BinaryIO, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -139,12 +140,24 @@ def _read(
     file: str, names: Names, only: Format | None, progress: Progress
 ) -> tuple[list[Part], list[Unread], int]:
     if file == "-":
-        with tempfile.NamedTemporaryFile(prefix="iowhy-stdin-") as spool:
-            while chunk := sys.stdin.buffer.read(1 << 20):
-                spool.write(chunk)
-            spool.flush()
-            return _read_path(Path(spool.name), "-", names, only, progress)
+        return _spooled(sys.stdin.buffer, file, names, only, progress)
+    if Path(file).is_fifo():  # bash's <(iostat -x 1 10)
+        with Path(file).open("rb") as pipe:
+            return _spooled(pipe, file, names, only, progress)
     return _read_path(Path(file), file, names, only, progress)
+
+
+def _spooled(
+    pipe: BinaryIO, shown: str, names: Names, only: Format | None, progress: Progress
+) -> tuple[list[Part], list[Unread], int]:
+    """Read what has no size yet by way of a temporary file."""
+    with tempfile.NamedTemporaryFile(prefix="iowhy-diagnose-") as spool:
+        try:
+            shutil.copyfileobj(pipe, spool, 1 << 20)
+            spool.flush()
+        except OSError as error:
+            raise Problem(f"{shown}: cannot be kept in {spool.name}: {error.strerror}") from None
+        return _read_path(Path(spool.name), shown, names, only, progress)
 
 
 def _read_path(

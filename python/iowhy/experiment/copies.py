@@ -4,6 +4,7 @@ As root it is mounted over the original in the command's own mount namespace, so
 reach it too; otherwise the command only runs inside it.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -53,8 +54,7 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
         place = scratch / setting.directory.name
         place.mkdir()
         shutil.copystat(setting.directory, place)
-        found = setting.directory.stat()
-        os.chown(place, found.st_uid, found.st_gid)
+        _own_alike(place, setting.directory.stat())
         entries = [str(one) for one in setting.directory.iterdir() if one != scratch]
         if entries:
             _copy(entries, place)
@@ -65,6 +65,12 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
             yield Pulled(everywhere=(mount_over(place, setting.directory),), files_at=place)
         else:
             yield Pulled(directory=place, files_at=place)
+
+
+def _own_alike(path: Path, found: os.stat_result) -> None:
+    # Without root a group that is not ours cannot be given; the command, run by us, needs none.
+    with contextlib.suppress(PermissionError):
+        os.chown(path, found.st_uid, found.st_gid)
 
 
 def _copy(entries: list[str], place: Path) -> None:
@@ -93,5 +99,5 @@ def rewrite(path: Path) -> None:
         target.flush()
         os.fsync(target.fileno())
     shutil.copystat(path, fresh)
-    os.chown(fresh, found.st_uid, found.st_gid)
+    _own_alike(fresh, found)
     fresh.replace(path)

@@ -51,6 +51,13 @@ class LiveExecutor:
 
     def run(self, condition: Condition) -> Trial:
         """One trial. Problem when the command fails without a lever, LevelFailed when under one."""
+        try:
+            return self._run(condition)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise Problem(f"{condition.name}: {where}{error.strerror or error}") from None
+
+    def _run(self, condition: Condition) -> Trial:
         lever = None if condition.lever is None else levers().get(condition.lever)
         pull = (
             nullcontext(Pulled())

@@ -15,6 +15,7 @@ import signal
 import struct
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +93,10 @@ def run(
     ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
     gate_read, gate_write = os.pipe2(os.O_CLOEXEC)
     parent = os.getpid()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of other threads' locks; the child calls little and soon is another program.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         _child(
             argv, place, mark, parent, ready_write, gate_read, gate_write, output, show, input_file

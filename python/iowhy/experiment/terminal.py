@@ -78,7 +78,7 @@ def verdict_text(one: Answer) -> str:
     if one.sensitivity is not None:
         text += f"; sensitivity {_interval(one.sensitivity, '.2f')}"
     if one.share is not None:
-        text += f"; {_interval(_scaled(one.share, 100), '.0f')} % of the time goes with it"
+        text += f"; {_share(one.share)} % of the time goes with it"
     if one.why_unresolved:
         text += f": {one.why_unresolved}"
     if one.more_blocks:
@@ -98,7 +98,8 @@ def limits(result: Result) -> list[str]:
         out.append(
             f"{result.kept_disturbed} disturbed trials were kept: the machine was never quiet"
         )
-    busy = [trial.others.cpus for trial in result.trials if trial.others is not None]
+    # Without a lever: a busy loop of ours counts as others'.
+    busy = [trial.others.cpus for trial in result.kept(BASELINE) if trial.others is not None]
     if busy and sum(busy) / len(busy) > _BUSY_CPUS:
         out.append(
             f"others used {sum(busy) / len(busy):.1f} CPUs during the trials: what they took, a lever "
@@ -206,8 +207,12 @@ def _interval(found: Interval, form: str) -> str:
     return f"{found.value:{form}} ({found.low:{form}} to {found.high:{form}})"
 
 
-def _scaled(found: Interval, factor: float) -> Interval:
-    return Interval(found.value * factor, found.low * factor, found.high * factor)
+def _share(found: Interval) -> str:
+    """A share of the time in percent; an interval far below 0 just says that nothing is known."""
+    if not found.known:
+        return f"{found.value * 100:.0f}"
+    low = "any" if found.low < -1 else f"{found.low * 100:.0f}"
+    return f"{found.value * 100:.0f} ({low} to {found.high * 100:.0f})"
 
 
 def _measure(value: float, unit: str) -> str:

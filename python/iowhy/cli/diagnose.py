@@ -90,7 +90,7 @@ def command(
 
 
 def _stem(file: str) -> str:
-    stem = "paste" if file == "-" else Path(file).name.split(".")[0]
+    stem = Path(file).name.split(".")[0] if Path(file).is_file() else "paste"
     return stem or "paste"
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iowhy.errors import Problem
 from iowhy.recording.manifest import Kept, Manifest, Recorder
 from iowhy.recording.writer import write_recording
 from iowhy.whys import classes, document
@@ -150,3 +151,17 @@ def test_an_empty_recording_is_unknown(tmp_path: Path) -> None:
     verdict = judge(write_recording(tmp_path / "x", Manifest.made(), {}))
     assert verdict.answer.startswith("Unknown")
     assert document.as_json(verdict)["budget"] == []
+
+
+def test_impossible_values_are_a_problem_not_a_traceback(tmp_path: Path) -> None:
+    story = Story(1.0).caller("pread64", 20, blocked=10 * MS).requests(20, service=10 * MS)
+    story.tables["block_requests"][3]["sector"] = 2**62
+    with pytest.raises(Problem, match=r"hostile.*iowhy check"):
+        judge(story.write(tmp_path / "hostile"))
+
+
+def test_a_file_that_is_named_twice_counts_once(judged: Judge) -> None:
+    story = Story(1.0).caller("pread64", 50, blocked=10 * MS, jump=True)
+    story.requests(50, service=10 * MS, jump=True).file(101, "/data/file").file(101, "/data/again")
+    text = " ".join(link.statement for link in judged(story).findings[0].chain)
+    assert "50 requests" in text

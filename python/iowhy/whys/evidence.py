@@ -43,8 +43,8 @@ def confidence(facts: "Facts", candidate: Candidate) -> tuple[float, tuple[str, 
         reasons.append(f"only {facts.budget.intervals} intervals were recorded")
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
-        share = percent(min(1.0, run.recorder_cpu_share))
-        reasons.append(f"the recorder itself took {share} of the CPUs, its own start included")
+        part = percent(min(1.0, run.recorder_cpu_share))
+        reasons.append(f"the recorder itself took {part} of the CPUs, its own start included")
     if facts.budget.basis == "machine":
         value *= 0.85
         reasons.append("the figures are of the whole machine, not of one command")

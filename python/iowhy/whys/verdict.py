@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
+
+from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.whys import classes, evidence
 from iowhy.whys.budget import Budget
@@ -47,9 +50,15 @@ class Verdict:
 
 
 def judge(recording: Recording) -> Verdict:
-    """Judge a recording. Raises Problem only when a table cannot be read."""
-    with Facts(recording) as facts:
-        return _judge(facts)
+    """Judge a recording. Raises Problem when a table cannot be read or holds impossible values."""
+    try:
+        with Facts(recording) as facts:
+            return _judge(facts)
+    except duckdb.Error as error:
+        raise Problem(
+            f"{recording.path}: {str(error).splitlines()[0]}; "
+            f"`iowhy check {recording.path}` tells what is wrong with it"
+        ) from None
 
 
 def _judge(facts: Facts) -> Verdict:

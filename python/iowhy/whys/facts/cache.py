@@ -64,7 +64,7 @@ WITH p AS (
     sum(refault_pages) AS refaults
   FROM page_cache WHERE ino IS NOT NULL GROUP BY dev, ino
 ), k AS (
-  SELECT p.*, f.path, f.size_bytes, f.kind FROM p LEFT JOIN files AS f
+  SELECT p.*, f.path, f.size_bytes, f.kind FROM p LEFT JOIN why_files AS f
     ON f.dev = p.dev AND f.ino = p.ino)
 SELECT dev, ino, path, size_bytes, asked, added, refaults,
   added / nullif(sum(added) OVER (), 0) AS share,

@@ -87,7 +87,7 @@ SELECT c.*, coalesce(f.kind, 'file') AS kind FROM (
     sum(bytes)::DOUBLE AS bytes, sum(CASE WHEN ret > 0 THEN ret END)::DOUBLE AS done_bytes,
     sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
   FROM syscalls GROUP BY name, dev, ino) AS c
-LEFT JOIN files AS f ON f.dev = c.dev AND f.ino = c.ino
+LEFT JOIN why_files AS f ON f.dev = c.dev AND f.ino = c.ino
 """
 
 _SUMS = """
@@ -99,7 +99,7 @@ sum(bytes), sum(done_bytes), count(DISTINCT (dev, ino)), sum(errors)
 _STORED = "kind IN ('file', 'directory', 'device', 'unknown')"
 
 _STREAMS = """
-NOT EXISTS (SELECT 1 FROM files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
+NOT EXISTS (SELECT 1 FROM why_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
   AND f.kind IN ('pipe', 'socket', 'anonymous'))
 """
 

@@ -70,7 +70,7 @@ SELECT l.dev, l.ino, f.path, l.breaks + 1, l.bytes,
   CASE WHEN l.bytes <= 4096 THEN 1.0 ELSE 1 - l.breaks / (l.bytes / 4096 - 1) END,
   w.allocations, w.writers, w.mixed
 FROM l LEFT JOIN w ON w.dev = l.dev AND w.ino = l.ino
-LEFT JOIN files AS f ON f.dev = l.dev AND f.ino = l.ino
+LEFT JOIN why_files AS f ON f.dev = l.dev AND f.ino = l.ino
 ORDER BY l.breaks DESC, l.bytes DESC LIMIT 50
 """
 

@@ -305,7 +305,7 @@ def _owners(facts: "Facts", dev: int, time_ns: float) -> tuple[Owner, ...]:
           FROM r GROUP BY owner_dev, owner_ino)
         SELECT top.owner_dev, top.owner_ino, f.path, top.n, top.bytes, top.t, s.m, s.jumps
         FROM top LEFT JOIN s USING (owner_dev, owner_ino)
-        LEFT JOIN files AS f ON f.dev = top.owner_dev AND f.ino = top.owner_ino
+        LEFT JOIN why_files AS f ON f.dev = top.owner_dev AND f.ino = top.owner_ino
         ORDER BY top.t DESC NULLS LAST
         """
     )
@@ -334,7 +334,7 @@ def _others(facts: "Facts", dev: int) -> str | None:
           FROM block_requests WHERE dev = {dev} AND in_scope = false
           GROUP BY tgid, owner_dev, owner_ino ORDER BY time_ns DESC NULLS LAST LIMIT 1) AS b
         LEFT JOIN threads AS t ON t.tid = b.tgid
-        LEFT JOIN files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
+        LEFT JOIN why_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
         """
     )
     if not row:

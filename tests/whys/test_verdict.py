@@ -13,6 +13,7 @@ from iowhy.recording.writer import write_recording
 from iowhy.whys import classes, document
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause, causes
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.verdict import judge, settle
 
@@ -160,8 +161,8 @@ def test_impossible_values_are_a_problem_not_a_traceback(tmp_path: Path) -> None
         judge(story.write(tmp_path / "hostile"))
 
 
-def test_a_file_that_is_named_twice_counts_once(judged: Judge) -> None:
+def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
     story = Story(1.0).caller("pread64", 50, blocked=10 * MS, jump=True)
-    story.requests(50, service=10 * MS, jump=True).file(101, "/data/file").file(101, "/data/again")
-    text = " ".join(link.statement for link in judged(story).findings[0].chain)
-    assert "50 requests" in text
+    story.file(101, "/data/again").file(101, "/data/once-more")
+    with Facts(story.write(tmp_path / "x")) as facts:
+        assert facts.calls.reads.calls == 50

@@ -58,6 +58,17 @@ def test_case_2_one_cpu_of_two(tmp_path: Path) -> None:
     assert re.search(r"1\.0 of 2 CPUs", said(found))
 
 
+def test_case_2_with_two_jobs_the_disk_is_the_limit(tmp_path: Path) -> None:
+    found = verdict(tmp_path, *files("build-j2*"))
+    assert found["findings"][0]["cause"].startswith("device-")
+
+
+def test_case_5_small_synced_files(tmp_path: Path) -> None:
+    found = verdict(tmp_path, str(FIXTURES / "case5-new-kernel.iozone.txt"))
+    assert found["findings"][0]["cause"] == "sync-storm"
+    assert "2.0 times" in said(found)
+
+
 def test_case_1_file_fragmented(tmp_path: Path) -> None:
     found = verdict(tmp_path, *files("case1-sparse.*"))
     assert found["findings"][0]["cause"] == "file-fragmented"

@@ -11,6 +11,9 @@
 #define BTRFS_ORDERED_NOCOW 1
 #define BTRFS_ORDERED_PREALLOC 2
 
+/* fs/ext4/ext4.h */
+#define EXT4_MB_HINT_DATA 0x0020
+
 static __always_inline void tell_allocation(__u32 dev, __u64 ino, __u64 logical, __u64 physical, __u64 blocks)
 {
 	struct event_allocation *e;
@@ -40,6 +43,9 @@ int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long
 {
 	struct inode *inode = ar->inode;
 
+	/* Blocks of the extent tree itself are not the file's data. */
+	if (!(ar->flags & EXT4_MB_HINT_DATA))
+		return 0;
 	tell_allocation(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino), ar->logical, block,
 			ar->len);
 	return 0;

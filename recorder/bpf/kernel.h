@@ -274,6 +274,7 @@ struct ext4_allocation_request {
 	struct inode *inode;
 	unsigned int len;
 	__u32 logical;
+	unsigned int flags;
 };
 
 struct xfs_sb {

@@ -134,6 +134,11 @@ pub fn kind(number: u16) -> Option<Kind> {
     kinds.get(usize::from(number)).copied().flatten()
 }
 
+/// Whether the call's result is a number of bytes read or written.
+pub fn moves_bytes(number: u16) -> bool {
+    matches!(kind(number), Some(Kind::Read | Kind::Write))
+}
+
 fn names() -> &'static [Option<&'static str>] {
     static NAMES: OnceLock<Vec<Option<&'static str>>> = OnceLock::new();
     NAMES.get_or_init(|| {

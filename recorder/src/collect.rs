@@ -1,16 +1,18 @@
 //! From the programs' records to the rows of a recording.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use anyhow::Result;
 use iowhy_readings::symbols::Symbols;
-use iowhy_readings::Reading;
+use iowhy_readings::{host, Reading};
+use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Name, Recording};
 
 use crate::cache::Cache;
 use crate::calls;
 use crate::event::{self, kind, Call, Clock, Sample, Total, TotalKey};
+use crate::files::Files;
 use crate::filesystem;
 use crate::probe::{Drained, Lost};
 use crate::reasons::{self, Reasons};
@@ -18,8 +20,6 @@ use crate::request;
 
 /// A thread that only sleeps gets a row this often, not at every sample.
 const SLEEPER_EVERY_NS: u64 = 1_000_000_000;
-/// Files whose names are remembered to be told; more than the programs themselves remember.
-const FILES_MOST: usize = 262_144;
 
 /// What is known of a thread while it is in scope.
 struct Thread {
@@ -42,7 +42,7 @@ pub struct Collector {
     totals: HashMap<(u32, u16), Total>,
     interval_start: u64,
     cache: Cache,
-    files: HashSet<(u32, u64)>,
+    files: Files,
     /// Reason of each stack that was met, and its id in the recording.
     stacks: HashMap<i32, Name>,
     /// Stacks that a wait has named and that are still to be read from the kernel.
@@ -63,7 +63,7 @@ impl Collector {
             totals: HashMap::new(),
             interval_start: start_ns,
             cache: Cache::default(),
-            files: HashSet::new(),
+            files: Files::new(),
             stacks: HashMap::new(),
             lost: Lost::default(),
             failure: None,
@@ -76,8 +76,10 @@ impl Collector {
         &mut self.recording
     }
 
-    pub fn into_recording(self) -> Recording {
-        self.recording
+    /// Writes what is told of files at the end; gives the recording and the sensor of extents.
+    pub fn into_recording(mut self) -> Result<(Recording, Sensor)> {
+        let sensor = self.files.finish(&mut self.recording)?;
+        Ok((self.recording, sensor))
     }
 
     /// The first interval begins here.
@@ -159,6 +161,12 @@ impl Collector {
         if e.header.flags & event::CALL_LOOKED_UP != 0 {
             self.cache.looked_up(e);
         }
+        if e.ret > 0
+            && e.header.flags & event::CALL_HAS_FILE != 0
+            && calls::moves_bytes(e.header.nr)
+        {
+            self.files.weigh((e.dev, e.ino), e.ret as u64);
+        }
         let total = self.totals.entry((e.header.tid, e.header.nr)).or_default();
         total.calls += 1;
         total.errors += u64::from(is_error(e.ret));
@@ -214,24 +222,10 @@ impl Collector {
     }
 
     fn file(&mut self, bytes: &[u8]) -> Result<()> {
-        let Some(e) = event::read::<event::File>(bytes) else {
-            return Ok(());
-        };
-        let names = &bytes[size_of::<event::File>()..];
-        let names = &names[..names.len().min(e.length as usize)];
-        if self.files.len() >= FILES_MOST || !self.files.insert((e.dev, e.ino)) {
-            return Ok(());
+        if self.files.seen(bytes, host::now_ns() as u64) {
+            self.recording.lost("files", 1);
         }
-        let path = event::path(names, e.cut != 0, e.mode, e.ino);
-        let kind = event::file_kind(e.mode, path.as_deref());
-        self.recording.push(rows::Files {
-            dev: e.dev.into(),
-            ino: e.ino as i64,
-            path: path.map(Cow::Owned),
-            kind: Cow::Borrowed(kind),
-            size_bytes: None,
-            deleted: None,
-        })
+        Ok(())
     }
 
     fn thread(&mut self, e: &event::Thread) -> Result<()> {
@@ -343,12 +337,18 @@ impl Collector {
             self.total(TotalKey { tid, nr: nr.into() }, &total, interval)?;
         }
         for (key, counts) in drained.cache {
+            // What mapped memory reads and dirties no call tells.
+            let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
+            if pages > 0 {
+                self.files.weigh((key.dev, key.ino), pages * 4096);
+            }
             self.cache.add(key, &counts);
         }
         let recording = &mut self.recording;
         self.cache.rows(interval, &mut |row| recording.push(row))?;
         self.interval_start = now_ns;
         self.losses(lost);
+        self.files.tick(&mut self.recording, now_ns)?;
         self.recording.tick(now_ns as i64)
     }
 

@@ -1,5 +1,7 @@
 //! The records that the programs write (bpf/event.h), field by field, and how they are taken from bytes.
 
+use iowhy_readings::names::escaped;
+
 /// Kinds of records (enum event_kind).
 pub mod kind {
     pub const CALL: u8 = 1;
@@ -118,42 +120,34 @@ pub const SLEEPING: usize = 4;
 /// A thread's name as text; bytes that are not UTF-8 as \xNN.
 pub fn comm(bytes: &[u8; 16]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-    text(&bytes[..end])
-}
-
-/// Text of bytes that the kernel gave; those that are not UTF-8 as \xNN.
-pub fn text(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        out.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            out.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    out
+    escaped(&bytes[..end])
 }
 
 /// The path of a file record's names, which come innermost first, each ended by a zero byte.
 ///
 /// `cut` names lack their beginning. A single name is that of a pseudo file (`pipe:`, `[eventpoll]`, `/`).
-pub fn path(names: &[u8], cut: bool, mode: u32, ino: u64) -> Option<String> {
+pub fn path(names: &[u8], cut: bool, mode: u32, ino: u64) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = names.split(|&b| b == 0).collect();
     parts.pop();
     parts.reverse();
     match mode & libc::S_IFMT {
-        libc::S_IFSOCK if parts.len() <= 1 => return Some(format!("socket:[{ino}]")),
-        libc::S_IFIFO if parts.len() <= 1 => return Some(format!("pipe:[{ino}]")),
+        libc::S_IFSOCK if parts.len() <= 1 => return Some(format!("socket:[{ino}]").into()),
+        libc::S_IFIFO if parts.len() <= 1 => return Some(format!("pipe:[{ino}]").into()),
         _ => {}
     }
     match parts.as_slice() {
         [] => None,
-        [b"/"] => Some("/".into()),
-        [one] if one.first() == Some(&b'[') => Some(format!("anon_inode:{}", text(one))),
+        [b"/"] => Some(b"/".to_vec()),
+        [one] if one.first() == Some(&b'[') => Some([b"anon_inode:", *one].concat()),
         _ => {
-            let mut path = if cut { "…".to_owned() } else { String::new() };
+            let mut path = if cut {
+                "…".as_bytes().to_vec()
+            } else {
+                Vec::new()
+            };
             for part in parts {
-                path.push('/');
-                path.push_str(&text(part));
+                path.push(b'/');
+                path.extend_from_slice(part);
             }
             Some(path)
         }
@@ -161,8 +155,8 @@ pub fn path(names: &[u8], cut: bool, mode: u32, ino: u64) -> Option<String> {
 }
 
 /// What kind of file it is, in the schema's words.
-pub fn file_kind(mode: u32, path: Option<&str>) -> &'static str {
-    if path.is_some_and(|p| p.starts_with("anon_inode:") || p.starts_with("/memfd:")) {
+pub fn file_kind(mode: u32, path: Option<&[u8]>) -> &'static str {
+    if path.is_some_and(|p| p.starts_with(b"anon_inode:") || p.starts_with(b"/memfd:")) {
         return "anonymous";
     }
     match mode & libc::S_IFMT {
@@ -205,21 +199,17 @@ mod tests {
     #[test]
     fn paths_are_put_together_from_the_root() {
         let file = libc::S_IFREG;
-        assert_eq!(path(b"f\0dir\0", false, file, 1).as_deref(), Some("/dir/f"));
-        assert_eq!(
-            path(b"caf\xe9\0a b\0", false, file, 1).as_deref(),
-            Some("/a b/caf\\xe9")
-        );
-        assert_eq!(path(b"f\0dir\0", true, file, 1).as_deref(), Some("…/dir/f"));
-        assert_eq!(path(b"/\0", false, libc::S_IFDIR, 2).as_deref(), Some("/"));
-        assert_eq!(
-            path(b"\0", false, libc::S_IFIFO, 77).as_deref(),
-            Some("pipe:[77]")
-        );
-        assert_eq!(
-            path(b"[eventpoll]\0", false, 0, 3).as_deref(),
-            Some("anon_inode:[eventpoll]")
-        );
+        for (names, cut, mode, expected) in [
+            (&b"f\0dir\0"[..], false, file, "/dir/f"),
+            (b"caf\xe9\0a b\0", false, file, "/a b/caf\\xe9"),
+            (b"f\0dir\0", true, file, "…/dir/f"),
+            (b"/\0", false, libc::S_IFDIR, "/"),
+            (b"\0", false, libc::S_IFIFO, "pipe:[77]"),
+            (b"[eventpoll]\0", false, 0, "anon_inode:[eventpoll]"),
+        ] {
+            let found = path(names, cut, mode, 77).map(|p| escaped(&p));
+            assert_eq!(found.as_deref(), Some(expected));
+        }
         assert_eq!(path(b"", false, file, 1), None);
     }
 }

@@ -4,6 +4,7 @@ pub mod cache;
 pub mod calls;
 pub mod collect;
 pub mod event;
+pub mod files;
 pub mod filesystem;
 pub mod probe;
 pub mod reasons;

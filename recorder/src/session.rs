@@ -135,6 +135,7 @@ fn run(
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, fates)?;
     live.collector.borrow_mut().set_main(held.pid);
+    live.follow(held.pid);
     live.watch
         .adopt(&[held.pid])
         .context("cannot watch the command")?;
@@ -172,6 +173,9 @@ fn attach(
             return Err(Failure { message, status: 2 });
         }
     }
+    if let Some(pid) = pids.first() {
+        live.follow(*pid);
+    }
     live.start();
     live.watch
         .adopt(pids)
@@ -205,6 +209,13 @@ struct Live {
 }
 
 impl Live {
+    /// Samples the control groups of this process, also where it is moved to later.
+    fn follow(&mut self, pid: u32) {
+        if let Ok(pid) = i32::try_from(pid) {
+            self.samplers.follow(&Roots::default(), pid);
+        }
+    }
+
     fn new(request: &Request, probe: Result<Probe, String>) -> Result<Live> {
         let roots = Roots::default();
         let recording = Recording::create(&request.out, manifest(request))?;
@@ -365,7 +376,8 @@ impl Live {
                 collector.reading(Reading::ProcessIo(row));
             }
         }
-        let mut recording = collector.into_recording();
+        let (mut recording, extents) = collector.into_recording()?;
+        recording.manifest_mut().sensors.push(extents);
         let recorder = &mut recording.manifest_mut().recorder;
         (recorder.cpu_ns, recorder.memory_peak_bytes) = own_cost();
         recording.finish()

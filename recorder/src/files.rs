@@ -1,0 +1,284 @@
+//! Names, weights and layout of the files of a recording.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
+use std::time::Duration;
+
+use anyhow::Result;
+use iowhy_readings::layout::{Bounds, Layout, Phase};
+use iowhy_readings::mounts::Mounts;
+use iowhy_readings::{devices, filesystems, names, Roots};
+use iowhy_store::manifest::Sensor;
+use iowhy_store::{rows, Recording};
+
+use crate::event::{self, File};
+
+/// Files that are remembered by name.
+const MOST: usize = 262_144;
+/// A name is written after this time though its file may still change: a recorder that is killed then has
+/// not lost it.
+const TOLD_AFTER_NS: u64 = 10_000_000_000;
+/// Files whose extents are read: those that the command read and wrote most.
+const HEAVIEST: usize = 64;
+/// Files that wait for their first map, and extents of first maps that are kept.
+const WAITING: usize = 1024;
+const FIRST_EXTENTS: usize = 300_000;
+/// How long the maps that are still being made are waited for at the end.
+const LAST_MAPS: Duration = Duration::from_secs(1);
+
+/// Device and inode.
+pub type Key = (u32, u64);
+
+struct Known {
+    path: Option<Vec<u8>>,
+    kind: &'static str,
+    seen_ns: u64,
+    told: bool,
+    bytes: u64,
+}
+
+pub struct Files {
+    known: HashMap<Key, Known>,
+    untold: Vec<Key>,
+    last: Option<(Key, u64)>,
+    first_maps: Option<FirstMaps>,
+}
+
+/// The thread that maps files as the command opens them, before it changes them.
+struct FirstMaps {
+    ask: SyncSender<(Key, PathBuf)>,
+    answer: Receiver<HashMap<Key, Vec<rows::Extents>>>,
+}
+
+impl Files {
+    pub fn new() -> Files {
+        Files {
+            known: HashMap::new(),
+            untold: Vec::new(),
+            last: None,
+            first_maps: FirstMaps::start(),
+        }
+    }
+
+    /// A file that was met for the first time; true when there was no room to remember it.
+    pub fn seen(&mut self, bytes: &[u8], now_ns: u64) -> bool {
+        let Some(e) = event::read::<File>(bytes) else {
+            return false;
+        };
+        let parts = &bytes[size_of::<File>()..];
+        let parts = &parts[..parts.len().min(e.length as usize)];
+        let key = (e.dev, e.ino);
+        if self.known.contains_key(&key) {
+            return false;
+        }
+        if self.known.len() >= MOST {
+            return true;
+        }
+        let path = event::path(parts, e.cut != 0, e.mode, e.ino);
+        let kind = event::file_kind(e.mode, path.as_deref());
+        if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
+            if let (Some(maps), Some(path)) = (&self.first_maps, &path) {
+                let _ = maps
+                    .ask
+                    .try_send((key, PathBuf::from(OsString::from_vec(path.clone()))));
+            }
+        }
+        self.known.insert(
+            key,
+            Known {
+                path,
+                kind,
+                seen_ns: now_ns,
+                told: false,
+                bytes: 0,
+            },
+        );
+        self.untold.push(key);
+        false
+    }
+
+    /// The command read or wrote so many bytes of it.
+    #[inline]
+    pub fn weigh(&mut self, key: Key, bytes: u64) {
+        match &mut self.last {
+            Some((last, sum)) if *last == key => *sum += bytes,
+            _ => {
+                self.settle();
+                self.last = Some((key, bytes));
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        if let Some((key, sum)) = self.last.take() {
+            if let Some(known) = self.known.get_mut(&key) {
+                known.bytes += sum;
+            }
+        }
+    }
+
+    /// Writes the names that have waited long enough.
+    pub fn tick(&mut self, recording: &mut Recording, now_ns: u64) -> Result<()> {
+        let ripe = self.untold.iter().take_while(|key| {
+            self.known
+                .get(key)
+                .is_none_or(|k| k.seen_ns + TOLD_AFTER_NS <= now_ns)
+        });
+        let ripe = ripe.count();
+        for key in self.untold.drain(..ripe) {
+            if let Some(known) = self.known.get_mut(&key) {
+                known.told = true;
+                recording.push(name_row(key, known))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The end: the names that are left, the maps of the heaviest files, the filesystems and disks.
+    pub fn finish(mut self, recording: &mut Recording) -> Result<Sensor> {
+        self.settle();
+        for (key, known) in self.known.iter().filter(|(_, k)| !k.told) {
+            recording.push(last_row(*key, known))?;
+        }
+        let roots = Roots::default();
+        let mounts = Mounts::read(&roots)?;
+        let sensor = match self.maps(&mounts, recording)? {
+            None => Sensor::ran("extents"),
+            Some(why) => Sensor::missing("extents", why),
+        };
+        for row in filesystems::rows(&roots, &mounts)? {
+            recording.push(row)?;
+        }
+        for row in devices::rows(&roots, &mounts)? {
+            recording.push(row)?;
+        }
+        Ok(sensor)
+    }
+
+    /// Writes the extents of the heaviest files, before and after; None, or why not one could be read.
+    fn maps(&mut self, mounts: &Mounts, recording: &mut Recording) -> Result<Option<String>> {
+        let mut before = self
+            .first_maps
+            .take()
+            .map_or_else(HashMap::new, FirstMaps::end);
+        let mut heavy: Vec<(&Key, &Known)> = self
+            .known
+            .iter()
+            .filter(|(_, k)| k.kind == "file" && k.bytes > 0)
+            .collect();
+        heavy.sort_unstable_by_key(|(key, known)| (std::cmp::Reverse(known.bytes), **key));
+        let layout = Layout::new(mounts, Phase::After, Bounds::default());
+        let (mut read, mut failed) = (0, None);
+        for (key, known) in heavy.into_iter().take(HEAVIEST) {
+            let Some(path) = known.path.as_ref() else {
+                continue;
+            };
+            let path = PathBuf::from(OsString::from_vec(path.clone()));
+            let mut after = Vec::new();
+            match layout.of_path(&path, &mut |row| after.push(row)) {
+                Ok(taken) if is_same(&taken, *key) => {
+                    read += 1;
+                    for row in before
+                        .remove(key)
+                        .unwrap_or_default()
+                        .into_iter()
+                        .chain(after)
+                    {
+                        recording.push(row)?;
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => failed = Some(format!("{error:#}")),
+            }
+        }
+        Ok(failed.filter(|_| read == 0))
+    }
+}
+
+impl Default for Files {
+    fn default() -> Files {
+        Files::new()
+    }
+}
+
+impl FirstMaps {
+    /// None when no thread can be had: there are no maps from before then.
+    fn start() -> Option<FirstMaps> {
+        let (ask, asked) = sync_channel::<(Key, PathBuf)>(WAITING);
+        let (answers, answer) = channel();
+        let work = move || {
+            let _ = answers.send(first_maps(&asked));
+        };
+        std::thread::Builder::new()
+            .name("iowhy-maps".into())
+            .spawn(work)
+            .ok()?;
+        Some(FirstMaps { ask, answer })
+    }
+
+    fn end(self) -> HashMap<Key, Vec<rows::Extents>> {
+        drop(self.ask);
+        self.answer.recv_timeout(LAST_MAPS).unwrap_or_default()
+    }
+}
+
+fn first_maps(asked: &Receiver<(Key, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
+    let mut maps = HashMap::new();
+    let Ok(mounts) = Mounts::read(&Roots::default()) else {
+        return maps;
+    };
+    let mut kept = 0;
+    for (key, path) in asked {
+        if kept >= FIRST_EXTENTS {
+            continue;
+        }
+        // Bounds of its own for each file, as the files come over the whole length of the recording.
+        let bounds = Bounds {
+            extents_per_file: 50_000,
+            total_time: Duration::from_millis(500),
+            ..Bounds::default()
+        };
+        let layout = Layout::new(&mounts, Phase::Before, bounds);
+        let mut extents = Vec::new();
+        if let Ok(taken) = layout.of_path(&path, &mut |row| extents.push(row)) {
+            if is_same(&taken, key) {
+                kept += extents.len();
+                maps.insert(key, extents);
+            }
+        }
+    }
+    maps
+}
+
+fn is_same(taken: &iowhy_readings::layout::Taken, (dev, ino): Key) -> bool {
+    (taken.dev, taken.ino) == (dev.into(), ino as i64)
+}
+
+fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
+    rows::Files {
+        dev: dev.into(),
+        ino: ino as i64,
+        path: known
+            .path
+            .as_ref()
+            .map(|path| Cow::Owned(names::escaped(path))),
+        kind: Cow::Borrowed(known.kind),
+        size_bytes: None,
+        deleted: None,
+    }
+}
+
+/// The row with the file's size and whether it is still there.
+fn last_row(key: Key, known: &Known) -> rows::Files {
+    match &known.path {
+        Some(path) if matches!(known.kind, "file" | "directory") && path.starts_with(b"/") => {
+            let path = PathBuf::from(OsString::from_vec(path.clone()));
+            names::file_row(key.0.into(), key.1 as i64, &path, known.kind)
+        }
+        _ => name_row(key, known),
+    }
+}

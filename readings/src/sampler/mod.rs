@@ -58,6 +58,16 @@ impl Samplers {
         }
     }
 
+    /// From now on reads the groups of `pid`, wherever it is moved; else those of the scope go on.
+    pub fn follow(&mut self, roots: &Roots, pid: i32) {
+        if let Ok(pressure) = pressure::Pressure::new(roots, Some(pid)) {
+            self.pressure = Ok(pressure);
+        }
+        if let Ok(cgroup) = cgroup::Cgroup::new(roots, Some(pid)) {
+            self.cgroup = Ok(cgroup);
+        }
+    }
+
     /// One reading of each source.
     pub fn sample(&mut self, now_ns: i64, out: &mut impl FnMut(Reading)) {
         run(&mut self.stat, |source| {

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iowhy.reports.engine import run as report
 
+from iowhy.reports.engine import run as report
 from machine import ask, disk_number, filesystem, one, python, record, work
 
 pytestmark = pytest.mark.usefixtures("live")

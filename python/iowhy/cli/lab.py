@@ -129,6 +129,9 @@ def verify_(
         chosen, fs=fs, device=device, seed=seed, scale=scale, parent=dir_, keep=keep, progress=_say
     ):
         checks.append(check)
+        others = 0.0 if check.broken is None else check.broken.others_cpus
+        if others >= verify.BUSY_MACHINE_CPUS:
+            _say(f"  other programs use {others:.1f} CPUs: times are not those of a quiet machine")
         _say(f"  {'ok' if check.ok else 'NOT OK: ' + '; '.join(check.why)}")
     if not checks:
         raise Problem("no scenario makes sense on this --fs and --device; see iowhy lab list")

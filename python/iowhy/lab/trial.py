@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -27,7 +28,8 @@ class Trial:
     """What came of one trial.
 
     `printed` are the figures that the command printed, with `elapsed_s`; `statistics` those of the emulated disks during
-    the command, in the order in which they were made. `recording` is None when it was not kept.
+    the command, in the order in which they were made. `others_cpus` is how many CPUs other programs used
+    meanwhile (kernel threads count as others). `recording` is None when it was not kept.
     """
 
     scenario: str
@@ -38,6 +40,7 @@ class Trial:
     statistics: tuple[Mapping[str, int | float], ...]
     verdict: Verdict
     recording: Path | None
+    others_cpus: float = 0.0
 
     @property
     def top(self) -> Finding | None:
@@ -82,7 +85,9 @@ def run(
         before = [disk.statistics() for disk in made.disks]
         out = made.folder / f"{scenario.name}-{variant.name}.iowhy"
         made.start_clock()
+        used = _CpuUse.now()
         status, text, measured = _record(plan, out, made.undo.kill_marked()[1])
+        others = _CpuUse.now().others_since(used)
         after = [disk.statistics() for disk in made.disks]
         made.stop_clock()
         if status != 0:
@@ -107,7 +112,29 @@ def run(
             tuple(_difference(a, b) for a, b in zip(before, after, strict=True)),
             verdict,
             keep,
+            others,
         )
+
+
+@dataclass(frozen=True)
+class _CpuUse:
+    """Seconds since some start: of time, of all CPUs in use, of children of ours that ended."""
+
+    time_s: float
+    machine_s: float
+    children_s: float
+
+    @classmethod
+    def now(cls) -> "_CpuUse":
+        # user nice system idle iowait irq softirq steal, in ticks (proc_stat(5)).
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        busy = sum(int(fields[at]) for at in (0, 1, 2, 5, 6))
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return cls(time.monotonic(), busy / os.sysconf("SC_CLK_TCK"), own.ru_utime + own.ru_stime)
+
+    def others_since(self, before: "_CpuUse") -> float:
+        used = (self.machine_s - before.machine_s) - (self.children_s - before.children_s)
+        return max(0.0, used / max(self.time_s - before.time_s, 1e-9))
 
 
 def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:

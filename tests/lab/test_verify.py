@@ -1,0 +1,123 @@
+"""verify: what counts as right, at its edges."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from iowhy.lab import verify
+from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.stage import Choice
+from iowhy.lab.trial import Trial
+from iowhy.lab.verify import BUSY_MACHINE_CPUS, GAIN_TOLERANCE, TOLERATED
+from iowhy.whys.budget import Budget
+from iowhy.whys.finding import Finding, Link
+from iowhy.whys.verdict import Verdict
+
+HDD = Choice("ext4", "hdd")
+
+
+def _never(_stage: object) -> Plan:
+    raise AssertionError("nothing is run here")
+
+
+def scenario(
+    broken: tuple[str, ...] = ("sync-storm",),
+    fixed: tuple[str, ...] | None = ("healthy",),
+    **more: object,
+) -> Scenario:
+    variants = [Variant("bad", "", _never, broken)]
+    if fixed is not None:
+        variants.append(Variant("good", "", _never, fixed))
+    return Scenario("made", "", tuple(variants), ("hdd",), **more)  # type: ignore[arg-type]
+
+
+def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Trial:
+    finding = Finding(cause, cause, share, 0.9, (), (Link(said, None, "", ""),), (), ("do",), None)
+    verdict = Verdict("", (finding,), Budget(()), (), (), seconds, {})
+    return Trial("made", "", HDD, seconds, {"elapsed_s": seconds}, (), verdict, None)
+
+
+def test_right_broken_and_quiet_fixed() -> None:
+    check = verify.check(scenario(), HDD, trial("sync-storm", 0.9), trial("healthy", 0.0, 1.0))
+    assert check.ok and check.why == ()
+    assert check.gain == pytest.approx(0.9)
+
+
+def test_the_wrong_cause_is_not_right_however_small_its_share() -> None:
+    """A broken run must be told its cause."""
+    check = verify.check(scenario(fixed=None), HDD, trial("cpu-serial", 0.1), None)
+    assert check.why == ("found cpu-serial (10%)",)
+    check = verify.check(scenario(fixed=None), HDD, trial("healthy", 0.0), None)
+    assert check.why == ("found nothing",)
+
+
+@pytest.mark.parametrize(("share", "ok"), [(TOLERATED, True), (TOLERATED + 0.01, False)])
+def test_a_control_may_get_a_small_wrong_finding(share: float, ok: bool) -> None:
+    check = verify.check(
+        scenario(("not-io", "healthy"), None), HDD, trial("sync-storm", share), None
+    )
+    assert check.ok is ok
+
+
+def test_on_a_busy_machine_a_computing_program_lacks_cpus() -> None:
+    one = scenario(("cpu-serial",), None)
+    found = trial("cpu-saturated", 0.9)
+    assert not verify.check(one, HDD, found, None).ok
+    busy = dataclasses.replace(found, others_cpus=BUSY_MACHINE_CPUS)
+    assert verify.check(one, HDD, busy, None).ok
+    assert not verify.check(scenario(fixed=None), HDD, busy, None).ok
+
+
+def test_a_fix_must_take_the_finding_away() -> None:
+    check = verify.check(scenario(), HDD, trial("sync-storm", 0.9), trial("sync-storm", 0.8, 1.0))
+    assert any("still found" in why for why in check.why)
+    allowed = scenario(fixed=("sync-storm",))
+    assert verify.check(allowed, HDD, trial("sync-storm", 0.9), trial("sync-storm", 0.8, 1.0)).ok
+
+
+@pytest.mark.parametrize(
+    ("fixed_s", "ok"),
+    [(10 * (0.1 + GAIN_TOLERANCE) - 0.1, True), (10 * (0.1 + GAIN_TOLERANCE) + 0.1, False)],
+)
+def test_the_share_must_be_what_the_fix_saves(fixed_s: float, ok: bool) -> None:
+    """0.9 is claimed; the fix saves a little more, or a little less, than 0.7."""
+    pair = trial("sync-storm", 0.9), trial("healthy", 0.0, fixed_s)
+    assert verify.check(scenario(), HDD, *pair).ok is ok
+    # Not asked of what cannot be, nor on devices whose noise is in the difference.
+    assert verify.check(scenario(share_is_gain=False), HDD, *pair).ok
+    assert verify.check(scenario(), Choice("ext4", "file"), *pair).ok
+
+
+def test_words_that_the_chain_lacks_are_named() -> None:
+    one = scenario(fixed=None, chain=("msync", "extents"))
+    check = verify.check(one, HDD, trial("sync-storm", 0.9, said="16 MSYNC calls"), None)
+    assert check.missing == ("extents",)
+
+
+def test_the_table_of_confusion() -> None:
+    one = scenario(("sync-storm", "flush-cost"))
+    checks = [
+        verify.check(one, HDD, trial("flush-cost", 0.9), trial("healthy", 0.0, 1.0)),
+        verify.check(one, HDD, trial("cpu-serial", 0.9), trial("healthy", 0.0, 1.0)),
+    ]
+    assert verify.confusion(checks) == [
+        ("flush-cost", "flush-cost", 1, True),
+        ("healthy", "healthy", 2, True),
+        ("sync-storm", "cpu-serial", 1, False),
+    ]
+
+
+def test_what_cannot_run_is_not_ok(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    (check,) = verify.verify([scenario()], parent=missing)
+    assert not check.ok and "could not run: " in check.why[0]
+    document = check.document()
+    assert (document["ok"], document["found"], document["expected"]) == (False, None, "sync-storm")
+    assert json.loads(json.dumps(document)) == document
+
+
+def test_what_makes_no_sense_on_a_device_is_passed_over() -> None:
+    assert list(verify.verify([scenario()], device="zram")) == []
+    assert list(verify.verify([scenario(filesystems=("xfs",))], fs="ext4")) == []

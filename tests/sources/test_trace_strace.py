@@ -174,10 +174,11 @@ def test_what_is_written_is_read_back(calls: list) -> None:
     assert parsed.rejects == []
 
 
-def test_a_log_is_the_same_streamed_in_small_chunks(monkeypatch) -> None:
+def test_a_log_is_the_same_on_disk(monkeypatch) -> None:
     source = FIXTURES / "strace-f-ttt-T-y.txt"
     whole = read_file("strace", source)
-    monkeypatch.setattr("iowhy.sources.tracing.lines.CHUNK_BYTES", 3001)
+    monkeypatch.setattr("iowhy.sources.tracing.workspace.ON_DISK_FROM_BYTES", 0)
+    monkeypatch.setattr("iowhy.sources.tracing.workspace.MAPPED_FROM_ROWS", 0)
     small = read_file("strace", source)
     for table in ("syscalls", "syscall_totals", "threads"):
         key = f"SELECT * FROM {table} ORDER BY ALL"

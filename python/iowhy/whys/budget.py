@@ -104,7 +104,9 @@ class Budget:
         sums: dict[str, float] = {}
         for piece in self.pieces:
             if piece.cls in among:
-                name = piece.call or "page fault"
+                # Only a recorded wait outside any call is a page fault; other sources know no calls.
+                fault = "page fault" if piece.reason in classes.KNOWN_REASONS else ""
+                name = piece.call or fault
                 sums[name] = sums.get(name, 0.0) + piece.elapsed
         return sorted(sums.items(), key=lambda item: -item[1])
 
@@ -316,16 +318,18 @@ def _machine_busy(facts: "Facts", number: int, start: int, width: int) -> None:
 
 
 def _mode_sql(capacity: float | None) -> str:
-    """How the CPUs are used in an interval: serial, saturated or parallel."""
+    """How the CPUs are used in an interval: serial, saturated or parallel.
+
+    Work that wants one CPU is serial even where neighbours take them all: what they cost it is the
+    time that it is ready and waits, and its own time would be no shorter without them.
+    """
     if capacity is None:
         return f"CASE WHEN (u + k + q) / len <= {SERIAL_CORES} THEN 'serial' ELSE 'parallel' END"
     if capacity <= 1.0:
         full = SATURATED * capacity
         return f"CASE WHEN (u + k + q) / len >= {full} THEN 'saturated' ELSE 'serial' END"
     return f"""
-    CASE WHEN (u + k + q) / len <= {SERIAL_CORES} THEN
-        CASE WHEN busy >= {SATURATED} AND q >= {SHORTAGE} * (u + k + q) THEN 'saturated'
-        ELSE 'serial' END
+    CASE WHEN (u + k + q) / len <= {SERIAL_CORES} THEN 'serial'
       WHEN busy >= {SATURATED} OR (u + k) / len >= {SATURATED * capacity}
         OR q >= {SHORTAGE} * (u + k + q) THEN 'saturated'
       ELSE 'parallel' END

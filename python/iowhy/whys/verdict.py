@@ -86,7 +86,7 @@ def _judge(facts: Facts) -> Verdict:
             findings.insert(0, _finding(facts, *healthy, 0.0, ()))
     unknowns = list(budget.unknowns)
     if not facts.run.pasted:
-        unknowns += [f"{name}: {why}" for name, why in sorted(facts.run.missing.items())]
+        unknowns += _missing(facts.run.missing)
     answer = _answer(facts, tuple(findings))
     return Verdict(
         answer=answer,
@@ -97,6 +97,14 @@ def _judge(facts: Facts) -> Verdict:
         elapsed_s=facts.run.seconds,
         lost=facts.run.lost,
     )
+
+
+def _missing(missing: dict[str, str]) -> list[str]:
+    """The sensors that did not run, those with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in sorted(missing.items()):
+        by_reason.setdefault(why, []).append(name)
+    return [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
 
 
 def _ordered(findings: list[Finding]) -> list[Finding]:

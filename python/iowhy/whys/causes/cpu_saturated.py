@@ -30,7 +30,9 @@ def find(facts: "Facts") -> Candidate | None:
         and machine.busy * cpus - used > 0.25 * cpus
     )
     chain = some(
-        link(
+        None
+        if full < 0.01
+        else link(
             f"{percent(full + runnable)} of the time is spent on CPUs that are all taken, or "
             "waiting for one",
             full + runnable,
@@ -72,7 +74,11 @@ def find(facts: "Facts") -> Candidate | None:
             Claim(frozenset({classes.RUNNABLE})),
         ),
         chain=chain,
-        summary="is spent on CPUs that are all taken, or waiting for one",
+        summary=(
+            "waits for a CPU while other processes keep them busy"
+            if others and full < runnable
+            else "is spent on CPUs that are all taken, or waiting for one"
+        ),
         remedy="stop or move the other work on this machine" if others else None,
         needs=("thread_time", "cpu_samples"),
     )

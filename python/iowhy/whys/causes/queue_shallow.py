@@ -45,7 +45,7 @@ def find(facts: "Facts") -> Candidate | None:
             signs.in_calls(facts, frozenset({classes.READ, classes.WRITE}), "waits for I/O"),
             signs.request_shape(facts),
             link(
-                f"never more than {depth:.1f} requests are in flight on average",
+                f"{depth:.1f} requests are in flight on average, while there is any",
                 depth,
                 "requests",
                 "devices",

@@ -3,7 +3,6 @@
 import mmap
 import os
 import random
-import subprocess
 from pathlib import Path
 
 from iowhy.lab import ageing
@@ -25,16 +24,13 @@ def _broken(stage: Stage) -> Plan:
         options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
     )
     path = filesystem.path / "table"
-    if stage.choice.fs == "ext4":
-        # Today's ext4 allocates well even for this program; years of use are what scatters its files.
-        ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
-        _regions(path, size, stage.choice.seed, truncate=True)
-    elif stage.choice.fs == "xfs":
-        # Eight threads that synchronise page by page allocate in turns.
-        _regions(path, size, stage.choice.seed, truncate=True, sync_bytes=4096)
-    else:
+    if stage.choice.fs == "btrfs":
         _interleave(path, size, stage.choice.seed)
-    return _plan(stage, path, size)
+        return _plan(stage, path, size)
+    # Today's filesystems allocate well even for this program; years of use are what scatters its files.
+    # As in the case, the file is empty and its threads allocate what they write.
+    ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
+    return Plan((*_database(stage, path, size), "--truncate"))
 
 
 def _fixed(stage: Stage) -> Plan:
@@ -44,7 +40,7 @@ def _fixed(stage: Stage) -> Plan:
         options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
     )
     path = make_file(filesystem.path / "table", size, stage.choice.seed)
-    if stage.choice.fs == "ext4":
+    if stage.choice.fs != "btrfs":
         ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
     return _plan(stage, path, size)
 
@@ -54,19 +50,11 @@ def _plan(stage: Stage, path: Path, size: int) -> Plan:
     with path.open("rb") as file:
         while file.read(4 * MIB):
             pass
-    return Plan(
-        work("regions", file=path, size=size, threads=_THREADS, seed=stage.choice.seed + 100)
-    )
+    return Plan(_database(stage, path, size))
 
 
-def _regions(
-    path: Path, size: int, seed: int, *, truncate: bool, sync_bytes: int = _REGION
-) -> None:
-    flags = ("--truncate",) if truncate else ()
-    argv = work(
-        "regions", *flags, file=path, size=size, threads=_THREADS, seed=seed, sync_bytes=sync_bytes
-    )
-    subprocess.run(argv, stdout=subprocess.DEVNULL, check=True)
+def _database(stage: Stage, path: Path, size: int) -> tuple[str, ...]:
+    return work("regions", file=path, size=size, threads=_THREADS, seed=stage.choice.seed + 100)
 
 
 def _interleave(path: Path, size: int, seed: int) -> None:

@@ -38,8 +38,12 @@ pub struct Collector {
     symbols: Symbols,
     reasons: Reasons,
     threads: HashMap<u32, Thread>,
+    /// Threads that ended in this interval and in the one before, with their start: a reading of the clocks
+    /// still meets the zombie, whose time has been told.
+    gone: [HashMap<u32, u64>; 2],
     /// I/O calls that returned in this interval, by thread and number.
     totals: HashMap<(u32, u16), Total>,
+    latest_total: ((u32, u16), Total),
     interval_start: u64,
     cache: Cache,
     files: Files,
@@ -60,7 +64,9 @@ impl Collector {
             symbols,
             reasons: Reasons::kept()?,
             threads: HashMap::new(),
+            gone: Default::default(),
             totals: HashMap::new(),
+            latest_total: Default::default(),
             interval_start: start_ns,
             cache: Cache::default(),
             files: Files::new(),
@@ -167,7 +173,12 @@ impl Collector {
         {
             self.files.weigh((e.dev, e.ino), e.ret as u64);
         }
-        let total = self.totals.entry((e.header.tid, e.header.nr)).or_default();
+        let key = (e.header.tid, e.header.nr);
+        if self.latest_total.0 != key {
+            self.settle_total();
+            self.latest_total.0 = key;
+        }
+        let total = &mut self.latest_total.1;
         total.calls += 1;
         total.errors += u64::from(is_error(e.ret));
         total.total += e.dur;
@@ -175,6 +186,21 @@ impl Collector {
         total.cpu += cpu_of(e);
         total.tgid = e.tgid;
         self.recording.push(call_row(e, !is_interrupted(e.ret)))
+    }
+
+    /// Calls come in rows of the same: only the last of such a row is looked up among the totals.
+    fn settle_total(&mut self) {
+        let (key, latest) = std::mem::take(&mut self.latest_total);
+        if latest.calls == 0 {
+            return;
+        }
+        let total = self.totals.entry(key).or_default();
+        total.calls += latest.calls;
+        total.errors += latest.errors;
+        total.total += latest.total;
+        total.max = total.max.max(latest.max);
+        total.cpu += latest.cpu;
+        total.tgid = latest.tgid;
     }
 
     fn wait(&mut self, e: &event::Wait, stack: &dyn Fn(i32) -> Vec<u64>) -> Result<()> {
@@ -274,6 +300,10 @@ impl Collector {
 
     /// Writes a thread's time since it was last told.
     fn clock(&mut self, clock: &Clock, last: bool) -> Result<()> {
+        let ended = |gone: &HashMap<u32, u64>| gone.get(&clock.tid) == Some(&clock.start);
+        if !self.threads.contains_key(&clock.tid) && self.gone.iter().any(ended) {
+            return Ok(());
+        }
         let thread = self.threads.entry(clock.tid).or_insert_with(|| Thread {
             tgid: clock.tgid,
             ppid: clock.ppid,
@@ -307,6 +337,7 @@ impl Collector {
         let Some(thread) = self.threads.remove(&tid) else {
             return Ok(());
         };
+        self.gone[0].insert(tid, thread.start);
         self.recording.push(rows::Threads {
             tid: tid.into(),
             tgid: thread.tgid.into(),
@@ -329,10 +360,13 @@ impl Collector {
         for sample in samples {
             self.clock(&sample.clock, false)?;
         }
+        self.gone.swap(0, 1);
+        self.gone[0].clear();
         let interval = (self.interval_start, now_ns);
         for (key, total) in drained.totals {
             self.total(key, &total, interval)?;
         }
+        self.settle_total();
         for ((tid, nr), total) in std::mem::take(&mut self.totals) {
             self.total(TotalKey { tid, nr: nr.into() }, &total, interval)?;
         }

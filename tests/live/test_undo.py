@@ -80,7 +80,7 @@ def left_by(child, work):
     found += [str(p) for p in work.parent.rglob(".iowhy-*")]
     found += [
         f"process {pid}"
-        for pid in process.marked("IOWHY_STATE", str(work.parent / "state"))
+        for pid in process.marked("IOWHY_STATE", str(work.parent / "state")).found
         if pid != os.getpid() and not process.is_zombie(pid)
     ]
     found += [str(p) for p in (work.parent / "state").iterdir()]
@@ -146,6 +146,6 @@ def test_a_command_that_hangs_is_killed_with_all_that_it_started(work):
         check=False,
     )
     assert "did not end within --timeout 0.3 s" in child.stderr
-    left = process.marked("IOWHY_STATE", str(work.parent / "state"))
+    left = process.marked("IOWHY_STATE", str(work.parent / "state")).found
     assert [pid for pid in left if pid != os.getpid() and not process.is_zombie(pid)] == []
     assert list((work.parent / "state").iterdir()) == []

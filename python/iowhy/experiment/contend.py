@@ -1,6 +1,6 @@
 """A background writer at a given rate. A program of its own: run as a file, without this package.
 
-    contend.py FILE SIZE_BYTES BYTES_PER_S
+    contend.py FILE SIZE_BYTES BYTES_PER_S PARENT_PID
 
 Writes 256 KiB blocks directly, in order, around a file that exists; on SIGTERM prints
 `BYTES SECONDS` and ends. It dies with its parent.
@@ -18,6 +18,8 @@ def main() -> None:
     """See the module's text."""
     path, size, rate = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != int(sys.argv[4]):
+        return  # it died before
     stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)

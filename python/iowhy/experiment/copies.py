@@ -7,7 +7,6 @@ reach it too; otherwise the command only runs inside it.
 import contextlib
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment.cache import files_below, total_bytes
 from iowhy.experiment.lever import Pulled
-from iowhy.experiment.process import mount_over
+from iowhy.experiment.process import Place, mount_over, run
 from iowhy.experiment.setting import Setting
 
 
@@ -57,7 +56,7 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
         _own_alike(place, setting.directory.stat())
         entries = [str(one) for one in setting.directory.iterdir() if one != scratch]
         if entries:
-            _copy(entries, place)
+            _copy(setting, entries, place)
         if preallocated:
             for path in files_below(place):
                 rewrite(path)
@@ -73,18 +72,15 @@ def _own_alike(path: Path, found: os.stat_result) -> None:
         os.chown(path, found.st_uid, found.st_gid)
 
 
-def _copy(entries: list[str], place: Path) -> None:
+def _copy(setting: Setting, entries: list[str], place: Path) -> None:
     # Reflinks would share the blocks, and with them the original's layout.
     arguments = ["cp", "-a", "--reflink=never", "--sparse=always", "-t", str(place)]
     for start in range(0, len(entries), 1000):
-        done = subprocess.run(
-            [*arguments, "--", *entries[start : start + 1000]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise Problem(f"copying to {place}: {done.stderr.strip()[-500:]}")
+        # Dies with us, unlike a plain child: it must not go on copying into what is being removed.
+        command = [*arguments, "--", *entries[start : start + 1000]]
+        done = run(command, Place(setting.directory), setting.undo, capture=True)
+        if done.status != 0:
+            raise Problem(f"copying to {place}: {done.output.strip()[-500:]}")
 
 
 def rewrite(path: Path) -> None:

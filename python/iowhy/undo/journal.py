@@ -214,7 +214,7 @@ class Undo:
         Returns the action and the mark (made up when none is given, 32 hexadecimal digits).
         """
         mark = mark or secrets.token_hex(16)
-        return self._add("kill-marked", mark=mark), mark
+        return self._add("kill-marked", mark=mark, after_ticks=process.now_ticks()), mark
 
     def rmdir_cgroup(self, path: str | os.PathLike[str]) -> int:
         """A control group (its name begins with ``iowhy``) is about to be made.

@@ -30,6 +30,8 @@ MARK_VARIABLE = "IOWHY_MARK"
 """Environment variable by which the processes of a trial are found again."""
 
 _PATIENCE_S = 5.0
+_UNDECIDED_S = 1.0
+_CLEAN_LOOKS = 3
 _LOOP_CLR_FD = 0x4C01  # include/uapi/linux/loop.h
 _MNT_DETACH, _UMOUNT_NOFOLLOW = 2, 8  # include/linux/fs.h, umount2(2)
 _KEEP = {"/", "/dev", "/dev/pts", "/dev/shm", "/proc", "/sys", "/sys/fs/cgroup", "/run", "/tmp"}
@@ -244,18 +246,27 @@ def _undo_process(entry: Entry) -> None:
 
 def _check_marked(entry: Entry) -> None:
     _text(entry, "mark", r"[0-9a-f]{32}")
+    if "after_ticks" in entry:
+        _whole(entry, "after_ticks", 0)
 
 
 def _undo_marked(entry: Entry) -> None:
     own = os.getpid()
+    wait_for_undecided = time.monotonic() + _UNDECIDED_S
+    clean = 0
 
     def gone() -> bool:
-        left = False
-        for pid in process.marked(MARK_VARIABLE, entry["mark"]):
+        nonlocal clean
+        seen = process.marked(MARK_VARIABLE, entry["mark"], entry.get("after_ticks", 0))
+        alive = False
+        for pid in seen.found:
             start = process.start_ticks(pid)
             if pid != own and start is not None and not _kill(pid, start):
-                left = True
-        return not left
+                alive = True
+        undecided = bool(seen.undecided) and time.monotonic() < wait_for_undecided
+        # One that was just being forked is in no list yet: only several empty looks count.
+        clean = 0 if alive or undecided else clean + 1
+        return clean >= _CLEAN_LOOKS
 
     if not _until(gone):
         raise Failed(f"processes marked {entry['mark']} do not end")

@@ -1,5 +1,8 @@
 """Which process is meant: a pid alone is reused, a pid with its start time is not."""
 
+import os
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -35,17 +38,45 @@ def boot_id() -> str:
         return ""
 
 
-def marked(variable: str, value: str) -> list[int]:
-    """Processes whose first environment holds ``variable=value`` (only those we may read)."""
+@dataclass(frozen=True)
+class Marked:
+    """Processes with a mark, and young ones that are just becoming another program.
+
+    While a process is in execve(2) its environment reads as empty: it may be one of them.
+    """
+
+    found: list[int]
+    undecided: list[int]
+
+
+def marked(variable: str, value: str, after_ticks: int = 0) -> Marked:
+    """Processes whose first environment holds ``variable=value`` (only those we may read).
+
+    Undecided are those without any environment that started at ``after_ticks`` or later.
+    """
     needle = f"{variable}={value}".encode()
-    found = []
+    out = Marked([], [])
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
             environment = (folder / "environ").read_bytes()
+            if needle in environment.split(b"\0"):
+                out.found.append(int(folder.name))
+            elif not environment and _may_become_another(folder, after_ticks):
+                out.undecided.append(int(folder.name))
         except OSError:
             continue
-        if needle in environment.split(b"\0"):
-            found.append(int(folder.name))
-    return found
+    return out
+
+
+def now_ticks() -> int:
+    """The time since boot in the unit of :func:`start_ticks`."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+
+
+def _may_become_another(folder: Path, after_ticks: int) -> bool:
+    text = (folder / "stat").read_text(errors="replace")
+    fields = text[text.rfind(")") + 1 :].split()
+    kernel_thread = int(fields[6]) & 0x00200000  # PF_KTHREAD, include/linux/sched.h
+    return not kernel_thread and fields[0] not in "ZX" and int(fields[19]) >= after_ticks

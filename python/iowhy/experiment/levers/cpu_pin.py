@@ -14,8 +14,10 @@ from iowhy.experiment.setting import Setting
 from iowhy.undo import MARK_VARIABLE
 
 _SPIN = """
-import ctypes, os
+import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit()
 print("ready", flush=True)
 while True:
     pass
@@ -69,7 +71,7 @@ class CpuPin:
             return
         action, mark = setting.undo.kill_marked()
         loop = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _SPIN],
+            [sys.executable, "-I", "-S", "-c", _SPIN, str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             env={**os.environ, MARK_VARIABLE: mark},

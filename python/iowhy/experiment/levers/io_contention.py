@@ -71,6 +71,7 @@ class IoContention:
                     str(place / "contention"),
                     str(size),
                     str(rate),
+                    str(os.getpid()),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

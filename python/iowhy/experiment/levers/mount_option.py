@@ -1,6 +1,5 @@
 """A mount option changed for the trial: on the lab's own filesystems only."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment.device import mount_of
 from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.process import Place, run
 from iowhy.experiment.setting import Setting
 from iowhy.undo import MARKER_FILE, opposite_option
 
@@ -58,14 +58,10 @@ class MountOption:
             raise Problem(f"{self.name}={level.key}: not known how to put it back")
         with setting.undo.scope():
             setting.undo.remount(found.point, back)
-            done = subprocess.run(
-                ["mount", "-o", f"remount,{level.key}", found.point],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode != 0:
-                raise Problem(f"{self.name}={level.key}: {done.stderr.strip()[-300:]}")
+            command = ["mount", "-o", f"remount,{level.key}", found.point]
+            done = run(command, Place(setting.directory), setting.undo, capture=True)
+            if done.status != 0:
+                raise Problem(f"{self.name}={level.key}: {done.output.strip()[-300:]}")
             yield Pulled()
 
 

@@ -8,9 +8,11 @@ Layout: strace(1). A call that others interrupt is printed in two lines (`<unfin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from iowhy.sources.format import Block, Claim, Parsed, Progress
@@ -18,7 +20,7 @@ from iowhy.sources.names import Names
 from iowhy.sources.tracing import splitter
 from iowhy.sources.tracing.sched import INTERVAL_NS
 from iowhy.sources.tracing.splitter import NO_FD, UNKNOWN, Split
-from iowhy.sources.tracing.workspace import Workspace, space_for
+from iowhy.sources.tracing.workspace import Workspace, mapped, space_for
 
 NAME = "strace"
 TOOL = "strace"
@@ -87,23 +89,20 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
     base = 0 if parsed.clock == "wall" else min(int(t["start_ns"]) for t in threads.values())
     main = int(told["main"]) or 1
     _threads(space, threads, main, base, parsed)
-    _strings(space, split, names)
-    space.run(
-        """CREATE TABLE told AS SELECT * REPLACE (nullif(dur_ns, ?) AS dur_ns,
-            nullif(ret, ?) AS ret, nullif("offset", ?) AS "offset", nullif(bytes, ?) AS bytes,
-            nullif(fd, ?) AS fd)
-        FROM calls""",
-        [UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, NO_FD],
+    space.put(
+        "strings",
+        pa.table(
+            {
+                "id": pa.array(range(len(split.strings)), pa.int64()),
+                "text": pa.array(split.strings, pa.string()),
+            }
+        ),
     )
     last = int(told["last_ns"])
-    parsed.tables["syscalls"] = space.table(
-        "syscalls",
-        f"""SELECT ts_ns - {base} AS ts_ns,
-            coalesce(dur_ns, CASE WHEN ret IS NULL THEN {last} - ts_ns END) AS dur_ns,
-            t.tgid, t.tid, n.text AS name, fd, p.dev, p.ino, "offset", bytes, ret
-        FROM told c JOIN tids t ON t.seen = c.tid JOIN strings n ON n.id = c.name
-        LEFT JOIN files p ON p.id = c.path""",
-    )
+    with split.calls:
+        parsed.tables["syscalls"] = mapped(
+            _batches(split, _Threads(threads, main), *_files(split, names), base, last), _SCHEMA
+        )
     first = "(SELECT min(start_ns) FROM tids)"
     slot = f"second * {INTERVAL_NS}"
     parsed.tables["syscall_totals"] = space.table(
@@ -162,32 +161,70 @@ def _parent(thread: dict[str, object], main: int, unnumbered: bool) -> int | Non
     return main if unnumbered and thread["tgid"] != main else None
 
 
-def _strings(space: Workspace, split: Split, names: Names) -> None:
-    """`strings` (id, text): names of calls and files; `files` (id, dev, ino)."""
-    space.put(
-        "strings",
-        pa.table(
-            {
-                "id": pa.array(range(len(split.strings)), pa.int64()),
-                "text": pa.array(split.strings, pa.string()),
-            }
-        ),
-    )
-    used = [
-        int(str(row[0]))
-        for row in space.rows("SELECT path FROM calls WHERE path > 0 GROUP BY path ORDER BY path")
+def _files(split: Split, names: Names) -> tuple[Any, Any]:
+    """Device and inode of each string that a call has as its file."""
+    used = np.zeros(len(split.strings), dtype=bool)
+    for block in split.blocks():
+        used[block["path"]] = True
+    used[0] = False
+    devs = np.zeros(len(used), dtype=np.int64)
+    inos = np.zeros(len(used), dtype=np.int64)
+    for index in np.flatnonzero(used):
+        devs[index], inos[index] = names.file(split.strings[index])
+    return devs, inos
+
+
+class _Threads:
+    """The thread and the process of the numbers that stand in the rows."""
+
+    def __init__(self, threads: dict[str, dict[str, object]], main: int) -> None:
+        seen = np.array([int(number) for number in threads], dtype=np.int64)
+        order = np.argsort(seen)
+        self._seen = seen[order]
+        tgids = np.array([int(str(t["tgid"])) or main for t in threads.values()], dtype=np.int64)
+        self._tgids = tgids[order]
+        self._main = main
+
+    def of(self, seen: Any) -> tuple[Any, Any]:
+        """(tids, tgids); a thread beyond those that are told apart is its own process."""
+        tids = np.where(seen == 0, self._main, seen).astype(np.int64)
+        at = np.minimum(np.searchsorted(self._seen, seen), len(self._seen) - 1)
+        return tids, np.where(self._seen[at] == seen, self._tgids[at], tids)
+
+
+_SCHEMA = pa.schema(
+    [
+        (name, pa.string() if name == "name" else pa.int64())
+        for name in (
+            "ts_ns", "dur_ns", "tgid", "tid", "name", "fd", "dev", "ino", "offset", "bytes", "ret"
+        )
     ]
-    pairs = [names.file(split.strings[path]) for path in used]
-    space.put(
-        "files",
-        pa.table(
-            {
-                "id": pa.array(used, pa.int64()),
-                "dev": pa.array([pair[0] for pair in pairs], pa.int64()),
-                "ino": pa.array([pair[1] for pair in pairs], pa.int64()),
-            }
-        ),
-    )
+)  # fmt: skip
+
+
+def _batches(
+    split: Split, threads: _Threads, devs: Any, inos: Any, base: int, last: int
+) -> Iterator[pa.RecordBatch]:
+    words = pa.array(split.strings, pa.large_string())
+    for block in split.blocks():
+        tids, tgids = threads.of(block["tid"])
+        open_end = block["dur_ns"] == UNKNOWN
+        no_file = block["path"] == 0
+        columns = [
+            pa.array(block["ts_ns"] - base),
+            pa.array(np.where(open_end, last - block["ts_ns"], block["dur_ns"])),
+            pa.array(tgids),
+            pa.array(tids),
+            words.take(pa.array(block["name"])).cast(pa.string()),
+            pa.array(block["fd"].astype(np.int64), mask=block["fd"] == NO_FD),
+            pa.array(devs[block["path"]], mask=no_file),
+            pa.array(inos[block["path"]], mask=no_file),
+            *(
+                pa.array(np.ascontiguousarray(block[name]), mask=block[name] == UNKNOWN)
+                for name in ("offset", "bytes", "ret")
+            ),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def _notes(told: dict[str, object], parsed: Parsed) -> None:

@@ -23,11 +23,12 @@ from iowhy.sources.live import program
 from iowhy.sources.tracing.workspace import Workspace
 
 PROGRAM = "iowhy-logs"
+BLOCK_CALLS = 65_536
 #: A number that is not known (frames.rs, UNKNOWN), and a descriptor that is none.
 UNKNOWN = -(2**63)
 NO_FD = -(2**31)
 
-_CALL = np.dtype(
+CALL = np.dtype(
     [(name, "<i8") for name in ("ts_ns", "dur_ns", "ret", "offset", "bytes")]
     + [("tid", "<i4"), ("fd", "<i4"), ("name", "<u4"), ("path", "<u4")]
 )
@@ -39,10 +40,20 @@ _TOTAL = np.dtype(
 
 @dataclass
 class Split:
-    """A log in the tables `calls` and `totals` of a work space; strings by their number."""
+    """A log taken apart. Its totals are the table `totals` of the work space.
 
+    `strings` by their number; `calls` is a file of records, in the order of the log.
+    """
+
+    calls: IO[bytes]
     strings: list[str] = field(default_factory=lambda: [""])
     summary: dict[str, Any] = field(default_factory=dict)
+
+    def blocks(self) -> Iterator[Any]:
+        """The calls, some ten thousand at a time, as numpy records."""
+        self.calls.seek(0)
+        while data := self.calls.read(BLOCK_CALLS * CALL.itemsize):
+            yield np.frombuffer(data, CALL)
 
 
 def from_path(space: Workspace, form: str, path: Path, parsed: Parsed, progress: Progress) -> Split:
@@ -73,14 +84,11 @@ def _run(
     first: int = 1,
 ) -> Split:
     space.run(
-        'CREATE TABLE calls (ts_ns BIGINT, dur_ns BIGINT, ret BIGINT, "offset" BIGINT, '
-        "bytes BIGINT, tid BIGINT, fd BIGINT, name BIGINT, path BIGINT)"
-    )
-    space.run(
         "CREATE TABLE totals (second BIGINT, calls BIGINT, errors BIGINT, total_ns BIGINT, "
         "max_ns BIGINT, tid BIGINT, name BIGINT)"
     )
-    split = Split()
+    # Closed by whoever reads the calls.
+    split = Split(tempfile.TemporaryFile(prefix="iowhy-calls-"))  # noqa: SIM115
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             [program(PROGRAM), *arguments],
@@ -94,7 +102,7 @@ def _run(
                 if kind == b"S":
                     split.strings += _strings(data)
                 elif kind == b"C":
-                    _insert(space, "calls", np.frombuffer(data, _CALL))
+                    split.calls.write(data)
                 elif kind == b"T":
                     _insert(space, "totals", np.frombuffer(data, _TOTAL))
                 elif kind == b"R":
@@ -104,6 +112,11 @@ def _run(
                     done(int.from_bytes(data, "little"))
                 elif kind == b"E":
                     split.summary = json.loads(data)
+        except OSError as error:
+            raise Problem(
+                f"{tempfile.gettempdir()}: no room for the calls of the log ({error.strerror}); "
+                "point TMPDIR at a larger disk"
+            ) from None
         finally:
             # Where reading stopped early nobody reads the rest: the program ends on its closed pipe.
             process.stdout.close()

@@ -7,6 +7,7 @@ what is in memory stays bounded however long the log is.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -94,32 +95,34 @@ class Workspace:
         where = f" WHERE {' AND '.join(needed)}" if needed else ""
         final = self.connection.sql(f"SELECT * FROM (SELECT {casts} FROM ({sql})){where}")
         types = pa.schema([(c.name, c.arrow_type) for c in columns])
-        return self._mapped(final, types)
+        reader = final.to_arrow_reader(BATCH_ROWS)
+        return mapped((batch.cast(types) for batch in reader), types)
 
-    def _mapped(self, relation: duckdb.DuckDBPyRelation, types: pa.Schema) -> pa.Table:
-        kept: list[pa.RecordBatch] = []
-        held = 0
-        reader = iter(relation.to_arrow_reader(BATCH_ROWS))
-        for batch in reader:
-            kept.append(batch.cast(types))
-            held += batch.num_rows
-            if held > MAPPED_FROM_ROWS:
-                break
-        else:
-            return pa.Table.from_batches(kept, types)
-        try:
-            with tempfile.NamedTemporaryFile(prefix="iowhy-rows-", suffix=".arrow") as file:
-                with pa.ipc.new_file(file, types) as writer:
-                    for batch in kept:
-                        writer.write_batch(batch)
-                    kept.clear()
-                    for batch in reader:
-                        writer.write_batch(batch.cast(types))
-                file.flush()
-                # The mapping outlives the name: nothing is left behind, even by kill -9.
-                return pa.ipc.open_file(pa.memory_map(file.name)).read_all()
-        except OSError as error:
-            raise Problem(
-                f"{tempfile.gettempdir()}: no room for the rows of the log ({error.strerror}); "
-                "point TMPDIR at a larger disk"
-            ) from None
+
+def mapped(batches: Iterator[pa.RecordBatch], types: pa.Schema) -> pa.Table:
+    """The batches as one table: in memory when they are few, else a file that is mapped."""
+    kept: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        kept.append(batch)
+        held += batch.num_rows
+        if held > MAPPED_FROM_ROWS:
+            break
+    else:
+        return pa.Table.from_batches(kept, types)
+    try:
+        with tempfile.NamedTemporaryFile(prefix="iowhy-rows-", suffix=".arrow") as file:
+            with pa.ipc.new_file(file, types) as writer:
+                for batch in kept:
+                    writer.write_batch(batch)
+                kept.clear()
+                for batch in batches:
+                    writer.write_batch(batch)
+            file.flush()
+            # The mapping outlives the name: nothing is left behind, even by kill -9.
+            return pa.ipc.open_file(pa.memory_map(file.name)).read_all()
+    except OSError as error:
+        raise Problem(
+            f"{tempfile.gettempdir()}: no room for the rows of the log ({error.strerror}); "
+            "point TMPDIR at a larger disk"
+        ) from None

@@ -72,13 +72,18 @@ impl Files {
         let parts = &bytes[size_of::<File>()..];
         let parts = &parts[..parts.len().min(e.length as usize)];
         let key = (e.dev, e.ino);
-        if self.known.contains_key(&key) {
+        let path = event::path(parts, e.cut != 0, e.mode, e.ino);
+        if let Some(known) = self.known.get_mut(&key) {
+            // The inode of a deleted file serves a new one: what follows is the new one's.
+            if !known.told && known.path != path {
+                known.kind = event::file_kind(e.mode, path.as_deref());
+                known.path = path;
+            }
             return false;
         }
         if self.known.len() >= MOST {
             return true;
         }
-        let path = event::path(parts, e.cut != 0, e.mode, e.ino);
         let kind = event::file_kind(e.mode, path.as_deref());
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {

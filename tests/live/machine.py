@@ -81,12 +81,17 @@ def filesystem(
         image.unlink()
 
 
-def number(path: Path) -> int:
-    """The kernel's device number (major << 20 | minor) of the filesystem of `path`."""
-    import os
+def number(mount: Path) -> int:
+    """The device number (major << 20 | minor) of a mounted filesystem, as the kernel keeps it.
 
-    dev = path.stat().st_dev
-    return os.major(dev) << 20 | os.minor(dev)
+    From mountinfo: what stat(2) tells of a btrfs file is the number of its subvolume.
+    """
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields = line.split()
+        if fields[4] == str(mount):
+            major, minor = fields[2].split(":")
+            return int(major) << 20 | int(minor)
+    raise AssertionError(f"{mount} is not mounted")
 
 
 def disk_number(name: str) -> int:

@@ -38,7 +38,6 @@ def test_device_known_by_its_requests(make: Make) -> None:
         "write_await_ns": 250 * MS,
         "service_ns": (400 + 250 + 250) / 3 * MS,
         "utilisation": 0.4,
-        "deep_share": 0.125,
         "best_bytes_per_s": 16384,
         "best_ops_per_s": 2,
         "others_share": 0.2,
@@ -89,7 +88,7 @@ def test_device_known_by_samples(make: Make) -> None:
     )
     assert row["utilisation"] == pytest.approx(0.25)
     assert row["best_bytes_per_s"] == pytest.approx(2 * 10**6 / 1.05)
-    assert (row["mean_queue"], row["flushes"], row["deep_share"]) == (None, None, None)
+    assert (row["mean_queue"], row["flushes"], row["service_ns"]) == (None, None, None)
 
 
 def test_devices_over_time(make: Make) -> None:
@@ -99,6 +98,7 @@ def test_devices_over_time(make: Make) -> None:
             "block_requests": [
                 request(0, 50 * MS, "read", bytes=4096),
                 request(150 * MS, 200 * MS, "write", bytes=8192, in_scope=False),
+                request(310 * MS, 25 * MS, "flush", in_scope=False),
             ],
         },
         end_s=0.4,
@@ -111,7 +111,8 @@ def test_devices_over_time(make: Make) -> None:
         pytest.approx(0.3),
     ]
     assert [row["utilisation"] for row in rows] == pytest.approx([0.5, 0.5, 1, 0.5])
-    assert [row["mean_queue"] for row in rows] == pytest.approx([0.5, 0.5, 1, 0.5])
+    assert [row["deep_share"] for row in rows] == pytest.approx([0, 0, 0, 0.25])
+    assert [row["mean_queue"] for row in rows] == pytest.approx([0.5, 0.5, 1, 0.75])
     assert [row["reads_per_s"] for row in rows] == pytest.approx([10, 0, 0, 0])
     assert [row["written_bytes_per_s"] for row in rows] == pytest.approx([0, 0, 0, 81920])
     assert [row["await_ns"] for row in rows] == [50 * MS, None, None, 200 * MS]

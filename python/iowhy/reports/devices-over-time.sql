@@ -11,6 +11,7 @@
 -- column mean_queue: requests in flight (queue to completion), mean over the interval, number
 -- column await_ns: mean read or write, queue to completion, ns
 -- column utilisation: share of the interval with at least one request in flight, share
+-- column deep_share: share of the interval with at least two requests in flight, share
 -- column flushes_per_s: cache flushes completed, 1/s
 -- column others_share: requests submitted by others than the command, share
 -- Where requests were not seen, the samples of /proc/diskstats stand in.
@@ -58,7 +59,8 @@ WITH done AS (
         l.dev,
         CAST(floor((l.t_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
         sum(l.span_ns * l.depth) AS area_ns,
-        sum(CASE WHEN l.depth > 0 THEN l.span_ns ELSE 0 END) AS busy_ns
+        sum(CASE WHEN l.depth > 0 THEN l.span_ns ELSE 0 END) AS busy_ns,
+        sum(CASE WHEN l.depth > 1 THEN l.span_ns ELSE 0 END) AS deep_ns
     FROM levels l
     CROSS JOIN recording r
     GROUP BY 1, 2
@@ -88,6 +90,7 @@ WITH done AS (
         q.area_ns,
         c.await_ns,
         q.busy_ns,
+        q.deep_ns,
         coalesce(c.flushes, 0) AS flushes,
         c.others_share
     FROM marks m
@@ -125,6 +128,7 @@ WITH done AS (
         (read_ns + write_ns - lag(read_ns + write_ns) OVER w)
             / nullif(reads + writes - lag(reads + writes) OVER w, 0) AS await_ns,
         busy_ns - lag(busy_ns) OVER w AS busy_ns,
+        CAST(NULL AS BIGINT) AS deep_ns,
         flushes - lag(flushes) OVER w AS flushes,
         CAST(NULL AS DOUBLE) AS others_share
     FROM ticks
@@ -146,6 +150,7 @@ SELECT
     m.area_ns / nullif(m.span_ns, 0) AS mean_queue,
     m.await_ns,
     m.busy_ns / nullif(m.span_ns, 0) AS utilisation,
+    m.deep_ns / nullif(m.span_ns, 0) AS deep_share,
     m.flushes * 1e9 / nullif(m.span_ns, 0) AS flushes_per_s,
     m.others_share
 FROM measured m

@@ -14,7 +14,6 @@
 -- column mean_read_bytes: mean size of a read, bytes
 -- column mean_write_bytes: mean size of a write, bytes
 -- column service_ns: mean read or write, issue to completion, ns
--- column deep_share: share of the time with at least two requests in flight, share
 -- column best_bytes_per_s: bytes completed in the best second, bytes/s
 -- column best_ops_per_s: reads and writes completed in the best second, 1/s
 -- column others_share: requests submitted by others than the command, share
@@ -43,23 +42,23 @@ WITH done AS (
     CROSS JOIN recording r
     -- A write of nothing asks for a flush, which is there as a request of its own.
     WHERE q.op <> 'write' OR q.bytes > 0
-), edges AS (
-    SELECT dev, queue_ns AS t_ns, 1 AS step FROM done WHERE complete_ns IS NOT NULL
-    UNION ALL
-    SELECT dev, complete_ns, -1 FROM done WHERE complete_ns IS NOT NULL
-), levels AS (
+), ends AS (
     SELECT
         dev,
-        lead(t_ns) OVER (PARTITION BY dev ORDER BY t_ns, step) - t_ns AS span_ns,
-        sum(step) OVER (PARTITION BY dev ORDER BY t_ns, step ROWS UNBOUNDED PRECEDING) AS depth
-    FROM edges
+        queue_ns,
+        complete_ns,
+        max(complete_ns) OVER (
+            PARTITION BY dev ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before_ns
+    FROM done
+    WHERE complete_ns IS NOT NULL
 ), queue AS (
+    -- Busy is the union of the requests' times: of each, what lies after all that began before it.
     SELECT
         dev,
-        sum(span_ns * depth) AS area_ns,
-        sum(CASE WHEN depth > 0 THEN span_ns ELSE 0 END) AS busy_ns,
-        sum(CASE WHEN depth > 1 THEN span_ns ELSE 0 END) AS deep_ns
-    FROM levels
+        sum(complete_ns - queue_ns) AS area_ns,
+        sum(greatest(complete_ns - greatest(queue_ns, coalesce(before_ns, queue_ns)), 0)) AS busy_ns
+    FROM ends
     GROUP BY dev
 ), seconds AS (
     SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
@@ -139,7 +138,6 @@ WITH done AS (
         c.write_await_ns,
         c.service_ns,
         q.busy_ns / nullif(r.elapsed_ns, 0) AS utilisation,
-        q.deep_ns / nullif(r.elapsed_ns, 0) AS deep_share,
         b.bytes * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_bytes_per_s,
         b.ops * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_ops_per_s,
         c.others_share,
@@ -170,7 +168,6 @@ WITH done AS (
         s.write_ns / nullif(s.writes, 0),
         NULL,
         s.busy_ns / nullif(s.span_ns, 0),
-        NULL,
         b.bytes_per_s,
         b.ops_per_s,
         NULL,
@@ -199,7 +196,6 @@ SELECT
     m.mean_read_bytes,
     m.mean_write_bytes,
     m.service_ns,
-    m.deep_share,
     m.best_bytes_per_s,
     m.best_ops_per_s,
     m.others_share,

@@ -1,6 +1,7 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
 import re
+from collections.abc import Sequence
 
 import duckdb
 import pyarrow as pa
@@ -23,13 +24,22 @@ def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> p
     Whole numbers are int64, shares and means float64; unknown is null. Raises Problem for a report
     that does not exist, a filter that does not apply, SQL that does not run, a damaged recording.
     """
-    report = name if isinstance(name, Report) else find(name)
+    return run_all(rec, [name], filters)[0]
+
+
+def run_all(
+    rec: Recording, names: Sequence[str | Report], filters: Filters | None = None
+) -> list[pa.Table]:
+    """As `run`, for several reports: the recording is opened once."""
+    found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
     with rec.connected() as connection:
-        sql = _statement(rec, report, filters, connection)
         if filters.file is not None:
             _must_match(rec, filters, connection)
-        return _select(connection, sql, report.where)
+        return [
+            _select(connection, _statement(rec, report, filters, connection), report.where)
+            for report in found
+        ]
 
 
 def query(rec: Recording, sql: str) -> pa.Table:

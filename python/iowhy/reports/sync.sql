@@ -39,15 +39,15 @@ WITH calls AS (
     JOIN call_kinds k ON k.name = s.name
     WHERE k.kind = 'sync' OR (k.kind IN ('write', 'copy') AND s.blocked_ns > 0)
 ), in_order AS (
-    SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, end_ns AS call_end_ns,
-        CAST(NULL AS BIGINT) AS wait_end_ns, CAST(NULL AS VARCHAR) AS reason,
-        CAST(NULL AS BIGINT) AS wait_dev
+    SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, CAST(NULL AS BIGINT) AS wait_end_ns,
+        CAST(NULL AS VARCHAR) AS reason, CAST(NULL AS BIGINT) AS wait_dev
     FROM calls
     UNION ALL
-    SELECT tid, ts_ns, 1, NULL, NULL, ts_ns + dur_ns, reason, dev
-    FROM waits
+    SELECT w.tid, w.ts_ns, 1, NULL, w.ts_ns + w.dur_ns, w.reason, w.dev
+    FROM waits w
+    LEFT JOIN call_kinds k ON k.name = w.syscall
+    WHERE w.syscall IS NULL OR k.kind IN ('sync', 'write', 'copy')
 ), last_call AS (
-    -- A thread's calls do not overlap, so the latest begin and the latest end belong to one call.
     SELECT
         tid,
         ts_ns,
@@ -55,10 +55,9 @@ WITH calls AS (
         wait_end_ns,
         reason,
         wait_dev,
-        max(call_ns) OVER w AS call_ns,
-        max(call_end_ns) OVER w AS call_end_ns
+        max(call_ns) OVER (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
+            AS call_ns
     FROM in_order
-    WINDOW w AS (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
 ), inside AS (
     SELECT
         w.tid,
@@ -66,14 +65,14 @@ WITH calls AS (
         c.name,
         c.kind,
         w.ts_ns,
-        least(w.wait_end_ns, w.call_end_ns) AS end_ns,
-        least(w.wait_end_ns, w.call_end_ns) - w.ts_ns AS dur_ns,
+        least(w.wait_end_ns, c.end_ns) AS end_ns,
+        least(w.wait_end_ns, c.end_ns) - w.ts_ns AS dur_ns,
         coalesce(w.wait_dev, c.dev) AS dev,
         coalesce(x.part, 'other') AS part
     FROM last_call w
     JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
     LEFT JOIN wait_kinds x ON x.reason = w.reason
-    WHERE w.is_wait = 1 AND w.ts_ns < w.call_end_ns
+    WHERE w.is_wait = 1 AND w.ts_ns < c.end_ns
 ), durable AS (
     -- Writes that waited for the log or for a flush were made with O_SYNC or O_DSYNC.
     SELECT DISTINCT tid, call_ns

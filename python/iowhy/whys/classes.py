@@ -33,6 +33,8 @@ ALL = (
 #: Waits for storage, whichever way.
 STORAGE = frozenset({READ, WRITE, SYNC})
 CPU = frozenset({USER, KERNEL})
+#: Waits that nobody wants: all but for a CPU and for events.
+WAITING = STORAGE | {THROTTLED, LOCK, MEMORY, UNEXPLAINED}
 
 READ_CALLS = frozenset(
     {

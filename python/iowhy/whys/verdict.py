@@ -81,8 +81,9 @@ def _judge(facts: Facts) -> Verdict:
     ]
     findings = _ordered(findings)
     if healthy is not None and budget.known and (not findings or findings[0].share < HEALTHY):
-        unexplained = budget.line(classes.UNEXPLAINED).elapsed_share + budget.modes("unknown")
-        if unexplained < LEADS:
+        # A run that waits a lot without a known cause is not healthy: nobody knows what it is.
+        waits = budget.elapsed(*classes.WAITING) - sum(f.share for f in findings)
+        if waits + budget.modes("unknown") < LEADS:
             findings.insert(0, _finding(facts, *healthy, 0.0, ()))
     unknowns = list(budget.unknowns)
     if not facts.run.pasted:

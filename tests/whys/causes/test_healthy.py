@@ -16,6 +16,13 @@ def test_not_a_run_that_computes(judged: Judge) -> None:
     absent(judged(Story(2.0).thread(user=0.9)), "healthy")
 
 
+def test_not_when_waits_have_no_known_cause(judged: Judge) -> None:
+    story = Story(2.0).caller("openat", 20, blocked=90 * MS, bytes_=None, gap="idle")
+    verdict = judged(story)
+    absent(verdict, "healthy")
+    assert verdict.answer.startswith("No single cause: the largest class is waiting to read")
+
+
 def test_not_when_the_time_is_unexplained(judged: Judge) -> None:
     story = Story(2.0).caller("ioctl", 100, blocked=18 * MS, reason="other", io=False)
     verdict = judged(story)

@@ -11,7 +11,7 @@ from iowhy.whys.finding import Candidate, Claim
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
-PAGES_MIN = 256
+PAGES_MIN = 32
 THROUGH_CACHE = 0.5
 
 
@@ -71,7 +71,7 @@ CAUSE = Cause(
         "before in the recording; the time waiting to read."
     ),
     thresholds=(
-        Threshold("pages read, at least", PAGES_MIN, "pages", "1 MiB: any program's own start-up"),
+        Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are a program's own start, and take some ten requests"),
         Threshold(
             "of the bytes read, through the page cache", THROUGH_CACHE, "share",
             "direct I/O has no cache to be cold",

@@ -81,7 +81,7 @@ def find(facts: "Facts") -> Candidate | None:
             "is on the CPUs, of which it uses too few"
             if parallel
             else "is one thread's work on one CPU"
-            + (" while others idle" if cpus is None or cpus > 1 else "")
+            + (" while others idle" if machine.idle is not None and machine.idle >= 0.1 else "")
         ),
         confidence=confidence,
         lowered_by=tuple(lowered),

@@ -51,7 +51,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Walk:
-    """How calls of one direction walk through their files."""
+    """How calls of one direction walk through their files.
+
+    `jump_share` is of the pairs of calls of one thread in one file; None when most calls are alone
+    in their file, so that there is no order to speak of.
+    """
 
     median_bytes: float | None = None
     jump_share: float | None = None
@@ -77,6 +81,10 @@ class Calls:
     sync_wall_ns: float | None = None
     direct: bool | None = None
 
+
+#: Pairs of calls below which their order is chance, and the least share of calls in pairs.
+PAIRS_MIN = 16
+PAIRED = 0.4
 
 _NAMED = """
 CREATE TEMP TABLE IF NOT EXISTS why_calls AS
@@ -160,17 +168,19 @@ def _walks(facts: "Facts", reads: str, writes: str) -> dict[str, Walk]:
           WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
             AND coalesce(ret, 1) > 0 AND {_STREAMS}
         )
-        SELECT way, median(bytes), count(before),
+        SELECT way, median(bytes), count(before), count(*),
           sum(CASE WHEN "offset" <> before THEN 1 ELSE 0 END) FROM c GROUP BY way
         """
     )
     return {
         str(way): Walk(
             _number(middle),
-            None if not isinstance(pairs, int) or pairs < 16 else float(str(jumps)) / pairs,
+            None
+            if int(str(pairs)) < max(PAIRS_MIN, int(str(number)) * PAIRED)
+            else float(str(jumps)) / int(str(pairs)),
             int(str(pairs)),
         )
-        for way, middle, pairs, jumps in rows
+        for way, middle, pairs, number, jumps in rows
     }
 
 

@@ -41,7 +41,7 @@ def find(facts: "Facts") -> Candidate | None:
             ),
             link(f"{percent(first)} of them were read for the first time", first, "share", "cache"),
             None
-            if cache.top_path is None
+            if cache.top_path is None or (cache.top_share or 0.0) < 0.2
             else link(
                 f"most for {cache.top_path} ({percent(cache.top_share)})",
                 cache.top_share,

@@ -34,12 +34,10 @@ def run_all(
     found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
     with rec.connected() as connection:
+        asked = [(_statement(rec, report, filters, connection), report.where) for report in found]
         if filters.file is not None:
             _must_match(rec, filters, connection)
-        return [
-            _select(connection, _statement(rec, report, filters, connection), report.where)
-            for report in found
-        ]
+        return [_select(connection, sql, where) for sql, where in asked]
 
 
 def query(rec: Recording, sql: str) -> pa.Table:

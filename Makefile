@@ -26,7 +26,10 @@ bench:
 docs: setup
 	$(PYTHON) -m iowhy.recording.document > docs/recording.md
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
-	$(PYTHON) -m iowhy.whys.document docs
+	$(PYTHON) -m iowhy.whys.document
 
 setup:
 	@tools/setup build
+
+readme: setup
+	tools/readme

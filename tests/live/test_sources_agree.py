@@ -1,0 +1,131 @@
+"""One run, seen by iowhy's recorder, by strace and by perf at once: the same calls and requests."""
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import Recording, open_recording
+from iowhy.sources.diagnose import diagnose
+from iowhy.sources.live import RECORDER, program
+from machine import ask, disk_number, filesystem, one, python
+
+pytestmark = pytest.mark.usefixtures("live")
+
+WRITES, SYNCS, READS = 40, 10, 25
+WRITE, READ = 20_480, 12_288
+WORK = f"""
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+for number in range({WRITES}):
+    os.write(fd, b"x" * {WRITE})
+    if number % {WRITES // SYNCS} == 0:
+        os.fsync(fd)
+os.fsync(fd)
+os.close(fd)
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+page = mmap.mmap(-1, {READ})
+for number in range({READS}):
+    os.preadv(fd, [page], number * {READ})
+"""
+BLOCK = ("block_rq_insert", "block_rq_issue", "block_rq_complete")
+
+
+def calls(recording: Recording) -> list[tuple[object, ...]]:
+    """The workload's calls, by lengths that nobody else uses."""
+    return ask(
+        recording,
+        "SELECT replace(name, 'preadv2', 'preadv') AS name, count(*), sum(ret) FROM syscalls WHERE (name = 'write' AND bytes = ?)"
+        " OR name = 'fsync' OR (starts_with(name, 'preadv') AND ret = ?) GROUP BY ALL ORDER BY ALL",
+        WRITE,
+        READ,
+    )
+
+
+def requests(recording: Recording, dev: int) -> Counter[tuple[object, ...]]:
+    """Data that went to or came from the scratch disk, request by request."""
+    return Counter(
+        ask(
+            recording,
+            "SELECT op, sector, bytes FROM block_requests WHERE dev = ? AND bytes > 0"
+            " AND op IN ('read', 'write') AND NOT list_contains(flags, 'metadata')",
+            dev,
+        )
+    )
+
+
+def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
+    for tool in ("strace", "perf"):
+        if shutil.which(tool) is None:
+            told = f"{tool} is not installed: tools/setup test brings it"
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(told)
+    with filesystem("ext4", tmp_path) as scratch:
+        dev = disk_number(scratch.disk)
+        events = [
+            word for name in BLOCK for word in ("-e", f"block:{name}", "--filter", f"dev == {dev}")
+        ]
+        # perf cannot read its own notes of BPF programs that come while it records.
+        perf = ("perf", "record", "-q", "--no-bpf-event", "-o")
+        done = subprocess.run(
+            [
+                *(*perf, tmp_path / "block.data", "-a", *events, "--"),
+                *(program(RECORDER), "run", "-o", tmp_path / "live.iowhy", "--"),
+                *(*perf, tmp_path / "calls.data", "-e", "raw_syscalls:sys_enter"),
+                *("-e", "raw_syscalls:sys_exit", "--"),
+                *("strace", "-f", "-ttt", "-T", "-y", "-o", tmp_path / "strace.txt"),
+                *python(WORK, scratch.mount / "file"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    for name in ("block", "calls"):
+        with (tmp_path / f"{name}.txt").open("w") as text:
+            told = subprocess.run(
+                ["perf", "script", "--ns", "-i", tmp_path / f"{name}.data"],
+                stdout=text,
+                stderr=subprocess.PIPE,
+                timeout=120,
+                check=False,
+            )
+        assert told.returncode == 0, told.stderr[-1000:]
+
+    live = open_recording(tmp_path / "live.iowhy")
+    found = calls(live)
+    assert found == [
+        ("fsync", SYNCS + 1, 0),
+        ("preadv", READS, READS * READ),
+        ("write", WRITES, WRITES * WRITE),
+    ]
+    straced = diagnose([str(tmp_path / "strace.txt")], tmp_path / "strace.iowhy").recording
+    assert calls(straced) == found
+    perf = diagnose([str(tmp_path / "calls.txt")], tmp_path / "calls.iowhy").recording
+    # raw_syscalls tells no lengths of vectors, and the recorder and strace run under perf too.
+    process = one(
+        perf, "SELECT tgid FROM syscalls WHERE name = 'write' AND bytes = ? LIMIT 1", WRITE
+    )
+    told = ask(
+        perf,
+        "SELECT replace(name, 'preadv2', 'preadv') AS name, count(*), sum(ret) FROM syscalls WHERE tgid = ? AND (bytes = ? OR name = 'fsync'"
+        " OR (starts_with(name, 'preadv') AND ret = ?)) GROUP BY ALL ORDER BY ALL",
+        process,
+        WRITE,
+        READ,
+    )
+    assert told == found
+
+    # The file is found under its name in the log and under its inode in the live recording.
+    named = "SELECT count(*) FROM syscalls JOIN files USING (dev, ino) WHERE path = ? AND name = 'fsync'"
+    assert one(straced, named, str(scratch.mount / "file")) == SYNCS + 1
+
+    seen = requests(live, dev)
+    assert (
+        sum(count * int(str(r[2])) for r, count in seen.items() if r[0] == "read") == READS * READ
+    )
+    traced = diagnose([str(tmp_path / "block.txt")], tmp_path / "block.iowhy").recording
+    assert requests(traced, dev) == seen

@@ -48,8 +48,8 @@ class Variant:
 class Figure:
     """A figure that the published case states and that a trial measures too.
 
-    `broken` and `fixed` are as published, None where the case gives none; `here` takes a trial's
-    printed figures (a mapping; `elapsed_s` is always in it) and gives the one here.
+    `broken` and `fixed` are as published, None where the case gives none; `here` takes the figures of a
+    trial (:attr:`iowhy.lab.trial.Trial.printed`) and gives the one here, None when it has none.
     """
 
     name: str
@@ -57,6 +57,23 @@ class Figure:
     broken: float | None
     fixed: float | None
     here: Callable[[Mapping[str, Any]], float | None]
+
+
+def said(figures: Mapping[str, Any], word: str) -> float | None:
+    """The number of the first link of a finding's chain whose statement contains the word."""
+    for link in figures.get("links", ()):
+        if word in link.statement:
+            value: float | None = link.value
+            return value
+    return None
+
+
+def per_disk(figures: Mapping[str, Any], counter: str) -> float | None:
+    """A counter of the trial's first emulated disk (the statistics of iowhy-disk), e.g. `flushes`."""
+    for statistics in figures.get("disks", ()):
+        if counter in statistics:
+            return float(statistics[counter])
+    return None
 
 
 @dataclass(frozen=True)

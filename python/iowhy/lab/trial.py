@@ -27,7 +27,8 @@ from iowhy.whys.verdict import Verdict, judge
 class Trial:
     """What came of one trial.
 
-    `printed` are the figures that the command printed, with `elapsed_s`; `statistics` those of the emulated disks during
+    `printed` are the figures that the command printed, with `elapsed_s`, `disks` (the statistics) and `links`
+    (those of the findings' chains); `statistics` are those of the emulated disks during
     the command, in the order in which they were made. `others_cpus` is how many CPUs other programs used
     meanwhile (kernel threads count as others). `recording` is None when it was not kept.
     """
@@ -103,13 +104,15 @@ def run(
             if keep.exists():
                 raise Problem(f"{keep}: exists already; choose another name or remove it")
             shutil.copytree(out, keep)
+        statistics = tuple(_difference(a, b) for a, b in zip(before, after, strict=True))
+        links = [link for finding in verdict.findings for link in finding.chain]
         return Trial(
             scenario.name,
             variant.name,
             choice,
             seconds,
-            {**_figures(plan, text), "elapsed_s": seconds},
-            tuple(_difference(a, b) for a, b in zip(before, after, strict=True)),
+            {**_figures(plan, text), "elapsed_s": seconds, "disks": statistics, "links": links},
+            statistics,
             verdict,
             keep,
             others,

@@ -3,11 +3,13 @@
 import mmap
 import os
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from iowhy.lab import ageing
 from iowhy.lab.disks import MIB
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, per_disk, said
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -76,6 +78,21 @@ def _interleave(path: Path, size: int, seed: int) -> None:
         os.close(handle)
 
 
+def _megabytes_per_s(figures: Mapping[str, Any]) -> float | None:
+    rate: float | None = figures.get("bytes_per_s")
+    return None if rate is None else rate / 1e6
+
+
+def _seek_share(figures: Mapping[str, Any]) -> float | None:
+    seeks, accesses = per_disk(figures, "seeks"), per_disk(figures, "accesses")
+    return None if seeks is None or not accesses else seeks / accesses
+
+
+def _request_kib(figures: Mapping[str, Any]) -> float | None:
+    written, writes = per_disk(figures, "written_bytes"), per_disk(figures, "writes")
+    return None if written is None or not writes else written / writes / 1024
+
+
 SCENARIO = Scenario(
     name="imdb",
     title="8 threads msync 4 MiB regions of a file that lies scattered",
@@ -94,12 +111,9 @@ SCENARIO = Scenario(
     chain=("msync", "extent", "KiB"),
     figures=(
         Figure("msync mean", "ms", 2198.76, 117.68, lambda p: p.get("msync_mean_ms")),
-        Figure(
-            "rate",
-            "MB/s",
-            10.0,
-            160.0,
-            lambda p: p["bytes_per_s"] / 1e6 if "bytes_per_s" in p else None,
-        ),
+        Figure("rate", "MB/s", 10.0, 160.0, _megabytes_per_s),
+        Figure("sequentiality", "share", 0.079, 1.0, lambda p: said(p, "sequentiality")),
+        Figure("seeks of the disk", "share of accesses", 0.999, 0.041, _seek_share),
+        Figure("bytes per write", "KiB", 4.99, 256.0, _request_kib),
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iowhy.lab.disks import MIB
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, said
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -35,6 +35,11 @@ def _later_passes(printed: Mapping[str, Any]) -> float | None:
     return sum(seconds[1:]) / len(seconds[1:]) if len(seconds) > 1 else None
 
 
+def _would_fit(figures: Mapping[str, Any]) -> float | None:
+    needed = said(figures, "have to fit")
+    return None if needed is None else needed / MIB
+
+
 SCENARIO = Scenario(
     name="passes",
     title="4 passes over a file twice as large as the memory that may cache it",
@@ -57,6 +62,7 @@ SCENARIO = Scenario(
     devices=("hdd", "ssd", "flush-slow", "file"),
     chain=("pass", "MiB"),
     figures=(
+        Figure("size that would have to fit", "MiB", None, None, _would_fit),
         Figure("later passes", "s each", None, None, _later_passes),
         Figure(
             "read rate",

@@ -10,14 +10,14 @@ def _writer(stage: Stage, *, limited: bool) -> Plan:
     filesystem = stage.filesystem(disk)
     prefix: tuple[str, ...] = ()
     if limited:
-        limit = str(24 << 20)
+        limit = str(64 << 20)
         prefix = stage.limited(
             "memory", {"memory.limit_in_bytes": {1: limit}, "memory.max": {2: limit}}
         )
     argv = work(
         "seqwrite",
         file=filesystem.path / "log",
-        bytes=stage.choice.size(200),
+        bytes=stage.choice.size(260),
         seed=stage.choice.seed,
     )
     return Plan((*prefix, *argv))
@@ -25,11 +25,11 @@ def _writer(stage: Stage, *, limited: bool) -> Plan:
 
 SCENARIO = Scenario(
     name="reclaim",
-    title="a buffered writer in 24 MiB of memory",
+    title="a buffered writer in 64 MiB of memory",
     variants=(
         Variant(
             "limited",
-            "24 MiB",
+            "64 MiB",
             lambda s: _writer(s, limited=True),
             ("memory-pressure", "dirty-throttled"),
         ),

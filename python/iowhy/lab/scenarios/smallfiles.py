@@ -1,6 +1,6 @@
 """Case 5: the same bytes as many small files, each synchronised, or as few large ones."""
 
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
+from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, per_disk
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -51,6 +51,7 @@ SCENARIO = Scenario(
     chain=("sync", "flush"),
     figures=(
         Figure("time", "s", None, None, lambda p: p.get("elapsed_s")),
+        Figure("device flushes", "", None, None, lambda p: per_disk(p, "flushes")),
         Figure(
             "share in fsync",
             "%",

@@ -62,6 +62,17 @@ def test_blkparse() -> None:
     assert query(parsed, "SELECT comm FROM threads ORDER BY tid") == [("my app",), ("sh",)]
 
 
+def test_the_same_requests_from_perf_blktrace_and_blkparse() -> None:
+    sql = f"""SELECT sector, bytes, op, flags, issue_ns - min(issue_ns) OVER () AS at, complete_ns - issue_ns,
+        owner_kind, in_scope FROM block_requests WHERE dev = {7 << 20} ORDER BY ALL"""
+    perf = query(fixture("perf_script", "perf-script.txt"), sql)
+    assert len(perf) == 72 and {row[7] for row in perf} == {True, None}
+    # The binary files are made of perf's events (make_blktrace.py), the text of them by blkparse.
+    assert query(fixture("blktrace", "loop0.blktrace.0"), sql) == perf
+    text = fixture("blkparse", "blkparse.txt")
+    assert query(text, sql) == perf and text.rejects == []
+
+
 def test_devices_without_requests_count_their_bios() -> None:
     text = (
         "252,0 0 1 0.000001000 5 Q W 100 + 8 [zram]\n252,0 0 2 0.000005000 5 C W 100 + 8 [0]\n"

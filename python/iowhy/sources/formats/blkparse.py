@@ -100,7 +100,7 @@ def _parse(space: Workspace, chunks: Iterator[pa.Table]) -> Parsed:
 def finish(space: Workspace, parsed: Parsed) -> None:
     """Requests and threads from `block_events`, for the text and the binary form alike."""
     space.run(f"""CREATE TABLE scope AS SELECT DISTINCT tid FROM block_events
-        WHERE tid > 0 AND NOT regexp_matches(coalesce(comm, ''), '{KERNEL_THREADS}')""")
+        WHERE kind <> 'complete' AND tid > 0 AND NOT regexp_matches(coalesce(comm, ''), '{KERNEL_THREADS}')""")
     requests.requests(space, parsed)
     parsed.tables["threads"] = space.table(
         "threads",

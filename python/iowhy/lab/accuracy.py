@@ -1,0 +1,82 @@
+"""docs/accuracy.md from the JSON of `iowhy lab verify`: what was expected and found, and the table of confusion.
+
+python -m iowhy.lab.accuracy FIRST.json SECOND.json … > docs/accuracy.md
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from iowhy.errors import Problem
+
+_HEAD = """# Accuracy: is the true cause found?
+
+Made by `python -m iowhy.lab.accuracy` from runs of `iowhy lab verify --json`; each scenario is run with its cause
+("broken") and without ("fixed") on scratch devices ([lab.md](lab.md)). *Claims* is the share of the broken run's time
+that the first finding claims, *saves* the share that the fix saved. CPUs of others: what other programs used during the
+broken run; on a busy machine a program that computes lacks CPUs, and `cpu-saturated` is then the truth.
+"""
+
+
+def page(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The page as Markdown, for documents as `iowhy lab verify --json` prints them."""
+    rows = [one for run in runs for one in run["scenarios"]]
+    right = sum(bool(one["ok"]) for one in rows)
+    parts = [_HEAD, f"**{right} of {len(rows)}** scenario runs came out right.\n"]
+    parts.append(
+        "| scenario | filesystem, device | seed, scale | expected | found | claims | saves | fixed | CPUs of others | |\n"
+        "|---|---|---|---|---|--:|--:|---|--:|---|"
+    )
+    for one in rows:
+        fixed = (
+            "–"
+            if one["fixed_found"] is None
+            else f"{one['fixed_found']} {_percent(one['fixed_share'])}"
+        )
+        others = "–" if one["others_cpus"] is None else f"{one['others_cpus']:.1f}"
+        parts.append(
+            f"| {one['name']} | {one['fs']}, {one['device']} | {one['seed']}, {one['scale']:g} "
+            f"| {one['expected']} | {one['found'] or '–'} | {_percent(one['share'])} "
+            f"| {_percent(one['gain'])} | {fixed} | {others} | {_verdict(one)} |"
+        )
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for run in runs:
+        for cell in run["confusion"]:
+            counts[cell["expected"], cell["found"], cell["right"]] += cell["count"]
+    parts.append(
+        "\n## Confusion\n\nBoth variants count, the fixed ones with what is right for them.\n"
+    )
+    parts.append("| expected | found | times | right |\n|---|---|--:|---|")
+    for (expected, found, is_right), count in sorted(counts.items()):
+        parts.append(f"| {expected} | {found} | {count} | {'yes' if is_right else '**no**'} |")
+    return "\n".join(parts) + "\n"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _verdict(one: Mapping[str, Any]) -> str:
+    return "right" if one["ok"] else "**" + "; ".join(one["why_not"]).replace("|", "/") + "**"
+
+
+def main(paths: Sequence[str]) -> None:
+    """Prints the page for the files named. Raises Problem that names one that is no such document."""
+    runs = []
+    for path in paths:
+        try:
+            run = json.loads(Path(path).read_text())
+            runs.append({"scenarios": run["scenarios"], "confusion": run["confusion"]})
+        except (OSError, ValueError, KeyError, TypeError):
+            raise Problem(f"{path}: not what `iowhy lab verify --json` prints") from None
+    sys.stdout.write(page(runs))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except Problem as problem:
+        sys.exit(f"iowhy: {problem}")

@@ -1,0 +1,49 @@
+"""docs/accuracy.md is made from what verify prints."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.lab import accuracy, verify
+from iowhy.lab.scenario import scenarios
+
+from .test_verify import HDD, scenario, trial
+
+
+def test_right_and_wrong_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = scenario()
+    checks = [
+        verify.check(one, HDD, trial("sync-storm", 0.9), trial("healthy", 0.0, 1.0)),
+        verify.check(one, HDD, trial("cpu-serial", 0.9), trial("healthy", 0.0, 1.0)),
+    ]
+    cells = verify.confusion(checks)
+    run = {
+        "scenarios": [check.document() for check in checks],
+        "confusion": [
+            dict(zip(("expected", "found", "count", "right"), c, strict=True)) for c in cells
+        ],
+    }
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(run))
+    accuracy.main([str(path), str(path)])
+    page = capsys.readouterr().out
+    assert "**2 of 4** scenario runs came out right" in page
+    assert "| sync-storm | cpu-serial | 2 | **no** |" in page
+    assert "| healthy | healthy | 4 | yes |" in page
+    assert "90% | 90% | healthy 0%" in page
+
+
+def test_another_file_is_refused_by_name(tmp_path: Path) -> None:
+    for text in ("", "[]", "{}"):
+        path = tmp_path / "x.json"
+        path.write_text(text)
+        with pytest.raises(Problem, match=r"x\.json: not what"):
+            accuracy.main([str(path)])
+
+
+def test_the_documentation_names_every_scenario() -> None:
+    page = (Path(__file__).parents[2] / "docs/lab.md").read_text()
+    missing = [one.name for one in scenarios() if f"`{one.name}`" not in page]
+    assert missing == []

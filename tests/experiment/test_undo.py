@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -222,7 +222,7 @@ def test_what_is_no_journal_is_told(state, first):
     assert f"{path} line 1: " in str(caught.value)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(max_examples=60)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_problem_or_nothing(state, data):
     path = state / "any.jsonl"

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -42,7 +42,7 @@ def value(column: Column) -> st.SearchStrategy[object]:
     return st.none() | by_type if column.null else by_type
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.data())
 def test_every_table_comes_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -115,7 +115,7 @@ def test_a_damaged_manifest_is_one_clear_error(tmp_path: Path, text: str, told: 
     assert "manifest.json" in str(caught.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

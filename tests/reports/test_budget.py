@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
@@ -335,9 +335,7 @@ times = st.integers(0, 900 * MS)
 lengths = st.integers(1, 400 * MS)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     """Also when waits and states contradict each other: the classes sum to the threads' time."""

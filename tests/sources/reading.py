@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from iowhy.sources.format import Block, Interval, Parsed, formats
 from iowhy.sources.names import Names
@@ -15,9 +15,7 @@ from iowhy.sources.paste import Split, decode, split
 FIXTURES = Path(__file__).parent / "fixtures"
 
 #: Property tests here build texts, which is fast; few examples find what is wrong with a reader.
-quick = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=30)
 
 
 def read(name: str, text: str, command: str = "") -> Parsed:

@@ -60,7 +60,7 @@ def test_damage_ends_in_a_recording_or_one_message(path: Path, tmp_path: Path) -
             con.execute(f"SELECT * FROM {table}").fetchall()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=400), st.sampled_from(TEXTS), st.integers(0, 2000))
 def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: int) -> None:
     data = path.read_bytes()
@@ -77,7 +77,7 @@ def test_garbage_inside_is_never_an_exception(junk: bytes, path: Path, where: in
         )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=300))
 def test_every_format_reads_any_text(text: str) -> None:
     lines = decode(text.encode("utf-8", "surrogatepass"), "x")

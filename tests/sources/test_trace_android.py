@@ -98,7 +98,7 @@ def test_perfetto(tmp_path: Path) -> None:
         assert parsed.host["cpus"] == 8 and any("cpu_idle" in note for note in parsed.notes)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     st.lists(
         st.tuples(st.integers(1, 10**7), st.integers(1, 5), st.sampled_from([0, 1, 2])),

@@ -159,7 +159,7 @@ def expected(requests: list) -> list[tuple[object, ...]]:
     return found
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(REQUEST, min_size=1, max_size=20))
 def test_blkparse_is_read_back(requests: list) -> None:
     lines = [
@@ -171,7 +171,7 @@ def test_blkparse_is_read_back(requests: list) -> None:
     assert query(parsed, EXPECTED) == expected(requests)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(REQUEST, min_size=1, max_size=20), st.sampled_from("<>"))
 def test_blktrace_is_read_back(tmp_path_factory, requests: list, order: str) -> None:
     acts = {"I": 12, "D": 7, "C": 8}
@@ -248,7 +248,7 @@ EXTENT = st.tuples(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(EXTENT, min_size=1, max_size=30), st.sampled_from([1024, 4096]))
 def test_filefrag_is_read_back(extents: list, unit: int) -> None:
     lines = [

@@ -178,7 +178,7 @@ def test_writeback_throttle_and_cache_events() -> None:
     assert page["evicted_pages"] == 4 and page["dirtied_pages"] is None
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     st.lists(
         st.tuples(

@@ -141,7 +141,7 @@ def printed(name: str, fd: int, size: int, offset: int, data: str) -> str:
     }[name]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.lists(CALL, min_size=1, max_size=30))
 def test_what_is_written_is_read_back(calls: list) -> None:
     lines, expected = [], []

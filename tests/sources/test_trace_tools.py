@@ -73,7 +73,7 @@ def test_bpftrace() -> None:
 BUCKET = st.integers(0, 10**12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(BUCKET, min_size=1, max_size=30), st.text("abc xyz/:-", min_size=1, max_size=15))
 def test_bpftrace_histograms_are_read_back(counts: list[int], key: str) -> None:
     def label(number: int) -> str:

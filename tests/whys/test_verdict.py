@@ -91,7 +91,7 @@ CLAIMS = st.lists(
 
 
 @given(PIECES, st.lists(st.tuples(CLAIMS, st.sets(st.integers(0, 4))), max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_shares_never_exceed_the_time(
     pieces: list[Piece], wanted: list[tuple[list[Claim], set[int]]]
 ) -> None:

@@ -80,10 +80,23 @@ def bytes_per_sync(facts: "Facts") -> float | None:
     return facts.calls.sync_median_bytes
 
 
+def synchronous_writes(facts: "Facts") -> Link | None:
+    """That it is writes which make data durable, not calls of their own."""
+    if not facts.calls.by_write:
+        return None
+    return link(
+        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable "
+        "(O_SYNC, O_DSYNC)",
+        facts.calls.syncs.calls,
+        "calls",
+        "sync",
+    )
+
+
 def sync_looks_long(facts: "Facts") -> tuple[Link, ...]:
     """When sync-like calls seem to take the time but spend it on a CPU: how little was device time."""
     syncs, elapsed = facts.calls.syncs, facts.run.elapsed_ns
-    if not syncs.calls or not elapsed or syncs.cpu_share is None:
+    if facts.calls.by_write or not syncs.calls or not elapsed or syncs.cpu_share is None:
         return ()
     wall = (facts.calls.sync_wall_ns or 0.0) / elapsed
     if wall < 0.2 or syncs.cpu_share < 0.5:

@@ -30,3 +30,11 @@ def test_not_one_flush_that_drains_a_bulk_write(judged: Judge) -> None:
     story = Story(2.0).caller("fsync", 1, blocked=1800 * MS, bytes_=None, reason="journal_commit")
     story.requests(500, op="write", bytes_=512 * KIB, service=MS).flushes(1, 1500 * MS)
     absent(judged(story), "flush-cost")
+
+
+def test_writes_that_sync_themselves(judged: Judge) -> None:
+    story = Story(2.0).caller("pwrite64", 200, blocked=9 * MS, reason="journal_commit")
+    story.requests(200, op="write", bytes_=4 * KIB, service=MS // 2).flushes(200, 8 * MS)
+    found = leads(judged(story), "flush-cost", 0.85)
+    assert "200 writes wait themselves until the data are durable" in chain(found)
+    assert "O_SYNC" in found.remedies[0]

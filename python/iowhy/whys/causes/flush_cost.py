@@ -35,6 +35,7 @@ def find(facts: "Facts") -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=some(
             signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            signs.synchronous_writes(facts),
             signs.call_cost(facts, facts.calls.sync_name or "fsync"),
             None
             if syncs.blocked_share is None
@@ -58,6 +59,9 @@ def find(facts: "Facts") -> Candidate | None:
         summary=(
             f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "
             f"flushes of {duration(mean)}"
+        ),
+        remedy=(
+            "write without O_SYNC, and fsync once for many writes" if facts.calls.by_write else None
         ),
         needs=("block_requests", "syscalls", "waits"),
     )

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.finding import Candidate, Claim
 
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
-TINY_BYTES = 1024
 TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
@@ -37,6 +37,7 @@ def _tiny(facts: "Facts") -> Candidate | None:
         return None
     number = group.calls
     mean = group.cpu_ns / group.calls
+    each = (group.bytes or 0.0) / group.calls
     return Candidate(
         claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
         chain=some(
@@ -47,8 +48,8 @@ def _tiny(facts: "Facts") -> Candidate | None:
                 "budget",
             ),
             link(
-                f"{count(number)} calls ask for {size(calls.tiny_median_bytes)} each in the median",
-                calls.tiny_median_bytes,
+                f"{count(number)} calls ask for {size(each)} each on average",
+                each,
                 "bytes",
                 "syscalls",
             ),

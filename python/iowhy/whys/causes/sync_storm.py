@@ -34,6 +34,7 @@ def find(facts: "Facts") -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=some(
             signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            signs.synchronous_writes(facts),
             signs.call_cost(facts, name),
             None
             if each is None
@@ -61,7 +62,9 @@ def find(facts: "Facts") -> Candidate | None:
         summary=f"waits for {count(syncs.calls)} sync calls"
         + ("" if each is None else f" of {size(each)} each"),
         remedy=(
-            "write fewer, larger files, or sync once for many of them (syncfs)"
+            "write without O_SYNC, and fsync once for many writes"
+            if facts.calls.by_write
+            else "write fewer, larger files, or sync once for many of them (syncfs)"
             if spread
             else "put more into one transaction, so that one sync serves many (group commit)"
         ),

@@ -64,7 +64,11 @@ class Walk:
 
 @dataclass(frozen=True)
 class Calls:
-    """`known` is false when no source recorded single calls; `by_name` then may hold totals."""
+    """`known` is false when no source recorded single calls; `by_name` then may hold totals.
+
+    `syncs` are the calls that make data durable: fsync and the like, or, where these hardly wait,
+    the writes of files opened with O_SYNC or O_DSYNC (`by_write`).
+    """
 
     known: bool
     by_name: dict[str, Group] = field(default_factory=dict)
@@ -73,15 +77,16 @@ class Calls:
     writes: Group = field(default_factory=Group)
     syncs: Group = field(default_factory=Group)
     tiny: Group = field(default_factory=Group)
-    tiny_median_bytes: float | None = None
     reading: Walk = field(default_factory=Walk)
     writing: Walk = field(default_factory=Walk)
     sync_name: str | None = None
     sync_median_bytes: float | None = None
     sync_wall_ns: float | None = None
-    direct: bool | None = None
+    by_write: bool = False
 
 
+#: Calls of at most this many bytes: there the call costs more than the copy.
+TINY_BYTES = 1024
 #: Pairs of calls below which their order is chance, and the least share of calls in pairs.
 PAIRS_MIN = 16
 PAIRED = 0.4
@@ -89,12 +94,13 @@ PAIRED = 0.4
 _NAMED = """
 CREATE TEMP TABLE IF NOT EXISTS why_calls AS
 SELECT c.*, coalesce(f.kind, 'file') AS kind FROM (
-  SELECT name, dev, ino, count(*) AS calls, sum(dur_ns)::DOUBLE AS total_ns,
+  SELECT name, dev, ino, coalesce(bytes <= {tiny} AND ret > 0, false) AS tiny,
+    count(*) AS calls, sum(dur_ns)::DOUBLE AS total_ns,
     sum(cpu_ns)::DOUBLE AS cpu_ns, sum(runnable_ns)::DOUBLE AS runnable_ns,
     sum(blocked_ns)::DOUBLE AS blocked_ns, sum(sleeping_ns)::DOUBLE AS sleeping_ns,
     sum(bytes)::DOUBLE AS bytes, sum(CASE WHEN ret > 0 THEN ret END)::DOUBLE AS done_bytes,
     sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
-  FROM syscalls GROUP BY name, dev, ino) AS c
+  FROM syscalls GROUP BY ALL) AS c
 LEFT JOIN why_files AS f ON f.dev = c.dev AND f.ino = c.ino
 """
 
@@ -122,7 +128,7 @@ def measure(facts: "Facts") -> Calls:
 
 
 def _single(facts: "Facts") -> Calls:
-    facts.run_sql(_NAMED)
+    facts.run_sql(_NAMED.format(tiny=TINY_BYTES))
     by_name = {
         str(row[0]): _group(row[1:])
         for row in facts.rows(f"SELECT name, {_SUMS} FROM why_calls GROUP BY name")
@@ -131,14 +137,22 @@ def _single(facts: "Facts") -> Calls:
     writes = classes.quoted(classes.DATA_WRITES)
     syncs = classes.quoted(classes.SYNC_CALLS)
 
-    def stored(names: str) -> Group:
-        where = f"name IN {names} AND {_STORED}"
+    def stored(names: str, more: str = "true") -> Group:
+        where = f"name IN {names} AND {_STORED} AND {more}"
         return _group(facts.rows(f"SELECT {_SUMS} FROM why_calls WHERE {where}")[0])
 
     synced = stored(syncs)
-    ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]
+    sync_names = syncs
+    by_write = _synchronous_writes(facts)
+    if by_write:
+        synced, sync_names = stored(writes), writes
+    ranked = [
+        (g.total_ns, name)
+        for name, g in by_name.items()
+        if name in (classes.DATA_WRITES if by_write else classes.SYNC_CALLS)
+    ]
     walks = _walks(facts, reads, writes)
-    tiny, tiny_median = _tiny(facts, reads, writes)
+    moved = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
     return Calls(
         known=True,
         by_name=by_name,
@@ -146,13 +160,13 @@ def _single(facts: "Facts") -> Calls:
         reads=stored(reads),
         writes=stored(writes),
         syncs=synced,
-        tiny=tiny,
-        tiny_median_bytes=tiny_median,
+        tiny=stored(moved, "tiny"),
         reading=walks.get("r", Walk()),
         writing=walks.get("w", Walk()),
         sync_name=max(ranked)[1] if ranked else None,
         sync_median_bytes=_sync_bytes(facts) if "msync" in by_name else None,
-        sync_wall_ns=_sync_wall(facts, syncs) if synced.calls else None,
+        sync_wall_ns=_sync_wall(facts, sync_names) if synced.calls else None,
+        by_write=by_write,
     )
 
 
@@ -184,17 +198,12 @@ def _walks(facts: "Facts", reads: str, writes: str) -> dict[str, Walk]:
     }
 
 
-def _tiny(facts: "Facts", reads: str, writes: str) -> tuple[Group, float | None]:
-    """Calls of at most 1 KiB on stored files: there the call costs more than the copy."""
-    row = facts.rows(
-        f"""
-        SELECT count(*), sum(dur_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns),
-          sum(sleeping_ns), sum(bytes), sum(ret), NULL, 0, median(bytes)
-        FROM syscalls WHERE (name IN {reads} OR name IN {writes}) AND bytes <= 1024 AND ret > 0
-          AND {_STREAMS}
-        """
-    )[0]
-    return _group(row[:10]), _number(row[10])
+def _synchronous_writes(facts: "Facts") -> bool:
+    """Whether most of the waiting for sync is in writes."""
+    if facts.run.pasted or not facts.has("thread_time"):
+        return False
+    budget, sync = facts.budget, {classes.SYNC}
+    return budget.calls(classes.DATA_WRITES, sync) > 0.5 * budget.elapsed(classes.SYNC)
 
 
 def _sync_bytes(facts: "Facts") -> float | None:

@@ -146,7 +146,12 @@ def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
     with tempfile.TemporaryFile() as caught:
         began = time.monotonic()
         with _stdout_to(caught.fileno()):
-            status = live.record(plan.argv, out, cwd=plan.cwd, env=env)
+            try:
+                status = live.record(plan.argv, out, cwd=plan.cwd, env=env)
+            except SystemExit as end:
+                raise Problem(
+                    f"the recorder made no recording (status {end.code}); it has said why above"
+                ) from None
         seconds = time.monotonic() - began
         caught.seek(0)
         return status, caught.read().decode(errors="replace"), seconds

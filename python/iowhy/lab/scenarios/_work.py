@@ -1,5 +1,6 @@
 """The workspace's own workload program."""
 
+import subprocess
 from pathlib import Path
 
 from iowhy.sources import live
@@ -15,8 +16,6 @@ def work(program: str, *options: object, **named: object) -> tuple[str, ...]:
 
 def make_file(path: Path, size_bytes: int, seed: int) -> Path:
     """A file of bytes that do not compress, laid out in order."""
-    import subprocess
-
     subprocess.run(
         work("seqwrite", "--fsync", file=path, bytes=size_bytes, seed=seed),
         stdout=subprocess.DEVNULL,

@@ -22,7 +22,9 @@ def _dd(stage: Stage, *, limited: bool) -> Plan:
                 "io.max": {2: f"{number} rbps={_RATE}"},
             },
         )
-    return Plan((*prefix, "dd", f"if={path}", "of=/dev/null", "bs=1M", "iflag=direct"))
+    return Plan(
+        (*prefix, "dd", f"if={path}", "of=/dev/null", "bs=1M", "iflag=direct", "status=none")
+    )
 
 
 SCENARIO = Scenario(

@@ -1,5 +1,9 @@
 """Case 5: the same bytes as many small files, each synchronised, or as few large ones."""
 
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.lab import shell
 from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, per_disk
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
@@ -12,10 +16,36 @@ def _files(
     stage: Stage, file_kib: int, *, sync: str = "each", options: tuple[str, ...] = ()
 ) -> Plan:
     filesystem = stage.scratch_filesystem(_DISK_MIB, options=options)
+    return _write(stage, filesystem.path / "files", file_kib, sync)
+
+
+def _no_barrier(stage: Stage) -> Plan:
+    if stage.choice.fs == "xfs":
+        raise Problem("--variant nobarrier: XFS has no such mount option (since Linux 4.19)")
+    return _files(stage, 64, options=("nobarrier",))
+
+
+def _journal_elsewhere(stage: Stage) -> Plan:
+    """The log on a disk of its own, so that data and log do not pull one arm to and fro."""
+    data, journal = stage.disk(_DISK_MIB), stage.disk(256)
+    if stage.choice.fs == "ext4":
+        shell.run(["mkfs.ext4", "-q", "-F", "-O", "journal_dev", "-b", "4096", str(journal.path)])
+        mkfs: tuple[str, ...] = ("-b", "4096", "-J", f"device={journal.path}")
+        options: tuple[str, ...] = ()
+    elif stage.choice.fs == "xfs":
+        mkfs = ("-l", f"logdev={journal.path},size=64m")
+        options = (f"logdev={journal.path}",)
+    else:
+        raise Problem(f"--fs {stage.choice.fs}: it keeps no journal that could lie elsewhere")
+    filesystem = stage.filesystem(data, mkfs=mkfs, options=options)
+    return _write(stage, filesystem.path / "files", 64)
+
+
+def _write(stage: Stage, folder: Path, file_kib: int, sync: str = "each") -> Plan:
     return Plan(
         work(
             "smallfiles",
-            dir=filesystem.path / "files",
+            dir=folder,
             bytes=stage.choice.size(_TOTAL_MIB, step_bytes=2 << 20),
             file_bytes=file_kib << 10,
             sync=sync,
@@ -42,10 +72,11 @@ SCENARIO = Scenario(
         ),
         Variant(
             "nobarrier",
-            "ext4 without device flushes",
-            lambda s: _files(s, 64, options=("nobarrier",) if s.choice.fs == "ext4" else ()),
+            "mounted without device flushes",
+            _no_barrier,
             (*_SYNC, "healthy", "device-slow", "writeback-scattered"),
         ),
+        Variant("journal-elsewhere", "the log on a second disk", _journal_elsewhere, _SYNC),
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
     chain=("sync", "flush"),

@@ -9,7 +9,8 @@ def _dd(stage: Stage) -> Plan:
     count = stage.choice.size(512) // MIB
     filesystem = stage.scratch_filesystem(1024 + 2 * count)
     out = filesystem.path / "stream"
-    return Plan(("dd", "if=/dev/zero", f"of={out}", "bs=1M", f"count={count}", "oflag=direct"))
+    words = ("if=/dev/zero", f"of={out}", "bs=1M", f"count={count}", "oflag=direct", "status=none")
+    return Plan(("dd", *words))
 
 
 SCENARIO = Scenario(

@@ -5,6 +5,7 @@ time by large factors), not how fast this machine is. Needs root, control groups
 """
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from iowhy.experiment.answer import Verdict
 from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.live import Job
 from iowhy.experiment.metric import parse
-from iowhy.lab.scenario import scenario
 from iowhy.lab.stage import Choice, stage
+from iowhy.sources.live import program
 
 
 @pytest.fixture
@@ -211,8 +212,15 @@ def test_passes_answer_to_memory(scratch):
 
 
 def test_a_scattered_database_answers_to_its_layout(scratch):
-    with stage(Choice(fs="xfs", device="hdd", scale=0.25), scratch) as made:
-        plan = scenario("imdb").broken.prepare(made)
+    def regions(file, *more):
+        size, seed = ("--size", str(16 << 20)), ("--seed", "1")
+        return (str(program("iowhy-work")), "regions", "--file", str(file), *size, *seed, *more)
+
+    with stage(Choice(fs="xfs", device="hdd"), scratch) as made:
+        where = made.scratch_filesystem(512).path
+        # Eight threads that sync page by page allocate in turns.
+        scatter = regions(where / "table", "--threads", "8", "--truncate", "--sync-bytes", "4096")
+        subprocess.run(scatter, stdout=subprocess.DEVNULL, check=True)
         made.start_clock()
-        found = run(made.filesystems[0].path, plan.argv, "preallocate", runs=4)
+        found = run(where, regions(where / "table", "--threads", "8"), "preallocate", runs=4)
     assert by_lever(found)["preallocate"].responses[0].slower.value < 0.8, found.sentence

@@ -165,15 +165,20 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 static __always_inline bool set_file(struct thread *t, struct file *file)
 {
 	struct inode *inode;
+	__u64 ino;
 
 	if (!file)
 		return false;
 	inode = BPF_CORE_READ(file, f_inode);
 	if (!inode)
 		return false;
-	t->inode = (__u64)inode;
-	t->ino = BPF_CORE_READ(inode, i_ino);
-	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	/* The same inode as in the call before: its filesystem is known. */
+	ino = BPF_CORE_READ(inode, i_ino);
+	if (t->inode != (__u64)inode || t->ino != ino) {
+		t->inode = (__u64)inode;
+		t->ino = ino;
+		t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	}
 	t->call_flags |= CALL_HAS_FILE;
 	touch(t, file, inode);
 	return true;

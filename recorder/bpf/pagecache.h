@@ -28,8 +28,8 @@ struct cache_half cache_1 SEC(".maps");
 #define CHUNK_SHIFT 9
 #define CHUNK_PAGES (1 << CHUNK_SHIFT)
 #define CHUNK_WORDS (CHUNK_PAGES / 64)
-/* Chunks of a range that are looked at: 512 MiB. */
-#define CHUNKS_MOST 256
+/* Words of a range that are looked at: 2 GiB. */
+#define WORDS_MOST 8192
 
 struct chunk_key {
 	__u64 ino;
@@ -41,6 +41,7 @@ struct chunk {
 	__u64 ahead[CHUNK_WORDS]; /* brought by readahead, not asked for yet */
 	__u64 evicted[CHUNK_WORDS];
 	__u64 dirty[CHUNK_WORDS]; /* written to, not yet handed to the device */
+	__u64 any_dirty; /* the kernel has told of a dirty page here: this file goes through the cache */
 };
 
 struct {
@@ -84,21 +85,6 @@ static __always_inline struct cache_counts *counts_of(__u32 dev, __u64 ino, __u3
 			__sync_fetch_and_add(&(counts)->field, n);                                       \
 	} while (0)
 
-/* The bits of word `word` that lie in [from, to). */
-static __always_inline __u64 word_mask(__u32 word, __u32 from, __u32 to)
-{
-	__u32 low = word * 64;
-	__u64 mask = ~0ULL;
-
-	if (to <= low || from >= low + 64)
-		return 0;
-	if (from > low)
-		mask &= ~0ULL << (from - low);
-	if (to < low + 64)
-		mask &= ~0ULL >> (low + 64 - to);
-	return mask;
-}
-
 static __always_inline __u64 bits_set(__u64 x)
 {
 	x = x - ((x >> 1) & 0x5555555555555555ULL);
@@ -127,21 +113,26 @@ struct chunk_walk {
 	__u32 action;
 };
 
+/*
+ * One word of a bitmap: up to 64 pages. A step for each word, not a loop over the words of a bitmap, keeps the
+ * verifier's work small, which is most of the time that the recorder takes to start.
+ */
 static long chunk_step(__u32 step, struct chunk_walk *w)
 {
 	struct chunk_key key = { .ino = w->ino, .dev = w->dev, .chunk = w->page >> CHUNK_SHIFT };
-	__u32 from = w->page & (CHUNK_PAGES - 1);
+	__u32 word = (w->page >> 6) & (CHUNK_WORDS - 1);
+	__u32 from = w->page & 63;
 	__u64 length = w->end - w->page;
 	__u32 action = w->action;
 	struct chunk *chunk;
-	__u32 to;
+	__u64 mask;
 
 	if (w->page >= w->end)
 		return 1;
-	if (length > CHUNK_PAGES - from)
-		length = CHUNK_PAGES - from;
-	to = from + length;
-	w->page += length;
+	mask = ~0ULL << from;
+	if (length < 64 - from)
+		mask &= (1ULL << ((from + length) & 63)) - 1;
+	w->page += 64 - from;
 	chunk = bpf_map_lookup_elem(&chunks, &key);
 	if (!chunk) {
 		struct chunk fresh = {};
@@ -153,50 +144,40 @@ static long chunk_step(__u32 step, struct chunk_walk *w)
 		if (!chunk)
 			return 0;
 	}
-	if (action == SET_DIRTY_TOO) {
-		__u64 any = 0;
-
-		for (__u32 i = 0; i < CHUNK_WORDS; i++)
-			any |= chunk->dirty[i];
-		if (!any)
-			return 0;
-	}
-	for (__u32 i = 0; i < CHUNK_WORDS; i++) {
-		__u64 mask = word_mask(i, from, to);
-
-		if (!mask)
-			continue;
-		switch (action) {
-		case TAKE_AHEAD:
-			if (chunk->ahead[i] & mask)
-				w->found += bits_set(__sync_fetch_and_and(&chunk->ahead[i], ~mask) & mask);
+	switch (action) {
+	case TAKE_AHEAD:
+		if (chunk->ahead[word] & mask)
+			w->found += bits_set(__sync_fetch_and_and(&chunk->ahead[word], ~mask) & mask);
+		break;
+	case SET_AHEAD:
+		__sync_fetch_and_or(&chunk->ahead[word], mask);
+		break;
+	case TAKE_EVICTED:
+		if (chunk->evicted[word] & mask)
+			w->found += bits_set(__sync_fetch_and_and(&chunk->evicted[word], ~mask) & mask);
+		break;
+	case SET_EVICTED:
+		__sync_fetch_and_and(&chunk->ahead[word], ~mask);
+		__sync_fetch_and_or(&chunk->evicted[word], mask);
+		break;
+	case FORGET:
+		__sync_fetch_and_and(&chunk->ahead[word], ~mask);
+		__sync_fetch_and_and(&chunk->evicted[word], ~mask);
+		__sync_fetch_and_and(&chunk->dirty[word], ~mask);
+		break;
+	case SET_DIRTY_TOO:
+		if (!chunk->any_dirty)
 			break;
-		case SET_AHEAD:
-			__sync_fetch_and_or(&chunk->ahead[i], mask);
-			break;
-		case TAKE_EVICTED:
-			if (chunk->evicted[i] & mask)
-				w->found += bits_set(__sync_fetch_and_and(&chunk->evicted[i], ~mask) & mask);
-			break;
-		case SET_EVICTED:
-			__sync_fetch_and_and(&chunk->ahead[i], ~mask);
-			__sync_fetch_and_or(&chunk->evicted[i], mask);
-			break;
-		case FORGET:
-			__sync_fetch_and_and(&chunk->ahead[i], ~mask);
-			__sync_fetch_and_and(&chunk->evicted[i], ~mask);
-			__sync_fetch_and_and(&chunk->dirty[i], ~mask);
-			break;
-		case SET_DIRTY:
-		case SET_DIRTY_TOO:
-			if (~chunk->dirty[i] & mask)
-				w->found += bits_set(~__sync_fetch_and_or(&chunk->dirty[i], mask) & mask);
-			break;
-		case SET_CLEAN:
-			if (chunk->dirty[i] & mask)
-				__sync_fetch_and_and(&chunk->dirty[i], ~mask);
-			break;
-		}
+		/* fallthrough */
+	case SET_DIRTY:
+		chunk->any_dirty = 1;
+		if (~chunk->dirty[word] & mask)
+			w->found += bits_set(~__sync_fetch_and_or(&chunk->dirty[word], mask) & mask);
+		break;
+	case SET_CLEAN:
+		if (chunk->dirty[word] & mask)
+			__sync_fetch_and_and(&chunk->dirty[word], ~mask);
+		break;
 	}
 	return 0;
 }
@@ -206,7 +187,7 @@ __noinline __u64 walk_chunks(__u64 ino, __u32 dev, __u64 page, __u64 end, __u32 
 {
 	struct chunk_walk w = { .ino = ino, .dev = dev, .page = page, .end = end, .action = action };
 
-	bpf_loop(CHUNKS_MOST, chunk_step, &w, 0);
+	bpf_loop(WORDS_MOST, chunk_step, &w, 0);
 	return w.found;
 }
 

@@ -15,6 +15,7 @@ type Key = (u32, u32, u64);
 #[derive(Debug, Default)]
 pub struct Cache {
     counts: HashMap<Key, CacheCounts>,
+    latest: Option<(Key, u64)>,
     /// Major faults of an interval that were counted as faults in the one before.
     owed: HashMap<Key, u64>,
 }
@@ -41,10 +42,21 @@ impl Cache {
         };
         let last = (e.offset + read - 1) >> PAGE_SHIFT;
         let pages = last - (e.offset >> PAGE_SHIFT) + 1;
-        self.counts
-            .entry((e.tgid, e.dev, e.ino))
-            .or_default()
-            .lookups += pages;
+        let key = (e.tgid, e.dev, e.ino);
+        match &mut self.latest {
+            Some((latest, sum)) if *latest == key => *sum += pages,
+            _ => {
+                self.settle();
+                self.latest = Some((key, pages));
+            }
+        }
+    }
+
+    /// Reads come in rows on the same file: only the last of such a row is looked up among the counts.
+    fn settle(&mut self) {
+        if let Some((key, pages)) = self.latest.take() {
+            self.counts.entry(key).or_default().lookups += pages;
+        }
     }
 
     /// The rows of the interval, which ends with them.
@@ -53,6 +65,7 @@ impl Cache {
         (start, end): (u64, u64),
         out: &mut impl FnMut(rows::PageCache) -> Result<()>,
     ) -> Result<()> {
+        self.settle();
         for (key, counts) in self.counts.drain() {
             // A fault is counted where it begins and may turn major in the next interval.
             let turned = counts.major + self.owed.remove(&key).unwrap_or(0);

@@ -17,6 +17,9 @@ use crate::event::{self, CacheCounts, CacheKey, Plain, Request, Sample, Total, T
 use crate::sensors;
 use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 
+/// Log level that tells how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
+const VERIFIER_STATISTICS: u32 = 4;
+
 /// Whose events are kept.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -53,7 +56,7 @@ pub struct Drained {
 impl Probe {
     /// Loads what this kernel can run. An error says why it can run nothing.
     pub fn load(options: &Options) -> Result<Probe> {
-        set_log();
+        let log = set_log();
         let place = Box::leak(Box::new(MaybeUninit::uninit()));
         let mut open = RecorderSkelBuilder::default()
             .open(place)
@@ -75,6 +78,7 @@ impl Probe {
                 .to_str()
                 .is_some_and(|name| choice.programs.contains(name));
             program.set_autoload(wanted);
+            program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
         }
         set_constants(&mut open, options)?;
         let skel = open
@@ -329,12 +333,14 @@ unsafe impl Plain for u64 {}
 
 /// libbpf's own messages would mix with the command's output, and what matters comes back as an error.
 /// IOWHY_BPF_LOG=1 shows them, the verifier's words on a refused program among them.
-fn set_log() {
-    if std::env::var_os("IOWHY_BPF_LOG").is_some() {
+fn set_log() -> bool {
+    let wanted = std::env::var_os("IOWHY_BPF_LOG").is_some();
+    if wanted {
         libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |_, text| {
             eprint!("{text}")
         })));
     } else {
         libbpf_rs::set_print(None);
     }
+    wanted
 }

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from iowhy.lab import verify
 from iowhy.lab.scenario import Plan, Scenario, Variant
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
-from iowhy.lab.verify import BUSY_MACHINE_CPUS, GAIN_TOLERANCE, TOLERATED
+from iowhy.lab.verify import BUSY_MACHINE_CPUS, FULL_MACHINE, GAIN_TOLERANCE, TOLERATED
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
 from iowhy.whys.verdict import Verdict
@@ -67,7 +68,12 @@ def test_on_a_busy_machine_a_computing_program_lacks_cpus() -> None:
     assert not verify.check(one, HDD, found, None).ok
     busy = dataclasses.replace(found, others_cpus=BUSY_MACHINE_CPUS)
     assert verify.check(one, HDD, busy, None).ok
-    assert not verify.check(scenario(fixed=None), HDD, busy, None).ok
+    if len(os.sched_getaffinity(0)) > 1:
+        assert not verify.check(scenario(fixed=None), HDD, busy, None).ok
+    full = dataclasses.replace(found, others_cpus=FULL_MACHINE * len(os.sched_getaffinity(0)))
+    assert verify.check(scenario(fixed=None), HDD, full, None).ok
+    other = dataclasses.replace(full, verdict=trial("queue-shallow", 0.9).verdict)
+    assert not verify.check(scenario(fixed=None), HDD, other, None).ok
 
 
 def test_a_fix_must_take_the_finding_away() -> None:

@@ -131,7 +131,9 @@ def verify_(
         checks.append(check)
         others = 0.0 if check.broken is None else check.broken.others_cpus
         if others >= verify.BUSY_MACHINE_CPUS:
-            _say(f"  other programs use {others:.1f} CPUs: times are not those of a quiet machine")
+            _say(
+                f"  other programs use {others:.1f} CPUs: run it on a quiet machine to judge by it"
+            )
         _say(f"  {'ok' if check.ok else 'NOT OK: ' + '; '.join(check.why)}")
     if not checks:
         raise Problem("no scenario makes sense on this --fs and --device; see iowhy lab list")

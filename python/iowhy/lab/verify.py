@@ -1,5 +1,6 @@
 """Does the product name the true cause? Runs scenarios broken and fixed, and holds what was found against what is so."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ GAIN_TOLERANCE = 0.20
 #: From this many CPUs in use by other programs on, a program that computes lacks CPUs: then cpu-saturated is the
 #: truth where an idle machine would give cpu-serial.
 BUSY_MACHINE_CPUS = 0.5
+
+#: From this share of the machine's CPUs in use by other programs on, any program here waits for CPUs: cpu-saturated is then
+#: true of all, and no time is comparable with another.
+FULL_MACHINE = 0.75
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Check:
             "confidence": None if broken is None or broken.top is None else broken.top.confidence,
             "answer": None if broken is None else broken.verdict.answer,
             "others_cpus": None if broken is None else broken.others_cpus,
+            "busy_machine": broken is not None and full(broken),
             "broken_s": None if broken is None else broken.seconds,
             "fixed_s": None if fixed is None else fixed.seconds,
             "gain": self.gain,
@@ -143,6 +149,8 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
         if (
             scenario.share_is_gain
             and choice.device in EMULATED
+            and not full(broken)
+            and not full(fixed)
             and abs(gain - broken.share) >= GAIN_TOLERANCE
         ):
             why.append(f"claims {broken.share:.0%} of the time and the fix saves {gain:.0%}")
@@ -151,11 +159,17 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
     return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
 
 
+def full(found: Trial) -> bool:
+    """Whether other programs left the trial hardly any CPU."""
+    return found.others_cpus >= FULL_MACHINE * len(os.sched_getaffinity(0))
+
+
 def _wrong(found: Trial, right: Sequence[str], *, must_find: bool) -> list[str]:
     if found.found in right:
         return []
-    busy = found.others_cpus >= BUSY_MACHINE_CPUS
-    if busy and found.found == "cpu-saturated" and "cpu-serial" in right:
+    if found.found == "cpu-saturated" and (
+        full(found) or (found.others_cpus >= BUSY_MACHINE_CPUS and "cpu-serial" in right)
+    ):
         return []
     if found.found == "healthy":
         return [] if not must_find or "healthy" in right else ["found nothing"]

@@ -185,6 +185,14 @@ def test_layout_before_after_and_by_whom(make: Make) -> None:
     assert after["interleaved_share"] == 0.75
 
 
+def test_layout_of_a_file_that_was_only_allocated(make: Make) -> None:
+    made = {"ts_ns": T0, "dev": 1, "ino": 2, "blocks": 2}
+    (row,) = run(make({"allocations": [made]}), "layout").to_pylist()
+    assert (row["phase"], row["allocations"]) == ("after", 1)
+    unknown = ("extents", "sequentiality", "bytes", "allocated_bytes", "interleaved_share", "path")
+    assert [row[name] for name in unknown] == [None] * 6
+
+
 def cached(at_ms: int, ino: int | None, lookups: int | None, **more: object) -> dict[str, object]:
     row: dict[str, object] = {"ts_ns": T0 + at_ms * MS, "interval_ns": 100 * MS, "tgid": 10}
     dev = None if ino is None else 1
@@ -213,6 +221,7 @@ def test_cache(make: Make) -> None:
     assert a["unused_readahead_pages"] == 8
     assert (b["hit_ratio"], b["refault_pages"], b["dirtied_pages"]) == (0, 20, 7)
     assert (a["dirtied_pages"], a["major_faults"]) == (None, None)  # nothing said: unknown
+    assert b["unused_readahead_pages"] is None
     assert (total["lookup_pages"], total["miss_pages"], total["hit_ratio"]) == (250, 60, 0.4)
     over_time = run(rec, "cache-over-time").to_pylist()
     assert [(r["at_s"], r["hit_ratio"]) for r in over_time] == [

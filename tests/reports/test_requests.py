@@ -91,6 +91,27 @@ def test_device_known_by_samples(make: Make) -> None:
     assert (row["mean_queue"], row["flushes"], row["service_ns"]) == (None, None, None)
 
 
+def test_only_the_time_of_the_command_counts(make: Make) -> None:
+    """The recorder is there before and after the command: no device is busier than all the time."""
+    rec = make(
+        {
+            "block_requests": [
+                request(-500 * MS, 400 * MS),
+                request(-100 * MS, 300 * MS),
+                request(900 * MS, 400 * MS),
+                request(950 * MS, 50 * MS),
+                request(1100 * MS, 100 * MS),
+            ]
+        }
+    )
+    (row,) = run(rec, "devices").to_pylist()
+    assert (row["writes"], row["write_await_ns"]) == (2, 225 * MS)
+    assert (row["utilisation"], row["mean_queue"]) == (pytest.approx(0.1), pytest.approx(0.15))
+    (last,) = run(rec, "devices-over-time").to_pylist()
+    assert (last["utilisation"], last["mean_queue"]) == (pytest.approx(1), pytest.approx(1.5))
+    assert (last["at_s"], last["writes_per_s"]) == (pytest.approx(0.9), pytest.approx(20))
+
+
 def test_devices_over_time(make: Make) -> None:
     rec = make(
         {

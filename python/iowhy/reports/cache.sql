@@ -71,7 +71,8 @@ SELECT
         AS hit_ratio,
     (lookup_pages - miss_pages) / nullif(lookup_pages, 0) AS present_ratio,
     readahead_pages,
-    greatest(readahead_pages - prefetched_pages, 0) AS unused_readahead_pages,
+    CASE WHEN readahead_pages IS NOT NULL AND prefetched_pages IS NOT NULL
+        THEN greatest(readahead_pages - prefetched_pages, 0) END AS unused_readahead_pages,
     refault_pages,
     evicted_pages,
     dirtied_pages,

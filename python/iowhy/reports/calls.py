@@ -95,8 +95,8 @@ WAITS: dict[str, tuple[str, str]] = {
     "dirty_throttle": ("throttled", "others"),
     "io_throttle": ("throttled", "others"),
     # blk-wbt lets in as many writes as the device keeps up with: a busy device, not a limit.
-    "writeback_throttle": ("write", "others"),
-    "request_queue_full": ("call", "others"),
+    "writeback_throttle": ("write", "queue"),
+    "request_queue_full": ("call", "queue"),
     "swap": ("memory", "other"),
     "memory_reclaim": ("memory", "other"),
     "device_flush": ("sync", "flush"),

@@ -22,11 +22,13 @@ WITH done AS (
         q.bytes,
         q.queue_ns,
         q.complete_ns,
+        least(q.complete_ns, r.end_ns) AS until_ns,
         q.in_scope,
-        CAST(floor((q.complete_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
+        CAST(floor((least(q.complete_ns, r.end_ns - 1) - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
     FROM block_requests q
     CROSS JOIN recording r
     WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
+        AND q.queue_ns >= r.start_ns AND q.queue_ns < r.end_ns
 ), ranges AS (
     SELECT
         q.dev,
@@ -34,7 +36,7 @@ WITH done AS (
         r.slice_ns,
         generate_series(
             CAST(floor((min(q.queue_ns) - r.start_ns) / r.slice_ns) AS BIGINT),
-            CAST(floor((max(q.complete_ns) - r.start_ns) / r.slice_ns) AS BIGINT)
+            CAST(floor((least(max(q.until_ns), max(r.end_ns) - 1) - r.start_ns) / r.slice_ns) AS BIGINT)
         ) AS slices
     FROM done q
     CROSS JOIN recording r
@@ -44,7 +46,7 @@ WITH done AS (
 ), edges AS (
     SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
     UNION ALL
-    SELECT dev, complete_ns, -1 FROM done
+    SELECT dev, until_ns, -1 FROM done
     UNION ALL
     SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
 ), levels AS (

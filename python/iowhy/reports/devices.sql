@@ -27,7 +27,8 @@
 -- column unseen: requests whose completion was not seen; they count in no other column, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column lies_on: device below it; what passes here is seen there again, text
--- Devices that did nothing are left out.
+-- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
+-- out.
 WITH done AS (
     SELECT
         q.dev,
@@ -36,18 +37,19 @@ WITH done AS (
         q.queue_ns,
         q.issue_ns,
         q.complete_ns,
+        least(q.complete_ns, r.end_ns) AS until_ns,
         q.in_scope,
         CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
     FROM block_requests q
     CROSS JOIN recording r
     -- A write of nothing asks for a flush, which is there as a request of its own.
-    WHERE q.op <> 'write' OR q.bytes > 0
+    WHERE (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
 ), ends AS (
     SELECT
         dev,
         queue_ns,
-        complete_ns,
-        max(complete_ns) OVER (
+        until_ns,
+        max(until_ns) OVER (
             PARTITION BY dev ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before_ns
     FROM done
@@ -56,8 +58,8 @@ WITH done AS (
     -- Busy is the union of the requests' times: of each, what lies after all that began before it.
     SELECT
         dev,
-        sum(complete_ns - queue_ns) AS area_ns,
-        sum(greatest(complete_ns - greatest(queue_ns, coalesce(before_ns, queue_ns)), 0)) AS busy_ns
+        sum(until_ns - queue_ns) AS area_ns,
+        sum(greatest(until_ns - greatest(queue_ns, coalesce(before_ns, queue_ns)), 0)) AS busy_ns
     FROM ends
     GROUP BY dev
 ), seconds AS (

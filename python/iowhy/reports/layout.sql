@@ -84,7 +84,7 @@ WITH sizes AS (
         p.extents,
         -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
         CASE
-            WHEN p.bytes <= 0 THEN NULL
+            WHEN p.bytes IS NULL OR p.bytes <= 0 THEN NULL
             WHEN p.bytes <= coalesce(s.block_bytes, r.page_bytes) THEN 1.0
             ELSE greatest(0.0, (p.bytes / coalesce(s.block_bytes, r.page_bytes) - p.placed_runs)
                 / nullif(p.bytes / coalesce(s.block_bytes, r.page_bytes) - 1, 0))

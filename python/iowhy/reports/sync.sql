@@ -1,13 +1,14 @@
 -- title: Synchronous writing
--- question: Where did each fsync-like call's time go: own data, journal, device flush, others, CPU?
+-- question: Where did each fsync-like call's time go: own data, journal, flush, others, CPU?
 -- stands in for: ext4slower, latencytop
 -- column name: call; writes that waited for the log or the device are O_SYNC ones, text
 -- column calls: calls, count
 -- column total_ns: their durations, ns
 -- column own_data_ns: waiting for the file's own pages, ns
+-- column queue_ns: waiting to get its writes into the queue of a device that is busy with writes, ns
 -- column journal_ns: waiting for the journal or log, less the device flushes in it, ns
 -- column flush_ns: waiting for the device to empty its cache, ns
--- column others_ns: waiting behind other writers (locks, full queues, throttles), ns
+-- column others_ns: waiting behind other writers (locks) or for a limit (cgroup, dirty pages), ns
 -- column cpu_ns: on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column other_ns: the rest (memory, interruptible sleep, reasons not known), ns
@@ -135,6 +136,7 @@ WITH calls AS (
     SELECT
         name,
         sum(CASE WHEN part = 'own' THEN dur_ns ELSE 0 END) AS own_ns,
+        sum(CASE WHEN part = 'queue' THEN dur_ns ELSE 0 END) AS queue_ns,
         sum(CASE WHEN part IN ('commit', 'journal') THEN dur_ns ELSE 0 END) AS journal_ns,
         sum(CASE WHEN part = 'flush' THEN dur_ns ELSE 0 END) AS flush_ns,
         sum(CASE WHEN part = 'others' THEN dur_ns ELSE 0 END) AS others_ns
@@ -165,6 +167,7 @@ WITH calls AS (
         s.max_ns,
         s.files,
         coalesce(p.own_ns, CASE WHEN r.ran_waits THEN 0 END) AS own_data_ns,
+        coalesce(p.queue_ns, CASE WHEN r.ran_waits THEN 0 END) AS queue_ns,
         coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) - coalesce(o.flush_ns, 0) AS journal_ns,
         coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) + coalesce(o.flush_ns, 0) AS flush_ns,
         coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
@@ -178,12 +181,13 @@ SELECT
     calls,
     total_ns,
     own_data_ns,
+    queue_ns,
     journal_ns,
     flush_ns,
     others_ns,
     cpu_ns,
     runnable_ns,
-    total_ns - coalesce(own_data_ns, 0) - coalesce(journal_ns, 0) - coalesce(flush_ns, 0)
+    total_ns - coalesce(own_data_ns, 0) - coalesce(queue_ns, 0) - coalesce(journal_ns, 0) - coalesce(flush_ns, 0)
         - coalesce(others_ns, 0) - coalesce(cpu_ns, 0) - coalesce(runnable_ns, 0) AS other_ns,
     total_ns / calls AS mean_ns,
     p50_ns,

@@ -149,6 +149,9 @@ def _record(plan: Plan, out: Path, mark: str) -> tuple[int, str, float]:
             try:
                 status = live.record(plan.argv, out, cwd=plan.cwd, env=env)
             except SystemExit as end:
+                # A signal to us ends us (the undo session raises 128 + signal); the recorder's failure does not.
+                if isinstance(end.code, int) and end.code > 128:
+                    raise
                 raise Problem(
                     f"the recorder made no recording (status {end.code}); it has said why above"
                 ) from None

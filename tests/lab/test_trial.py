@@ -1,0 +1,60 @@
+"""A trial around its command: what it printed, and how the recorder's end is told from ours."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.lab import trial
+from iowhy.lab.scenario import Plan
+from iowhy.sources import live
+
+
+def test_a_signal_to_us_is_not_a_failure_of_the_recorder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def ends(status: int) -> None:
+        def record(*_: Any, **__: Any) -> int:
+            raise SystemExit(status)
+
+        monkeypatch.setattr(live, "record", record)
+        trial._record(Plan(("true",)), tmp_path / "x.iowhy", "0" * 32)
+
+    with pytest.raises(SystemExit):
+        ends(143)
+    with pytest.raises(Problem, match="made no recording"):
+        ends(1)
+
+
+def test_what_the_command_prints_is_caught_and_ours_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def record(argv: tuple[str, ...], *_: Any, env: dict[str, str], **__: Any) -> int:
+        assert (
+            env["IOWHY_MARK"] == "a" * 32
+            and env["MORE"] == "1"
+            and env["PATH"] == os.environ["PATH"]
+        )
+        return subprocess.run(argv, check=False).returncode
+
+    monkeypatch.setattr(live, "record", record)
+    plan = Plan(("sh", "-c", "echo one; echo '{\"bytes\": 7}'; exit 3"), env={"MORE": "1"})
+    status, text, _ = trial._record(plan, tmp_path / "x.iowhy", "a" * 32)
+    assert (status, trial._figures(plan, text)) == (3, {"bytes": 7})
+    os.write(1, b"ours\n")
+    assert capfd.readouterr().out == "ours\n"
+
+
+@pytest.mark.parametrize("text", ["", "plain words", "[1, 2]", '{"a": '])
+def test_a_program_without_figures_has_none(text: str) -> None:
+    assert trial._figures(Plan(("true",)), text) == {}
+
+
+def test_statistics_are_those_of_the_command() -> None:
+    before = {"reads": 5, "paced": True, "busy_ns": 10}
+    after = {"reads": 9, "paced": True, "busy_ns": 30}
+    assert trial._difference(before, after) == {"reads": 4, "busy_ns": 20}
+    assert trial._difference(None, after) == {}

@@ -68,6 +68,9 @@ struct Common {
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
+    /// Write what each program cost the kernel to this file, as JSON (for benchmarks)
+    #[arg(long, hide = true)]
+    program_stats: Option<PathBuf>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -102,12 +105,18 @@ fn main() {
 }
 
 fn request(common: Common, user: Option<String>, what: What) -> Request {
-    let Common { out, by, without } = common;
+    let Common {
+        out,
+        by,
+        without,
+        program_stats,
+    } = common;
     Request {
         out,
         what,
         by,
         user,
         without,
+        program_stats,
     }
 }

@@ -46,6 +46,16 @@ pub struct Lost {
     pub threads: u64,
 }
 
+/// What a program has cost, by the kernel's own count.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Cost {
+    pub name: String,
+    pub runs: u64,
+    pub ns: u64,
+    /// Times that it was not run because it was running already.
+    pub missed: u64,
+}
+
 /// One half of each drained table.
 #[derive(Default)]
 pub struct Drained {
@@ -203,6 +213,32 @@ impl Probe {
                 threads: addr_of!((*bss).lost_threads).read_volatile(),
             }
         }
+    }
+
+    /// What each program has cost so far; all 0 unless the kernel counts (kernel.bpf_stats_enabled).
+    pub fn costs(&self) -> Vec<Cost> {
+        let programs = self.skel.object().progs().filter(|p| p.autoload());
+        programs
+            .filter_map(|program| {
+                let mut info = libbpf_rs::libbpf_sys::bpf_prog_info::default();
+                let mut size = size_of_val(&info) as u32;
+                // SAFETY: `info` is plain data of `size` bytes; its pointers are null, so that the kernel
+                // fills in numbers alone.
+                let done = unsafe {
+                    libbpf_rs::libbpf_sys::bpf_obj_get_info_by_fd(
+                        program.as_fd().as_raw_fd(),
+                        addr_of_mut!(info).cast::<c_void>(),
+                        &mut size,
+                    )
+                };
+                (done == 0).then(|| Cost {
+                    name: program.name().to_string_lossy().into_owned(),
+                    runs: info.run_cnt,
+                    ns: info.run_time_ns,
+                    missed: info.recursion_misses,
+                })
+            })
+            .collect()
     }
 
     fn set_adopting(&mut self, adopting: bool) {

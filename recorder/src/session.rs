@@ -17,6 +17,8 @@ use iowhy_readings::symbols::Symbols;
 use iowhy_readings::{host, Reading, Roots};
 use iowhy_store::manifest::{Command, Manifest, Mode, Sensor, Source};
 use iowhy_store::{rows, Recording};
+use nix::sys::resource::{getrusage, UsageWho};
+use nix::sys::time::TimeVal;
 
 use crate::collect::Collector;
 use crate::probe::{Options, Probe};
@@ -42,6 +44,8 @@ pub struct Request {
     pub by: By,
     pub user: Option<String>,
     pub without: Vec<String>,
+    /// Where to write what each program has cost the kernel, as JSON.
+    pub program_stats: Option<PathBuf>,
 }
 
 /// What it is recorded by.
@@ -97,6 +101,9 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     };
     match status {
         Ok(status) => {
+            if let Some(path) = &request.program_stats {
+                write_costs(&live.watch, path)?;
+            }
             live.finish()?;
             Ok(status)
         }
@@ -206,6 +213,8 @@ struct Live {
     /// Processes whose /proc/PID/io was read and not yet told.
     read: BTreeSet<i64>,
     next_interval: i64,
+    /// CPU time of this process before the command's time began.
+    before_ns: i64,
 }
 
 impl Live {
@@ -233,6 +242,7 @@ impl Live {
             process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
             read: BTreeSet::new(),
             next_interval: host::now_ns() + INTERVAL_NS,
+            before_ns: 0,
         };
         live.collector
             .borrow_mut()
@@ -250,6 +260,7 @@ impl Live {
         let mut collector = self.collector.borrow_mut();
         collector.begin(now as u64);
         collector.recording().manifest_mut().command.start_ns = Some(now);
+        self.before_ns = own_cpu_ns().unwrap_or(0);
     }
 
     /// The command has ended, or is watched no longer.
@@ -262,6 +273,8 @@ impl Live {
         }
         let manifest = collector.recording().manifest_mut();
         manifest.command.end_ns = Some(at_ns);
+        // What loading and finishing cost the command did not feel.
+        manifest.recorder.cpu_ns = own_cpu_ns().map(|ns| ns - self.before_ns);
         if let Some(status) = status {
             manifest.command.exit_status = status.code().map(i64::from);
             manifest.command.signal = status.signal().map(i64::from);
@@ -378,10 +391,15 @@ impl Live {
         }
         let (mut recording, extents) = collector.into_recording()?;
         recording.manifest_mut().sensors.push(extents);
-        let recorder = &mut recording.manifest_mut().recorder;
-        (recorder.cpu_ns, recorder.memory_peak_bytes) = own_cost();
+        recording.manifest_mut().recorder.memory_peak_bytes = own_memory_peak_bytes();
         recording.finish()
     }
+}
+
+/// `[{"name", "runs", "ns", "missed"}, …]` of the programs in the kernel.
+fn write_costs(watch: &Watch, path: &Path) -> Result<()> {
+    let json = serde_json::to_vec(&watch.costs())?;
+    std::fs::write(path, json).with_context(|| path.display().to_string())
 }
 
 /// How long to leave the ring alone after this many records.
@@ -393,17 +411,20 @@ fn pause(taken: i32) -> Duration {
     })
 }
 
-/// CPU time and most memory of this process.
-fn own_cost() -> (Option<i64>, Option<i64>) {
-    use nix::sys::resource::{getrusage, UsageWho};
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
-        return (None, None);
-    };
-    let ns = |t: nix::sys::time::TimeVal| t.tv_sec() * 1_000_000_000 + t.tv_usec() * 1000;
-    (
-        Some(ns(usage.user_time()) + ns(usage.system_time())),
-        Some(usage.max_rss() * 1024),
-    )
+/// CPU time of all threads of this process.
+fn own_cpu_ns() -> Option<i64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let ns = |t: TimeVal| t.tv_sec() * 1_000_000_000 + t.tv_usec() * 1000;
+    Some(ns(usage.user_time()) + ns(usage.system_time()))
+}
+
+/// The most memory that this process has held (proc(5), VmHWM). getrusage's figure is no use: over an exec
+/// it keeps that of the process that started this one.
+fn own_memory_peak_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kibibytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 fn manifest(request: &Request) -> Manifest {

@@ -10,7 +10,7 @@ use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
 use crate::collect::Collector;
-use crate::probe::Probe;
+use crate::probe::{Cost, Probe};
 use crate::sensors;
 
 /// Between two looks at the threads in /proc.
@@ -67,6 +67,14 @@ impl Watch {
         match self {
             Watch::Programs(programs) => programs.probe.sensors.clone(),
             Watch::Proc(proc) => sensors::by_proc(&proc.why),
+        }
+    }
+
+    /// What each program in the kernel has cost so far.
+    pub fn costs(&self) -> Vec<Cost> {
+        match self {
+            Watch::Programs(programs) => programs.probe.costs(),
+            Watch::Proc(_) => Vec::new(),
         }
     }
 

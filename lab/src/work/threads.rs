@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::RwLock;
+use std::thread::Builder;
 
 use anyhow::{Context, Result};
 use serde_json::{json, Value};
@@ -29,11 +31,15 @@ pub fn run(options: &Options) -> Result<Value> {
         .truncate(true)
         .open(&options.file)
         .with_context(|| options.file.display().to_string())?;
+    // Held until the last one is there; given back also when there can be no more of them.
+    let gate = RwLock::new(());
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..options.count)
+        let closed = gate.write();
+        let threads = (0..options.count)
             .map(|thread| {
-                let file = &file;
-                scope.spawn(move || -> Result<()> {
+                let (file, gate) = (&file, &gate);
+                Builder::new().spawn_scoped(scope, move || -> Result<()> {
+                    drop(gate.read());
                     for number in 0..options.writes {
                         let offset = (thread * options.writes + number) * 4096;
                         file.write_all_at(&[thread as u8; 4096], offset)?;
@@ -41,7 +47,9 @@ pub fn run(options: &Options) -> Result<Value> {
                     Ok(())
                 })
             })
-            .collect();
+            .collect::<std::io::Result<Vec<_>>>()
+            .with_context(|| format!("--count {}", options.count))?;
+        drop(closed);
         threads
             .into_iter()
             .try_for_each(|thread| thread.join().expect("no panic"))

@@ -37,7 +37,7 @@ SHARE = st.integers(0, 20).map(lambda n: n / 100)
         max_size=8,
     ),
 )
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_it_sums_to_thread_time_and_to_elapsed_time(
     threads: list[tuple[float, float, float, float, float]],
     waits: list[tuple[int, int, str, str | None]],

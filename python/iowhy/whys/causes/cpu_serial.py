@@ -12,6 +12,9 @@ from iowhy.whys.signs import sync_looks_long
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
+# Less than this of the CPUs idle gives nothing to more threads of the command.
+LEFT_OVER = 0.1
+
 
 def find(facts: "Facts") -> Candidate | None:
     """CPU time of intervals in which CPUs are left over."""
@@ -69,6 +72,10 @@ def find(facts: "Facts") -> Candidate | None:
     if machine.cpus is None:
         confidence = 0.7
         lowered.append("the number of CPUs is not known")
+    left_over = None if machine.idle is None else machine.idle + (machine.iowait or 0.0)
+    if left_over is not None and left_over < LEFT_OVER and not facts.run.pasted:
+        confidence = min(confidence, 0.6)
+        lowered.append("other processes keep the CPUs busy: none is left to use")
     return Candidate(
         claims=(
             Claim(
@@ -94,7 +101,7 @@ def find(facts: "Facts") -> Candidate | None:
 
 CAUSE = Cause(
     name="cpu-serial",
-    title="One CPU does the work, others idle",
+    title="It uses too few of the CPUs",
     meaning=(
         "The command computes, with too few threads at a time for the CPUs that there are. Calls "
         "may look long, fsync above all, and yet spend their time on a CPU: then faster storage "

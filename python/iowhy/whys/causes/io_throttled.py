@@ -16,6 +16,7 @@ IDLE_DEVICE = 0.5
 IDLE_WITHOUT_LIMIT = 0.2
 WAITING = 0.3
 REQUESTS_MIN = 16
+IDLE_CPUS = 0.1
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -49,6 +50,7 @@ def find(facts: "Facts") -> Candidate | None:
         and storage >= WAITING
         and facts.requests.count >= REQUESTS_MIN
         and not _many_flushes(facts)
+        and not _cpus_full(facts)
     ):
         claims.append(Claim(classes.STORAGE))
         chain.append(idle)
@@ -144,6 +146,12 @@ def _many_flushes(facts: "Facts") -> bool:
     return wall > 0.1 * (facts.run.elapsed_ns or 1)
 
 
+def _cpus_full(facts: "Facts") -> bool:
+    """The kernel's own threads (journal, writeback, block) wait for a CPU then, not for a limit."""
+    machine = facts.machine
+    return machine.idle is not None and machine.idle + (machine.iowait or 0.0) < IDLE_CPUS
+
+
 CAUSE = Cause(
     name="io-throttled",
     title="An I/O limit holds it back",
@@ -167,6 +175,11 @@ CAUSE = Cause(
         Threshold(
             "the same where no limit can be read", IDLE_WITHOUT_LIMIT, "share",
             "then only a device that hardly works tells that something above it waits",
+        ),
+        Threshold(
+            "and the machine's CPUs idle, at least", IDLE_CPUS, "share",
+            "on full CPUs the kernel's threads that submit and complete requests wait for their turn, "
+            "which looks the same",
         ),
     ),
     fooled_by=(

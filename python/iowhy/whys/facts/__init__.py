@@ -91,6 +91,14 @@ class Facts:
         """Whether a table has any row."""
         return self.size(table) > 0
 
+    def own_filesystems(self, column: str = "dev") -> str:
+        """A predicate for the file systems of the command's calls: journals and writeback of the
+        whole machine are recorded, and most of it is somebody else's."""
+        if not self.has("syscalls"):
+            return "true"
+        calls.prepare(self)
+        return f"{column} IN (SELECT dev FROM why_calls WHERE dev IS NOT NULL)"
+
     def slice(self, table: str, column: str, limit: int = WINDOW_ROWS) -> str:
         """A predicate that keeps a table to about `limit` rows, in slices spread over the run."""
         rows = self.size(table)

@@ -127,8 +127,13 @@ def measure(facts: "Facts") -> Calls:
     return Calls(known=False)
 
 
-def _single(facts: "Facts") -> Calls:
+def prepare(facts: "Facts") -> None:
+    """Make the table why_calls: the calls summed by name and file."""
     facts.run_sql(_NAMED.format(tiny=TINY_BYTES))
+
+
+def _single(facts: "Facts") -> Calls:
+    prepare(facts)
     by_name = {
         str(row[0]): _group(row[1:])
         for row in facts.rows(f"SELECT name, {_SUMS} FROM why_calls GROUP BY name")

@@ -26,14 +26,14 @@ def measure(facts: "Facts") -> Journal:
         ran = facts.recording.ran("journal_jbd2") or facts.recording.ran("journal_xfs")
         return Journal(0 if ran else None, None, None, None, None, None, None)
     row = facts.numbers(
-        """
+        f"""
         SELECT count(*) AS n, sum(dur_ns) AS t, avg(dur_ns) AS mean,
           sum(flushing_ns) / nullif(sum(CASE WHEN flushing_ns IS NOT NULL THEN dur_ns END), 0)
             AS flushing,
           sum(logging_ns) / nullif(sum(CASE WHEN logging_ns IS NOT NULL THEN dur_ns END), 0)
             AS logging,
           avg(handles) AS handles, avg(blocks) AS blocks
-        FROM journal_commits
+        FROM journal_commits WHERE {facts.own_filesystems()}
         """
     )
     return Journal(

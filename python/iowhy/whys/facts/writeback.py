@@ -36,14 +36,15 @@ def measure(facts: "Facts") -> Writeback:
     if facts.has("dirty_throttle"):
         pauses = facts.numbers(
             """SELECT count(*) AS n, sum(pause_ns) AS t, median(dirty_pages) AS dirty,
-            median(limit_pages) AS lim FROM dirty_throttle WHERE pause_ns > 0"""
+            median(limit_pages) AS lim FROM dirty_throttle WHERE pause_ns > 0
+            AND (tgid IN (SELECT tgid FROM threads) OR NOT EXISTS (SELECT 1 FROM threads))"""
         )
     passes: dict[str, float | None] = {}
     if facts.has("writeback"):
         passes = facts.numbers(
-            """
+            f"""
             WITH w AS (SELECT *, reason <> 'fsync' AS background FROM writeback
-              WHERE pages_written > 0),
+              WHERE pages_written > 0 AND {facts.own_filesystems()}),
             s AS (SELECT ts_ns // 1000000000 AS second, count(DISTINCT (dev, ino)) AS inodes
               FROM w GROUP BY second)
             SELECT count(*) AS n, count(DISTINCT (dev, ino)) AS inodes,

@@ -1,0 +1,80 @@
+"""What is not there is unknown: no verdict fails for it, whatever tables and values are missing."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from iowhy.recording.schema import tables
+from iowhy.whys import document
+from iowhy.whys.verdict import judge
+
+from .made import KIB, MS, START, S, Story
+
+
+def everything() -> Story:
+    """A story with rows in nearly every table."""
+    story = Story(1.2)
+    story.caller("fsync", 60, blocked=6 * MS, bytes_=None, reason="journal_commit")
+    story.caller("pread64", 60, tid=11, blocked=6 * MS, jump=True)
+    story.caller("io_getevents", 20, tid=12, sleeping=9 * MS, bytes_=None, ino=None, gap="idle")
+    story.requests(100, op="write", service=3 * MS).requests(100, service=3 * MS, jump=True)
+    story.requests(50, own=False, tgid=70, service=MS).flushes(60, 4 * MS)
+    story.cache(lookups=8000, misses=4000, readahead=4000, refaults=3000)
+    story.commits(60, 5 * MS, flushing_ns=MS, logging_ns=MS, handles=3, blocks=4)
+    story.passes_of_writeback(100, 60, 5).extents(500, 4 * KIB).allocations(100, 3)
+    story.idle_call("futex", 0.2)
+    story.add("dirty_throttle", ts_ns=START, tgid=10, tid=10, pause_ns=MS, dirty_pages=4)
+    story.add("process_io", ts_ns=START + S, tgid=10, read_bytes=3000, written_bytes=1000)
+    story.group(
+        cpu_quota_cores=0.5, cpu_periods=10, cpu_throttled_periods=9, cpu_throttled_ns=S,
+        memory_limit_bytes=1 << 24, io_limit_read_bytes_per_s=1 << 20,
+    )  # fmt: skip
+    for number in range(3):
+        at = START + number * S // 2
+        story.add("vm_samples", ts_ns=at, procs_running=1, procs_blocked=2, swap_in_pages=number)
+        story.add("memory_samples", ts_ns=at, total_bytes=1 << 33, free_bytes=1 << 20)
+        story.add(
+            "pressure_samples", ts_ns=at, scope="machine", resource="io", kind="some", total_ns=at
+        )
+        story.add(
+            "disk_samples", ts_ns=at, dev=8 << 20, reads=number * 9, read_bytes=number << 20,
+            writes=number, written_bytes=number << 20, busy_ns=number * MS, queue_ns=number * MS,
+        )  # fmt: skip
+    return story.machine()
+
+
+NULLABLE = sorted(
+    (table.name, column.name)
+    for table in tables().values()
+    for column in table.columns
+    if column.null is not None
+)
+TABLES = sorted(everything().tables)
+
+
+@given(
+    st.sets(st.sampled_from(TABLES), max_size=12),
+    st.sets(st.sampled_from(NULLABLE), max_size=40),
+    st.booleans(),
+)
+@settings(max_examples=12, deadline=None)
+def test_any_part_may_be_missing(
+    dropped: set[str], unknown: set[tuple[str, str]], told: bool
+) -> None:
+    story = everything()
+    for name in dropped:
+        del story.tables[name]
+        story.missing.add(name)
+    for table, column in unknown:
+        for row in story.tables.get(table, []):
+            row[column] = None
+    if not told:
+        story.missing |= {"waits", "syscalls", "block_requests"}
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = judge(story.write(Path(folder) / "x"))
+    assert verdict.answer
+    assert all(0 <= finding.share <= 1 for finding in verdict.findings)
+    assert sum(f.share for f in verdict.findings) <= 1 + 1e-6
+    document.as_json(verdict)

@@ -98,6 +98,6 @@ def test_the_parts_of_sync_sum_to_the_calls(tmp_path: Path) -> None:
         rows = report(recording, "sync").to_pylist()
         fsync = next(row for row in rows if row["name"] == "fsync")
         assert fsync["calls"] == 23
-        parts = ("own_data", "journal", "flush", "others", "cpu", "runnable", "other")
+        parts = ("own_data", "journal", "flush", "queue", "others", "cpu", "runnable", "other")
         summed = sum(fsync[f"{part}_ns"] for part in parts)
         assert summed == pytest.approx(fsync["total_ns"], abs=len(parts)), fsync

@@ -227,3 +227,29 @@ def test_any_order_of_states_is_read_back(pieces: list) -> None:
     ]
     waits = query(parsed, "SELECT count(*), coalesce(sum(dur_ns), 0) FROM waits")
     assert waits == [(sum(p[0] == "D" for p in pieces), sums["D"] * 1000)]
+
+
+def test_stacks_tell_why_a_thread_waited() -> None:
+    text = (
+        "db 7 [000] 5.000001000: sched:sched_switch: prev_comm=db prev_pid=7 prev_prio=120 prev_state=D ==> "
+        "next_comm=swapper/0 next_pid=0 next_prio=120\n"
+        "\tffffffff81399b71 __traceiter_sched_switch+0x41 ([kernel.kallsyms])\n"
+        "\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])\n"
+        "\tffffffff821f94c3 schedule+0x23 ([kernel.kallsyms])\n"
+        "\tffffffff821f958f io_schedule+0x3f ([kernel.kallsyms])\n"
+        "\tffffffff8159970a folio_wait_writeback+0x2a ([kernel.kallsyms])\n"
+        "\tffffffff8170fa3b do_fsync+0x3b ([kernel.kallsyms])\n"
+        "\t    7f00deadbeef fsync+0x17 (/usr/lib/libc.so.6)\n"
+        "\n"
+        "swapper 0 [000] 5.000003000: sched:sched_waking: comm=db pid=7 prio=120 target_cpu=000\n"
+        "\tffffffff81399b71 try_to_wake_up+0x41 ([kernel.kallsyms])\n\n"
+        "swapper 0 [000] 5.000004000: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 "
+        "prev_state=R ==> next_comm=db next_pid=7 next_prio=120\n"
+    )
+    parsed = read_text("perf_script", text)
+    assert parsed.rejects == []
+    (wait,) = rows(parsed, "waits")
+    assert (wait["dur_ns"], wait["reason"], wait["io"]) == (2000, "page_writeback", True)
+    (stack,) = rows(parsed, "stacks", "stack_id")
+    assert stack["stack_id"] == wait["stack_id"]
+    assert stack["frames"] == ["schedule", "io_schedule", "folio_wait_writeback", "do_fsync"]

@@ -13,7 +13,7 @@ from iowhy.sources.format import Block, Claim, Parsed
 
 NAME = "filefrag"
 TOOL = "filefrag"
-HINT = r"^Filesystem type is: |^File size of |: \d+ extents? found"
+HINT = r"^(?:Filesystem type is: |File size of |.*: \d+ extents? found)"
 
 _SIZE = re.compile(r"File size of (.*) is (\d+) \((\d+) blocks? of (\d+) bytes\)")
 _EXTENT = re.compile(

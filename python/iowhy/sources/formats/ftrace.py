@@ -20,7 +20,7 @@ from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "ftrace"
 TOOL = "ftrace"
-HINT = r"^# tracer: |^cpus=\d+|-\d+ .*\d+\.\d+: \w+|^CPU:\d+ \["
+HINT = r"^# tracer: |^cpus=\d|^CPU:\d+ \[|^.{1,40}-\d+ .{0,50} \d+\.\d{3,9}: +\w"
 
 #: comm, tid, tgid, cpu (with brackets, or with -l before the letters), seconds, fraction, event, its text.
 EVENT = (

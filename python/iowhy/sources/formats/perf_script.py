@@ -19,7 +19,7 @@ from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-script"
 TOOL = "perf script"
-HINT = r"\d+\.\d+: +(\d+ +)?\w+:\w+:"
+HINT = r"\.\d{3,9}: +(?:\d+ +)?\w+:\w+:"
 
 #: comm, pid/tid or tid, cpu, latency flags, seconds, fraction, period, event, its text.
 _EVENT = (
@@ -28,6 +28,8 @@ _EVENT = (
 )
 _FIELDS = "['comm', 'pid', 'tid', 'cpu', 's', 'f', 'system', 'name', 'args']"
 _FRAME = r"^\s+[0-9a-f]+ \S.*|^\s*$|^#"
+#: A kernel function of a call stack, without its offset; user space ends the part that is kept.
+_SYMBOL = r"^\s+[0-9a-f]+ ([^\s+]+)\S* \((?:\[|/.*(?:vmlinux|\.ko))"
 _LINE = re.compile(_EVENT)
 
 
@@ -74,6 +76,14 @@ def _parse(space: Workspace, chunks: Iterator[pa.Table]) -> Parsed:
             f"AND NOT {events.known('e.name')} GROUP BY 1",
             f"""INSERT INTO rejects SELECT n, line FROM split
                 WHERE e.name = '' AND NOT regexp_matches(line, '{_FRAME}')""",
+            f"""INSERT INTO frames SELECT head,
+                    list(regexp_extract(line, '{_SYMBOL}', 1) ORDER BY n)
+                FROM (SELECT n, line, e.name AS name,
+                    last_value(CASE WHEN e.name <> '' THEN n END IGNORE NULLS) OVER up AS head,
+                    last_value(nullif(e.name, '') IGNORE NULLS) OVER up AS event
+                    FROM split WINDOW up AS (ORDER BY n))
+                WHERE event = 'sched_switch' AND name = '' AND regexp_matches(line, '{_SYMBOL}')
+                GROUP BY head""",
             """INSERT INTO headers SELECT n, left(line, 200) FROM split WHERE starts_with(line, '# ')""",
         ],
     )

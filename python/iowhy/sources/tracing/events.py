@@ -121,13 +121,16 @@ def _threads(space: Workspace, parsed: Parsed) -> None:
 
 
 def prepare(space: Workspace, *, ticks: bool = False) -> None:
-    """Empty tables for a text format's reader: events, others, rejects, headers, dialect.
+    """Empty tables for a text format's reader: events, others, rejects, headers, frames, dialect.
+
+    `frames` (n, frames) holds the kernel stacks of switches, innermost first, by the event's number.
 
     `ticks`: the printer leaves jiffies_to_msecs() away, so durations of jbd2 are ticks.
     """
     space.run(f"CREATE TABLE events ({COLUMNS})")
     space.run("CREATE TABLE others (name VARCHAR, count BIGINT)")
     space.run("CREATE TABLE rejects (n BIGINT, line VARCHAR)")
+    space.run("CREATE TABLE frames (n BIGINT, frames VARCHAR[])")
     space.run("CREATE TABLE headers (n BIGINT, line VARCHAR)")
     space.run(f"CREATE TABLE dialect AS SELECT {str(ticks).lower()} AS ticks")
 

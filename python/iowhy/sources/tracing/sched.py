@@ -8,6 +8,7 @@ system call events each piece of time also knows the call that it was in.
 from __future__ import annotations
 
 from iowhy.sources.format import Parsed
+from iowhy.sources.tracing import stacks
 from iowhy.sources.tracing.workspace import Workspace
 
 #: Live recordings' totals and thread times are of one second too.
@@ -125,23 +126,31 @@ def _thread_time(space: Workspace, parsed: Parsed) -> None:
 
 
 def _waits(space: Workspace, parsed: Parsed) -> None:
-    """Each stretch of state D, to the wake-up. Android tells with sched_blocked_reason whether for I/O."""
+    """Each stretch of state D, to the wake-up.
+
+    Why it waited is told by the switch's kernel stack (perf record -g), or by sched_blocked_reason (Android).
+    """
     space.run("""CREATE TABLE reasons AS SELECT ts_ns,
             TRY_CAST(regexp_extract(args, 'pid=(\\d+)', 1) AS BIGINT) AS tid,
             contains(args, 'iowait=1') OR contains(args, 'io_wait=1') AS io,
             regexp_extract(args, 'caller=([\\w.]+)', 1) AS caller
         FROM events WHERE name = 'sched_blocked_reason'""")
-    told = bool(space.count("reasons"))
-    if not told:
+    stacks.judge(space, parsed)
+    if not space.count("reasons") and not space.count("stack_of"):
         parsed.note("the trace does not tell which waits are I/O waits, nor their reasons")
+        parsed.missing.append("perf record -a -g -e 'sched:sched_switch,sched:sched_waking'")
     parsed.tables["waits"] = space.table(
         "waits",
         """SELECT w.ts_ns, w.end_ns - w.ts_ns AS dur_ns, coalesce(c.tgid, w.tid) AS tgid, w.tid,
-            coalesce(nullif(r.caller, ''), 'unknown') AS reason, coalesce(r.io, false) AS io,
-            c.name AS syscall
+            coalesce(k.reason, nullif(r.caller, ''), 'unknown') AS reason,
+            coalesce(k.io, r.io, false) AS io, k.stack_id, c.name AS syscall
         FROM (SELECT tid, min(ts_ns) AS ts_ns, max(end_ns) AS end_ns, max(call) AS call
             FROM segments WHERE class = 'blocked' GROUP BY tid, last_out) w
         LEFT JOIN calls c ON c.n = w.call
+        LEFT JOIN (SELECT s.prev, s.ts_ns, any_value(stack_id) AS stack_id, any_value(reason) AS reason,
+                any_value(io) AS io
+            FROM switches s JOIN stack_of USING (n) GROUP BY ALL) k
+            ON k.prev = w.tid AND k.ts_ns = w.ts_ns
         ASOF LEFT JOIN reasons r ON r.tid = w.tid AND r.ts_ns >= w.end_ns
         WHERE w.tid IN (SELECT tid FROM scope)""",
     )

@@ -1,6 +1,5 @@
 """Case 2: a compile, one job at a time, two, and with its sources on a slow disk."""
 
-import shutil
 from pathlib import Path
 
 from iowhy.lab import shell
@@ -8,6 +7,8 @@ from iowhy.lab.scenario import Figure, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
 _UNITS = 40
+_PARTS = 10
+_PART_UNITS = 16
 _DISK_MIB = 512
 
 
@@ -15,19 +16,25 @@ def _sources(folder: Path, units: int, statements: int, seed: int) -> None:
     """A program of `units` C files with a header each, whose functions keep the optimiser busy."""
     folder.mkdir()
     for unit in range(units):
-        (folder / f"unit{unit}.h").write_text(f"int unit{unit}(int);\n/* {'x' * 2000} */\n")
-        lines = [f'#include "unit{unit}.h"', f"int unit{unit}(int v) {{", "  int a[8] = {0};"]
-        for step in range(statements):
-            at, mixed = (step * seed + unit) % 8, step * 7919 + seed
-            lines.append(f"  a[{at}] += (v ^ {mixed}) * a[{(at + 3) % 8}] + (v >> {step % 13});")
-        lines += ["  return a[0] + a[7];", "}"]
-        (folder / f"unit{unit}.c").write_text("\n".join(lines) + "\n")
+        _unit(folder, unit, statements, seed)
     objects = " ".join(f"unit{unit}.o" for unit in range(units))
     (folder / "Makefile").write_text(
         f"OUT ?= .\nOBJECTS = $(addprefix $(OUT)/,{objects})\n"
         "all: $(OBJECTS)\n"
         "$(OUT)/%.o: %.c %.h\n\tgcc -O1 -c $< -o $@\n"
     )
+
+
+def _unit(folder: Path, unit: int, statements: int, seed: int) -> None:
+    # Longer than what btrfs keeps inside its tree.
+    header = f"int unit{unit}(int);\n/* {'x' * 6000} */\n"
+    (folder / f"unit{unit}.h").write_text(header)
+    lines = [f'#include "unit{unit}.h"', f"int unit{unit}(int v) {{", "  int a[8] = {0};"]
+    for step in range(statements):
+        at, mixed = (step * seed + unit) % 8, step * 7919 + seed
+        lines.append(f"  a[{at}] += (v ^ {mixed}) * a[{(at + 3) % 8}] + (v >> {step % 13});")
+    lines += ["  return a[0] + a[7];", "}"]
+    (folder / f"unit{unit}.c").write_text("\n".join(lines) + "\n")
 
 
 def _build(
@@ -45,20 +52,26 @@ def _build(
 
 
 def _many_small(stage: Stage, *, elsewhere: bool) -> Plan:
-    """A cold archive of many small sources unpacked and listed: little to compute, much to fetch."""
+    """Small sources that nobody has read yet, compiled part by part: little to compute, much to fetch.
+
+    The parts were written in turns, as a tree is that several people work on, so that no part lies in one piece.
+    """
+    shell.need("gcc", "make")
     kind = "memory" if elsewhere else None
     filesystem = stage.filesystem(stage.disk(_DISK_MIB, kind))
     top = filesystem.path / "tree"
     top.mkdir()
-    count = stage.choice.count(12)
-    for part in range(count):
-        _sources(top / f"part{part}", 12, 4, stage.choice.seed + part)
-    # Half of what was written goes again, so that what is left does not lie in one piece.
-    for part in range(0, count, 4):
-        shutil.rmtree(top / f"part{part}")
-    parts = " ".join(f"part{part}" for part in range(count) if part % 4)
+    count = stage.choice.count(_PARTS)
+    parts = [top / f"part{part}" for part in range(count)]
+    for part in parts:
+        part.mkdir()
+    for unit in range(_PART_UNITS):
+        for number, part in enumerate(parts):
+            _unit(part, unit, 4, stage.choice.seed + number)
+        filesystem.sync()
+    names = " ".join(part.name for part in parts)
     (top / "Makefile").write_text(
-        f"all: {parts}\n.PHONY: {parts}\n{parts}:\n\tcat $@/*.c $@/*.h | gcc -fsyntax-only -w -I$@ -x c -\n"
+        f"all: {names}\n.PHONY: {names}\n{names}:\n\tcat $@/*.c $@/*.h | gcc -fsyntax-only -w -I$@ -x c -\n"
     )
     return Plan(("make", "-s", "-j2"), cwd=top, cold=True)
 

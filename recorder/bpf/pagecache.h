@@ -360,7 +360,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	struct address_space *mapping;
 	struct inode *inode;
 	struct cache_counts *counts;
-	__u64 page, end, pages, low, high, ino, demand = 0, found;
+	__u64 page, end, pages, low = 0, high = 0, ino, demand = 0, found;
 	__u32 dev;
 
 	if (!t)
@@ -405,6 +405,13 @@ int BPF_PROG(on_page_add, struct folio *folio)
 			demand = high - low;
 	} else if (t->call >= 0 && t->call_kind == CALL_AHEAD) {
 		demand = 0;
+	} else if (estimate_lookups && t->call < 0) {
+		/* A page fault, of which no tracepoint tells the page: one of those that it adds is that. */
+		demand = t->fault_number != fault_number(task);
+		t->fault_number = fault_number(task);
+		low = page;
+		high = page + 1;
+		COUNT(counts, lookups, demand);
 	} else {
 		/* Whether it was asked for shows when it is looked up. */
 		if (t->pending_inode == (__u64)inode && t->pending_to == page) {

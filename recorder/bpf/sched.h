@@ -11,7 +11,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 32768);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, FRAMES * sizeof(__u64));
 } stacks SEC(".maps");
@@ -117,7 +117,7 @@ int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
 	struct task_struct *leader = task->group_leader;
 	struct thread *t = thread_of(task);
 
-	if (t || !leader || leader == task)
+	if (t || !leader || leader == task || task->tgid == recorder_tgid)
 		return 0;
 	if (!whole_machine && !thread_of(leader))
 		return 0;

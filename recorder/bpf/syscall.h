@@ -79,6 +79,13 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 			t->call_flags |= CALL_HAS_OFFSET;
 		}
 	}
+	if (estimate_lookups && shape->kind == CALL_READ && (t->call_flags & CALL_HAS_FILE) && file) {
+		struct inode *inode = (struct inode *)t->inode;
+
+		if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFREG &&
+		    !(BPF_CORE_READ(file, f_flags) & direct_flag))
+			t->call_flags |= CALL_LOOKED_UP;
+	}
 	if (shape->bytes_arg >= 0) {
 		t->call_bytes = argument(regs, shape->bytes_arg);
 		t->call_flags |= CALL_HAS_BYTES;

@@ -98,7 +98,9 @@ fn main() {
         }
     };
     let status = record(&request).unwrap_or_else(|failure| {
-        eprintln!("iowhy: {}", failure.message);
+        if !failure.message.is_empty() {
+            eprintln!("iowhy: {}", failure.message);
+        }
         failure.status
     });
     std::process::exit(status);

@@ -9,11 +9,31 @@ use crate::event::{CacheCounts, CacheKey, Call};
 
 const PAGE_SHIFT: u32 = 12;
 
+/// What the tracepoints of this kernel tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Look-ups, not only read calls that stand for them.
+    pub lookups: bool,
+    /// Page faults on files.
+    pub faults: bool,
+}
+
+impl Default for Known {
+    fn default() -> Known {
+        Known {
+            lookups: true,
+            faults: true,
+        }
+    }
+}
+
 type Key = (u32, u32, u64);
 
 /// Counts of the interval under way, by process, device and inode.
 #[derive(Debug, Default)]
 pub struct Cache {
+    /// Which of the counts are known here.
+    pub known: Known,
     counts: HashMap<Key, CacheCounts>,
     latest: Option<(Key, u64)>,
     /// Major faults of an interval that were counted as faults in the one before.
@@ -66,6 +86,7 @@ impl Cache {
         out: &mut impl FnMut(rows::PageCache) -> Result<()>,
     ) -> Result<()> {
         self.settle();
+        let Known { lookups, faults } = self.known;
         for (key, counts) in self.counts.drain() {
             // A fault is counted where it begins and may turn major in the next interval.
             let turned = counts.major + self.owed.remove(&key).unwrap_or(0);
@@ -86,9 +107,9 @@ impl Cache {
                 dirtied_pages: Some(counts.dirtied as i64),
                 evicted_pages: Some(counts.evicted as i64),
                 refault_pages: Some(counts.refault as i64),
-                major_faults: Some(counts.major as i64),
-                minor_faults: Some(counts.faults.saturating_sub(turned) as i64),
-                estimated: false,
+                major_faults: faults.then_some(counts.major as i64),
+                minor_faults: faults.then_some(counts.faults.saturating_sub(turned) as i64),
+                estimated: !lookups,
             })?;
         }
         Ok(())

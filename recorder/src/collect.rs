@@ -9,7 +9,7 @@ use iowhy_readings::{host, Reading};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Name, Recording};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Known};
 use crate::calls;
 use crate::event::{self, kind, Call, Clock, Sample, Total, TotalKey};
 use crate::files::Files;
@@ -91,6 +91,11 @@ impl Collector {
     /// The first interval begins here.
     pub fn begin(&mut self, now_ns: u64) {
         self.interval_start = now_ns;
+    }
+
+    /// What is known of the page cache here.
+    pub fn set_known(&mut self, known: Known) {
+        self.cache.known = known;
     }
 
     /// The process whose end [`Collector::main_ended`] tells.

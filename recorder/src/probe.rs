@@ -6,15 +6,18 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{addr_of, addr_of_mut};
 
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use iowhy_store::manifest::Sensor;
-use libbpf_rs::btf::{types, Btf};
+use libbpf_rs::btf::types;
+use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::ReferencesType as _;
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
 
+use crate::cache::Known;
 use crate::calls;
 use crate::event::{self, CacheCounts, CacheKey, Plain, Request, Sample, Total, TotalKey};
-use crate::sensors;
+use crate::sensors::{self, Choice, Tracepoint};
 use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 
 /// Log level that tells how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
@@ -35,6 +38,8 @@ pub struct Probe {
     links: Vec<Link>,
     threads: Option<Link>,
     pub sensors: Vec<Sensor>,
+    /// What is known of the page cache.
+    pub known: Known,
 }
 
 /// Events that found no room, by kind, and counts that found none.
@@ -65,41 +70,32 @@ pub struct Drained {
 
 impl Probe {
     /// Loads what this kernel can run. An error says why it can run nothing.
+    ///
+    /// A kernel may refuse a program though it has its tracepoint (a verifier that knows less): then those of
+    /// the inner layers are left out, and at last all but those of calls, threads and requests.
     pub fn load(options: &Options) -> Result<Probe> {
         let log = set_log();
-        let place = Box::leak(Box::new(MaybeUninit::uninit()));
-        let mut open = RecorderSkelBuilder::default()
-            .open(place)
-            .context("cannot open the programs")?;
         let btf =
             Btf::from_vmlinux().context("this kernel has no BTF (/sys/kernel/btf/vmlinux)")?;
-        let choice = sensors::choose(
-            |program| tracepoint_of(&open, program),
-            |tracepoint| {
-                !options.without.iter().any(|w| w == tracepoint)
-                    && btf
-                        .type_by_name::<types::Typedef<'_>>(&format!("btf_trace_{tracepoint}"))
-                        .is_some()
-            },
-        );
-        for mut program in open.open_object_mut().progs_mut() {
-            let wanted = program
-                .name()
-                .to_str()
-                .is_some_and(|name| choice.programs.contains(name));
-            program.set_autoload(wanted);
-            program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
+        let tracepoint = |name: &str| {
+            if options.without.iter().any(|w| w == name) {
+                return Tracepoint::Missing;
+            }
+            ask(&btf, name)
+        };
+        let mut refused: Option<String> = None;
+        for layers in sensors::LAYERS {
+            match load(options, layers, &tracepoint, log) {
+                Ok(mut probe) => {
+                    if let Some(why) = refused {
+                        sensors::explain(&mut probe.sensors, &why);
+                    }
+                    return Ok(probe);
+                }
+                Err(error) => refused = Some(format!("{error:#}")),
+            }
         }
-        set_constants(&mut open, options)?;
-        let skel = open
-            .load()
-            .context("the kernel does not take the programs")?;
-        Ok(Probe {
-            skel,
-            links: Vec::new(),
-            threads: None,
-            sensors: choice.sensors,
-        })
+        bail!("{}", refused.unwrap_or_default())
     }
 
     /// From here on the programs run.
@@ -260,6 +256,66 @@ impl Probe {
     }
 }
 
+fn load(
+    options: &Options,
+    layers: &[&str],
+    tracepoint: &dyn Fn(&str) -> Tracepoint,
+    log: bool,
+) -> Result<Probe> {
+    let place = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = RecorderSkelBuilder::default()
+        .open(place)
+        .context("cannot open the programs")?;
+    let choice = sensors::choose(layers, |program| tracepoint_of(&open, program), tracepoint);
+    for mut program in open.open_object_mut().progs_mut() {
+        let wanted = program
+            .name()
+            .to_str()
+            .is_some_and(|name| choice.programs.contains(name));
+        program.set_autoload(wanted);
+        program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
+    }
+    set_constants(&mut open, options, &choice)?;
+    let skel = open
+        .load()
+        .context("the kernel does not take the programs")?;
+    let known = Known {
+        lookups: choice.programs.contains("on_get_pages"),
+        faults: choice.programs.contains("on_file_fault"),
+    };
+    Ok(Probe {
+        skel,
+        links: Vec::new(),
+        threads: None,
+        sensors: choice.sensors,
+        known,
+    })
+}
+
+/// What the kernel's type information says of a tracepoint, its own or that of a filesystem's module.
+fn ask(btf: &Btf<'_>, tracepoint: &str) -> Tracepoint {
+    let name = format!("btf_trace_{tracepoint}");
+    let Some(typedef) = btf.type_by_name::<types::Typedef<'_>>(&name) else {
+        let in_module = ["ext4", "jbd2", "xfs", "btrfs"].iter().any(|module| {
+            std::fs::read(format!("/sys/kernel/btf/{module}"))
+                .is_ok_and(|types| memmem(&types, format!("{name}\0").as_bytes()))
+        });
+        return if in_module {
+            Tracepoint::Has(None)
+        } else {
+            Tracepoint::Missing
+        };
+    };
+    let function = types::Ptr::try_from(typedef.referenced_type())
+        .ok()
+        .and_then(|pointer| types::FuncProto::try_from(pointer.referenced_type()).ok());
+    Tracepoint::Has(function.map(|f| f.len()))
+}
+
+fn memmem(bytes: &[u8], wanted: &[u8]) -> bool {
+    bytes.windows(wanted.len()).any(|window| window == wanted)
+}
+
 /// Kernel stacks by their ids.
 pub struct Stacks(MapHandle);
 
@@ -276,7 +332,11 @@ impl Stacks {
     }
 }
 
-fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options) -> Result<()> {
+fn set_constants(
+    open: &mut OpenRecorderSkel<'_>,
+    options: &Options,
+    choice: &Choice,
+) -> Result<()> {
     let rodata = open
         .maps
         .rodata_data
@@ -295,6 +355,8 @@ fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options) -> Result<(
     }
     rodata.whole_machine = options.whole_machine;
     rodata.recorder_tgid = std::process::id();
+    rodata.estimate_lookups = !choice.programs.contains("on_get_pages");
+    rodata.direct_flag = libc::O_DIRECT as u32;
     Ok(())
 }
 

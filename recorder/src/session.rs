@@ -74,15 +74,19 @@ pub enum What {
 /// A failure with the status that the recorder exits with.
 #[derive(Debug)]
 pub struct Failure {
+    /// Empty when it was said already.
     pub message: String,
     pub status: i32,
+    /// Nothing was recorded: there was no command or no process to record.
+    ran_nothing: bool,
 }
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
         Failure {
             message: format!("{error:#}"),
-            status: 125,
+            status: BROKEN,
+            ran_nothing: false,
         }
     }
 }
@@ -109,7 +113,7 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
         }
         Err(failure) => {
             drop(live);
-            if failure.status != BROKEN {
+            if failure.ran_nothing {
                 remove(&request.out, existed);
             }
             Err(failure)
@@ -149,12 +153,17 @@ fn run(
     signals.pass_to(held.pid);
     live.start();
     held.release();
-    let ended = live.until(&fate, None, &|_| signals.count() >= 2)?;
+    let ended = live.until(&fate, None, &|_| signals.count() >= 2);
+    let ended = ended.map_err(|error| outlived(error, &fate))?;
     signals.pass_no_more();
     match ended {
         Some(Fate::Failed(error)) => {
             let (message, status) = spawn::not_run(&argv[0], &error);
-            Err(Failure { message, status })
+            Err(Failure {
+                message,
+                status,
+                ran_nothing: true,
+            })
         }
         Some(Fate::Ended { status, at_ns, io }) => {
             live.last_words(at_ns)?;
@@ -168,6 +177,20 @@ fn run(
     }
 }
 
+/// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
+fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
+    eprintln!("iowhy: {error:#}; the command runs on unrecorded");
+    let status = match fate.recv() {
+        Ok(Fate::Ended { status, .. }) if !status.success() => spawn::shell_status(status),
+        _ => BROKEN,
+    };
+    Failure {
+        message: String::new(),
+        status,
+        ran_nothing: false,
+    }
+}
+
 fn attach(
     live: &mut Live,
     pids: &[u32],
@@ -177,7 +200,11 @@ fn attach(
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
             let message = format!("--pid {pid}: there is no such process");
-            return Err(Failure { message, status: 2 });
+            return Err(Failure {
+                message,
+                status: 2,
+                ran_nothing: true,
+            });
         }
     }
     if let Some(pid) = pids.first() {

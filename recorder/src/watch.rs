@@ -40,6 +40,7 @@ pub struct Proc {
 impl Watch {
     /// Starts the programs; from here on they write records.
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
+        collector.borrow_mut().set_known(probe.known);
         let (target, stacks) = (collector.clone(), probe.stacks()?);
         let ring =
             probe.ring(move |bytes| target.borrow_mut().event(bytes, &|id| stacks.read(id)))?;

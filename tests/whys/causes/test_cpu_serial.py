@@ -1,6 +1,6 @@
 """cpu-serial: one CPU's worth of work, with others idle."""
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, Story
 
 
@@ -28,6 +28,11 @@ def test_not_when_the_fdatasync_really_waits(judged: Judge) -> None:
 def test_not_when_every_cpu_works(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.97).thread(11, user=0.97)
     absent(judged(story), "cpu-serial")
+
+
+def test_no_more_cpus_to_use_where_others_take_them(judged: Judge) -> None:
+    found = finding(judged(Story(cpus=2).thread(user=0.5).machine(busy=0.99)), "cpu-serial")
+    assert found is None or any("other processes" in text for text in found.lowered_by)
 
 
 def test_idle_parents_do_not_dilute_it(judged: Judge) -> None:

@@ -1,6 +1,6 @@
 """io-throttled: held back above the device."""
 
-from ..conftest import Judge, absent, leads
+from ..conftest import Judge, absent, finding, leads
 from ..made import KIB, MS, Story
 
 
@@ -20,6 +20,12 @@ def test_at_the_limit_of_the_group(judged: Judge) -> None:
 def test_an_idle_device_without_a_known_limit(judged: Judge) -> None:
     found = leads(judged(reader(MS)), "io-throttled", 0.9)
     assert found.confidence < 0.6 and found.lowered_by
+
+
+def test_not_inferred_where_the_kernel_itself_waits_for_a_cpu(judged: Judge) -> None:
+    absent(judged(reader(MS).machine(busy=0.99)), "io-throttled")
+    story = reader(MS).group(io_limit_read_bytes_per_s=7_000_000).machine(busy=0.99)
+    assert finding(judged(story), "io-throttled")
 
 
 def test_writeback_throttling_by_its_stack(judged: Judge) -> None:

@@ -62,7 +62,7 @@ WITH p AS (
   SELECT dev, ino, sum(lookup_pages) AS asked,
     sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0)) AS added,
     sum(refault_pages) AS refaults
-  FROM page_cache WHERE ino IS NOT NULL GROUP BY dev, ino
+  FROM page_cache WHERE ino IS NOT NULL AND dev IS NOT NULL GROUP BY dev, ino
 ), k AS (
   SELECT p.*, f.path, f.size_bytes, f.kind FROM p LEFT JOIN why_files AS f
     ON f.dev = p.dev AND f.ino = p.ino)

@@ -288,7 +288,8 @@ def _owners(facts: "Facts", dev: int, time_ns: float) -> tuple[Owner, ...]:
         WITH top AS (
           SELECT owner_dev, owner_ino, sum(n) AS n, sum(bytes) AS bytes, sum(time_ns) AS t
           FROM why_requests
-          WHERE dev = {dev} AND in_scope AND owner_ino IS NOT NULL AND op IN ('read', 'write')
+          WHERE dev = {dev} AND in_scope AND owner_ino IS NOT NULL
+            AND owner_dev IS NOT NULL AND op IN ('read', 'write')
             AND coalesce(owner_kind, 'data') = 'data'
           GROUP BY owner_dev, owner_ino ORDER BY t DESC NULLS LAST LIMIT 5
         ), r AS (

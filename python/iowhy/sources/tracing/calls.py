@@ -1,85 +1,18 @@
-"""I/O system calls: which argument is the descriptor, the length, the offset (man pages, section 2).
-
-The calls are those that the recorder keeps one by one; all others are only counted.
-"""
+"""What the recorder knows of system calls and of waits, asked from it: one truth for all traces."""
 
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+import json
+import subprocess
+import tomllib
+from functools import cache
+from typing import Any
 
 import pyarrow as pa
 
-
-@dataclass(frozen=True)
-class Shape:
-    """Positions (from 0) of arguments of interest, None when there is none.
-
-    `vector`: the length is the sum of an iovec array's iov_len.
-    """
-
-    fd: int | None = 0
-    length: int | None = None
-    offset: int | None = None
-    vector: bool = False
-
-
-SHAPES: dict[str, Shape] = {
-    "read": Shape(0, 2),
-    "pread64": Shape(0, 2, 3),
-    "pread": Shape(0, 2, 3),
-    "readv": Shape(0, vector=True),
-    "preadv": Shape(0, offset=3, vector=True),
-    "preadv2": Shape(0, offset=3, vector=True),
-    "sendfile": Shape(1, 3),
-    "sendfile64": Shape(1, 3),
-    "write": Shape(0, 2),
-    "pwrite64": Shape(0, 2, 3),
-    "pwrite": Shape(0, 2, 3),
-    "writev": Shape(0, vector=True),
-    "pwritev": Shape(0, offset=3, vector=True),
-    "pwritev2": Shape(0, offset=3, vector=True),
-    "fsync": Shape(0),
-    "fdatasync": Shape(0),
-    "syncfs": Shape(0),
-    "sync": Shape(None),
-    "sync_file_range": Shape(0, 2, 1),
-    "msync": Shape(None, 1),
-    "madvise": Shape(None, 1),
-    "open": Shape(None),
-    "openat": Shape(None),
-    "openat2": Shape(None),
-    "creat": Shape(None),
-    "truncate": Shape(None, 1),
-    "ftruncate": Shape(0, 1),
-    "unlink": Shape(None),
-    "unlinkat": Shape(None),
-    "rename": Shape(None),
-    "renameat": Shape(None),
-    "renameat2": Shape(None),
-    "fallocate": Shape(0, 3, 2),
-    "fadvise64": Shape(0, 2, 1),
-    "readahead": Shape(0, 2, 1),
-    "copy_file_range": Shape(0, 4),
-    "splice": Shape(0, 4),
-    "vmsplice": Shape(0, vector=True),
-    "tee": Shape(0, 2),
-    "getdents": Shape(0, 2),
-    "getdents64": Shape(0, 2),
-    "io_submit": Shape(None),
-    "io_getevents": Shape(None),
-    "io_pgetevents": Shape(None),
-    "io_uring_enter": Shape(None),
-    "mkdir": Shape(None),
-    "mkdirat": Shape(None),
-    "rmdir": Shape(None),
-    "link": Shape(None),
-    "linkat": Shape(None),
-    "symlink": Shape(None),
-    "symlinkat": Shape(None),
-    "fsetxattr": Shape(0),
-    "fgetxattr": Shape(0),
-}
+from iowhy.errors import Problem
+from iowhy.sources.live import program
 
 #: Kernel-internal results that strace and the tracepoints show (include/linux/errno.h).
 RESTARTS = {
@@ -92,20 +25,47 @@ RESTARTS = {
 ERRNO = {name: number for number, name in errno.errorcode.items()} | RESTARTS
 
 
-def sql_list(names: object) -> str:
-    """`('a', 'b')` of SQL."""
-    return "(" + ", ".join(f"'{name}'" for name in sorted(names)) + ")"  # type: ignore[call-overload]
+@cache
+def _known() -> dict[str, Any]:
+    """`iowhy-logs known` (recorder/programs/logs.rs)."""
+    try:
+        told = subprocess.run(
+            [program("iowhy-logs"), "known"], capture_output=True, text=True, timeout=60, check=True
+        )
+        known: dict[str, Any] = json.loads(told.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise Problem(f"iowhy-logs is of another version than this iowhy: {error}") from None
+    return known
+
+
+def numbers_table(machine: str | None) -> pa.Table:
+    """Numbers of calls on a machine (as uname -m says it) for a join: nr, call.
+
+    A machine that is not known, or not told, is taken for x86_64.
+    """
+    numbers = _known()["numbers"]
+    text = numbers.get({"riscv64": "aarch64"}.get(machine or "", machine), numbers["x86_64"])
+    pairs = [line.split(" ", 1) for line in text.splitlines()]
+    return pa.table(
+        {
+            "nr": pa.array([int(number) for number, _ in pairs], pa.int64()),
+            "call": pa.array([name for _, name in pairs], pa.string()),
+        }
+    )
 
 
 def shapes_table() -> pa.Table:
-    """SHAPES for a join: name, fd_at, length_at, offset_at (from 0, NULL: none), vector."""
+    """I/O calls for a join: name, and from 0 the arguments fd_at, length_at, offset_at (NULL: none).
+
+    These are the calls that the recorder keeps one by one.
+    """
+    shapes = _known()["shapes"]
     return pa.table(
         {
-            "name": pa.array(list(SHAPES)),
-            "fd_at": pa.array([s.fd for s in SHAPES.values()], pa.int64()),
-            "length_at": pa.array([s.length for s in SHAPES.values()], pa.int64()),
-            "offset_at": pa.array([s.offset for s in SHAPES.values()], pa.int64()),
-            "vector": pa.array([s.vector for s in SHAPES.values()], pa.bool_()),
+            "name": pa.array([shape["name"] for shape in shapes]),
+            "fd_at": pa.array([shape["fd"] for shape in shapes], pa.int64()),
+            "length_at": pa.array([shape["length"] for shape in shapes], pa.int64()),
+            "offset_at": pa.array([shape["offset"] for shape in shapes], pa.int64()),
         }
     )
 
@@ -113,3 +73,9 @@ def shapes_table() -> pa.Table:
 def errno_table() -> pa.Table:
     """ERRNO for a join: error (name), errno (number)."""
     return pa.table({"error": list(ERRNO), "errno": pa.array(list(ERRNO.values()), pa.int64())})
+
+
+@cache
+def wait_rules() -> tuple[dict[str, Any], ...]:
+    """The rules of recorder/src/reasons.toml."""
+    return tuple(tomllib.loads(_known()["reasons"])["rule"])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import tomllib
-from functools import cache
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.live import program
+from iowhy.sources.tracing.calls import wait_rules
 from iowhy.sources.tracing.workspace import Workspace
 
 #: The kernel marks a thread as in I/O wait inside these (kernel/sched/core.c).
@@ -19,14 +16,6 @@ IO_WAITS = {"io_schedule", "io_schedule_timeout", "io_schedule_prepare"}
 _SWITCH = ("__schedule", "__traceiter_", "trace_", "perf_trace_", "bpf_", "__bpf_")
 FRAMES_MAX = 48
 OTHER = "other"
-
-
-@cache
-def _rules() -> tuple[dict[str, Any], ...]:
-    told = subprocess.run(
-        [program("iowhy-logs"), "reasons"], capture_output=True, text=True, timeout=60, check=True
-    )
-    return tuple(tomllib.loads(told.stdout)["rule"])
 
 
 def reason(frames: list[str]) -> str:
@@ -41,7 +30,7 @@ def reason(frames: list[str]) -> str:
             for name in names
         )
 
-    for rule in _rules():
+    for rule in wait_rules():
         if among(rule["any"]) and (not rule.get("also") or among(rule["also"])):
             return str(rule["reason"])
     return OTHER

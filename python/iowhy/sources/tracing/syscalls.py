@@ -6,20 +6,13 @@ into running and waiting before it goes into the recording.
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from iowhy.sources.tracing.calls import shapes_table
-from iowhy.sources.tracing.numbers import CALLS
+from iowhy.sources.tracing.calls import numbers_table, shapes_table
 from iowhy.sources.tracing.workspace import Workspace
 
 
 def calls(space: Workspace, machine: str | None) -> None:
     """Pair the events of each thread; what is called and with what."""
-    names = CALLS.get(machine or "x86_64", CALLS["x86_64"])
-    space.put(
-        "call_numbers",
-        pa.table({"nr": pa.array(list(names), pa.int64()), "call": list(names.values())}),
-    )
+    space.put("call_numbers", numbers_table(machine))
     space.put("shapes", shapes_table())
     # Arguments stand in hexadecimal; perf calls its own results so too ("0x1000").
     space.run("""CREATE TABLE call_halves AS

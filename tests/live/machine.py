@@ -101,21 +101,25 @@ def disk_number(name: str) -> int:
 
 
 def disk_counters(name: str) -> dict[str, int]:
-    """The counters of one disk from /proc/diskstats (Documentation/admin-guide/iostats.rst)."""
+    """The counters of one disk from /proc/diskstats."""
     for line in Path("/proc/diskstats").read_text().splitlines():
-        fields = line.split()
-        if fields[2] == name:
-            values = [int(field) for field in fields[3:]]
-            return {
-                "reads": values[0],
-                "read_bytes": values[2] * 512,
-                "writes": values[4],
-                "written_bytes": values[6] * 512,
-                "discards": values[11],
-                "discarded_bytes": values[13] * 512,
-                "flushes": values[15],
-            }
+        if line.split()[2] == name:
+            return counters(line)
     raise AssertionError(f"no disk {name} in /proc/diskstats")
+
+
+def counters(line: str) -> dict[str, int]:
+    """The counters of a line of /proc/diskstats (Documentation/admin-guide/iostats.rst)."""
+    values = [int(field) for field in line.split()[3:]]
+    return {
+        "reads": values[0],
+        "read_bytes": values[2] * 512,
+        "writes": values[4],
+        "written_bytes": values[6] * 512,
+        "discards": values[11],
+        "discarded_bytes": values[13] * 512,
+        "flushes": values[15],
+    }
 
 
 def run(*argv: str) -> str:

@@ -1,6 +1,8 @@
-"""How property tests run: no deadlines (machines are busy), and the same examples always in CI."""
+"""How tests run: property tests without deadlines (machines are busy), in CI always with the same
+examples; and signals as they are for a program that a person starts."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +16,7 @@ settings.register_profile(
 # A new example is found by whoever works on the code, never by the machine that judges it.
 settings.register_profile("judge", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") == "true" else "developer")
+
+# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -38,13 +38,11 @@ def work(tmp_path, monkeypatch):
 
 
 PROGRAM = """
-import signal, sys
+import sys
 from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.live import Job
-# A shell that starts the tests in the background has them ignore it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     experiment(Request(
         job=Job(command=tuple(sys.argv[2:]), directory=Path(sys.argv[1]), timeout_s=20.0),

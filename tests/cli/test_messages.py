@@ -58,6 +58,24 @@ def test_every_command_has_a_help_that_fits_100_columns(
     assert "Example" in told.output or name == "lab"
 
 
+def test_what_was_meant_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording = tmp_path / "fio.iowhy"
+    recording.mkdir()
+    (recording / "manifest.json").write_text("{}")
+    for arguments, told in (
+        (["why", "fio"], "there is fio.iowhy"),
+        (["diagnose", "fio.iowhy"], "iowhy why fio.iowhy"),
+        (["experiment", "no-such", "--", "true"], "no-such: neither a lever"),
+    ):
+        monkeypatch.setattr("sys.argv", ["iowhy", *arguments])
+        with pytest.raises(SystemExit):
+            main()
+        assert told in capsys.readouterr().err
+
+
 def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(Problem):
         runner.invoke(app, ["why", str(tmp_path)], catch_exceptions=False)

@@ -76,6 +76,13 @@ def test_any_text_is_a_moment_or_a_problem(text: str) -> None:
         assert isinstance(found.since_ns, int)
 
 
+def test_a_process_that_is_not_there_is_told(make: Make) -> None:
+    rec = make({"syscalls": [call(0, MS, "read", tid=11)]})
+    assert run(rec, "syscalls", Filters(pids=(10,))).num_rows == 1
+    with pytest.raises(Problem, match="--pid 4711: no process or thread of the recording"):
+        run(rec, "syscalls", Filters(pids=(10, 4711)))
+
+
 PATHS = (
     "/srv/a.db",
     "/srv/a_db",

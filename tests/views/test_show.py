@@ -49,6 +49,15 @@ def shown(path: Path, *, colour: bool = False, width: int = 100, lost: int = 0) 
     return out.getvalue()
 
 
+def test_a_recording_is_named_as_one_types_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = shown(tmp_path / "my run.iowhy", width=1000)
+    assert f"iowhy report NAME '{tmp_path}/my run.iowhy'" in told
+    monkeypatch.chdir(tmp_path)
+    assert show.typed(tmp_path / "my run.iowhy") == "'my run.iowhy'"
+
+
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_it_leads_with_the_answer_and_fits(tmp_path: Path, width: int) -> None:
     told = shown(tmp_path / "a.iowhy", width=width)

@@ -1,5 +1,6 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -201,12 +202,13 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     first = rest[0]
     if len(rest) > 1 and "/" not in first and _lever_misspelt(first):
         named(first)  # raises, with what was perhaps meant
+    if len(rest) > 1 and "/" not in first and shutil.which(first) is None:
+        raise Problem(f"{first}: neither a lever (`iowhy experiment --list`) nor a command")
     return asked, rest
 
 
 def _lever_misspelt(word: str) -> bool:
     import difflib
-    import shutil
 
     name = word.partition("=")[0]
     near = difflib.get_close_matches(name, all_levers(), 1, cutoff=0.8)

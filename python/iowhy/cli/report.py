@@ -78,6 +78,7 @@ def command(
     if sql:
         print(statement(rec, report, filters))
         return
+    _row_count(limit)
     table = run(rec, report, filters)
     if form == "table" and output is None:
         heading = Text(f"{report.title}", style="bold")
@@ -93,6 +94,11 @@ def chosen_format(form: str) -> str:
     return form
 
 
+def _row_count(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise Problem(f"--limit {limit}: give a number of rows, or 0 for all")
+
+
 def write(
     table: pa.Table,
     form: str,
@@ -103,8 +109,7 @@ def write(
     columns: tuple[Column, ...] = (),
 ) -> None:
     """Write a result to stdout or `output` in one of FORMATS."""
-    if limit is not None and limit < 0:
-        raise Problem(f"--limit {limit}: give a number of rows, or 0 for all")
+    _row_count(limit)
     if form == "table" and output is not None:
         raise Problem("--format table goes to the terminal; with -o use csv, json or parquet")
     if form == "table":

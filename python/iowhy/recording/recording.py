@@ -103,7 +103,9 @@ def open_recording(path: str | Path) -> Recording:
     """Open the recording in directory `path`. Raises Problem when it is none."""
     path = Path(path)
     if not path.exists():
-        raise Problem(f"{path}: no such recording; `iowhy run -o {path} -- CMD` makes one")
+        meant = path.with_name(f"{path.name}.iowhy")
+        way_out = f"there is {meant}" if meant.is_dir() else f"`iowhy run -o {path} -- CMD` makes one"
+        raise Problem(f"{path}: no such recording; {way_out}")
     if not path.is_dir():
         raise Problem(
             f"{path}: a recording is a directory; "

@@ -37,6 +37,8 @@ def run_all(
         asked = [(_statement(rec, report, filters, connection), report.where) for report in found]
         if filters.file is not None:
             _must_match(rec, filters, connection)
+        if filters.pids:
+            _must_have_run(rec, filters, connection)
         return [_select(connection, sql, where) for sql, where in asked]
 
 
@@ -199,6 +201,22 @@ def _must_match(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyCon
             f"--file {filters.file}: no file of the recording matches; "
             f"`iowhy report files {rec.path}` lists them"
         )
+
+
+def _must_have_run(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyConnection) -> None:
+    seen = " UNION ".join(
+        f"SELECT {column.name} AS id FROM main.{table.name}"
+        for table in tables().values()
+        for column in table.columns
+        if column.name in ("tgid", "tid")
+    )
+    known = {row[0] for row in connection.execute(seen).fetchall()}
+    for pid in filters.pids:
+        if pid not in known:
+            raise Problem(
+                f"--pid {pid}: no process or thread of the recording; "
+                f"`iowhy report threads {rec.path}` lists them"
+            )
 
 
 def _span(connection: duckdb.DuckDBPyConnection) -> tuple[int | None, int | None]:

@@ -166,8 +166,11 @@ def _read_path(
     try:
         # A pipe or device would block or never end; only a regular file has a size to trust.
         if not path.is_file():
-            missing = not path.exists()
-            raise Problem(f"{shown}: " + ("no such file" if missing else "not a regular file"))
+            if not path.exists():
+                raise Problem(f"{shown}: no such file")
+            if (path / "manifest.json").is_file():
+                raise Problem(f"{shown}: is a recording: iowhy why {shown}")
+            raise Problem(f"{shown}: not a regular file")
         length = path.stat().st_size
         with path.open("rb") as opened:
             head = opened.read(HEAD_BYTES)

@@ -1,7 +1,10 @@
 """The verdict of a recording: the answer first, then why, where the time went, and what is unknown."""
 
 import json
+import shlex
 import textwrap
+from contextlib import suppress
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -68,14 +71,22 @@ def show_verdict(
         _finding(out, number, finding)
     if len(found.findings) > len(shown):
         more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
-        _paragraph(out, f"also: {more} (iowhy why --all {recording.path})", "dim", 2)
+        _paragraph(out, f"also: {more} (iowhy why --all {typed(recording.path)})", "dim", 2)
     _budget(out, found)
     _calls(out, recording)
     _devices(out, recording)
     _files(out, recording)
     _unknown(out, recording, found)
     out.print()
-    _paragraph(out, f"kept in {recording.path}; more: iowhy report NAME {recording.path}", "dim")
+    place = typed(recording.path)
+    _paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")
+
+
+def typed(path: Path) -> str:
+    """A path as one types it in a shell, from where one stands."""
+    with suppress(ValueError, OSError):
+        path = path.absolute().relative_to(Path.cwd())
+    return shlex.quote(str(path))
 
 
 def _paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Fit:
         """Two-sided p value of no effect."""
         if self.error == 0:
             return 1.0 if self.estimate == 0 else 0.0
-        return float(2 * stats.t.sf(abs(self.estimate) / self.error, self.freedom))
+        return float(2 * special.stdtr(self.freedom, -abs(self.estimate) / self.error))
 
     def negated(self) -> "Fit":
         """The same contrast with its sign turned."""
@@ -45,7 +45,7 @@ class Fit:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Student's interval, for the decisions at each look."""
-        half = float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.error
+        half = _student((1 + level) / 2, self.freedom) * self.error
         return self.estimate - half, self.estimate + half
 
 
@@ -136,6 +136,11 @@ def spent(look: int, total: int) -> float:
     return float(2**look / (2**total - 1))
 
 
+def _student(probability: float, freedom: int) -> float:
+    """Quantile of Student's distribution (scipy.stats.t.ppf takes 100 times as long to say the same)."""
+    return float(special.stdtrit(freedom, probability))
+
+
 def blocks_needed(found: Fit, blocks: int, resolve: float, alpha: float) -> int:
     """Blocks at which an interval would be half as wide as ``resolve`` (log scale), at this noise."""
     deviation = found.error * np.sqrt(blocks)
@@ -143,7 +148,7 @@ def blocks_needed(found: Fit, blocks: int, resolve: float, alpha: float) -> int:
         return 10_000
     count = max(blocks, 3)
     for _ in range(60):
-        factor = float(stats.t.ppf(1 - alpha / 2, max(count - 2, 1)))
+        factor = _student(1 - alpha / 2, max(count - 2, 1))
         wanted = int(np.ceil((factor * deviation / resolve) ** 2))
         if wanted <= count:
             return count

@@ -23,6 +23,13 @@ from .made import KIB, MS, S, Story
 ROOT = Path(__file__).parents[2]
 
 
+def test_writing_the_pages_leaves_other_pages_alone(tmp_path: Path) -> None:
+    (tmp_path / "using.md").write_text("# Mine\n")
+    (tmp_path / "gone.md").write_text(f"# gone\n\n{document.GENERATED}: …\n")
+    document.write(tmp_path)
+    assert (tmp_path / "using.md").exists() and not (tmp_path / "gone.md").exists()
+
+
 def test_pages_of_causes_are_current() -> None:
     folder = ROOT / "docs" / "causes"
     made = document.pages()

@@ -5,6 +5,7 @@ Nothing outside the scratch directory is written to. All of it goes away with th
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -128,7 +129,12 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
         raise Problem(
             f"--dir {parent}: no such directory; the lab makes its scratch directory in it"
         )
-    recover()
+    left = recover()
+    if left:
+        print(
+            f"iowhy: put back what a run that was killed had left: {len(left)} actions",
+            file=sys.stderr,
+        )
     with Undo.session("lab") as undo:
         made = Stage(undo.scratch_directory(parent, "iowhy-lab"), choice, undo)
         try:

@@ -16,8 +16,8 @@ from iowhy.lab.scenario import Scenario, scenarios
 from iowhy.lab.verify import Check
 from iowhy.recording import open_recording
 from iowhy.undo import recover
+from iowhy.units import percent
 from iowhy.views import show
-from iowhy.views.units import percent
 
 PAGE = Path(__file__).parents[1] / "docs" / "cases.md"
 

@@ -41,6 +41,20 @@ def programs_loaded() -> set[int]:
     return {program["id"] for program in json.loads(run("bpftool", "--json", "prog", "list"))}
 
 
+def test_every_sensor_of_this_kernel_runs() -> None:
+    """A program that the kernel refuses costs only its sensor: that must not pass unseen."""
+    told = json.loads(run(str(program(RECORDER)), "probe"))["sensors"]
+    assert {s["name"]: s["why"] for s in told if not s["ran"]} == {}
+    assert {
+        "syscalls",
+        "waits",
+        "block_requests",
+        "page_cache",
+        "lookups",
+        "allocations_btrfs",
+    } <= {s["name"] for s in told}
+
+
 def test_streams_and_status_pass_through(tmp_path: Path) -> None:
     done = subprocess.run(
         [*IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "sh", "-c", "cat; echo oops >&2; exit 3"],

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from iowhy import units
 from iowhy.recording.manifest import Kept, Manifest, Sensor
 from iowhy.recording.writer import write_recording
-from iowhy.views import show, units
+from iowhy.views import show
 from iowhy.views.terminal import Field, printable, rows, shorten
 from iowhy.whys.verdict import judge
 

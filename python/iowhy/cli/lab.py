@@ -28,7 +28,9 @@ _Device = Annotated[
 ]
 _Dir = Annotated[
     Path | None,
-    typer.Option("--dir", help=f"Where the scratch directory is made [{stage.DEFAULT_PARENT}]."),
+    typer.Option(
+        "--dir", help=f"Where the scratch directory is made (default {stage.DEFAULT_PARENT})."
+    ),
 ]
 _Seed = Annotated[int, typer.Option(help="Decides every random choice of a scenario.")]
 _Scale = Annotated[float, typer.Option(help="Multiplies sizes and counts.", min=0.05, max=100.0)]

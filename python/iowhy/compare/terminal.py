@@ -6,13 +6,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from iowhy import units
 from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times
 from iowhy.experiment.statistics import Interval, TwoSamples
-from iowhy.views import units
 from iowhy.views.terminal import Field, printable, rows
 
 _COLOURS = {

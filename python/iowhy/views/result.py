@@ -8,8 +8,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from iowhy import units
 from iowhy.reports.report import Column
-from iowhy.views import units
 from iowhy.views.terminal import Field, printable, rows, shorten
 
 UNKNOWN = "–"

@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from iowhy import units
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.reports import engine
-from iowhy.views import units
 from iowhy.views.terminal import Field, console, printable, rows
 from iowhy.whys import document
 from iowhy.whys.finding import Finding

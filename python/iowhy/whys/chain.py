@@ -4,7 +4,7 @@ One place builds links, so that every statement shows its number the same way an
 value beside it for programs.
 """
 
-from iowhy.views.units import count, duration, percent, rate, size
+from iowhy.units import count, duration, percent, rate, size
 from iowhy.whys.finding import Link
 
 __all__ = ["count", "duration", "link", "percent", "plural", "rate", "size", "some"]

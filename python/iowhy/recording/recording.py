@@ -104,7 +104,9 @@ def open_recording(path: str | Path) -> Recording:
     path = Path(path)
     if not path.exists():
         meant = path.with_name(f"{path.name}.iowhy")
-        way_out = f"there is {meant}" if meant.is_dir() else f"`iowhy run -o {path} -- CMD` makes one"
+        way_out = (
+            f"there is {meant}" if meant.is_dir() else f"`iowhy run -o {path} -- CMD` makes one"
+        )
         raise Problem(f"{path}: no such recording; {way_out}")
     if not path.is_dir():
         raise Problem(

@@ -18,6 +18,7 @@ from iowhy.views import show
 from iowhy.views.terminal import console
 
 app = typer.Typer(
+    add_completion=False,
     help="Reproduce known cases on scratch devices, and check that their causes are found.",
     no_args_is_help=True,
 )

@@ -1,6 +1,7 @@
 """The verdict on a terminal: fits, leads with the answer, plain in a pipe, harmless whatever it names."""
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from iowhy import units
+from iowhy.recording import open_recording
 from iowhy.recording.manifest import Kept, Manifest, Sensor
 from iowhy.recording.writer import write_recording
 from iowhy.views import show
@@ -121,3 +123,25 @@ def test_the_bar_is_full_and_shows_every_class(shares: list[float], width: int) 
     total = sum(shares)
     cells = show._cells([share / total for share in shares], width)
     assert sum(cells) == width and min(cells) >= 1
+
+
+def test_what_an_experiment_proved_is_shown(tmp_path: Path) -> None:
+    told = shown(tmp_path / "a.iowhy")
+    recording = open_recording(tmp_path / "a.iowhy")
+    first = judge(recording).findings[0]
+    assert "by an experiment" not in told
+    folder = recording.path / "experiments"
+    folder.mkdir()
+    finding = {
+        "cause": first.cause,
+        "outcome": "confirmed",
+        "confidence_after": 0.97,
+        "because": "cpu-quota: bound by it",
+    }
+    (folder / "000001.json").write_text(json.dumps({"iowhy": {"findings": [finding]}}))
+    (folder / "000002.json").write_text("{ not json")
+    (folder / "000003.json").write_text(json.dumps({"iowhy": {"findings": [{"cause": 1}]}}))
+    out = io.StringIO()
+    show.show_verdict(recording, judge(recording), Console(file=out, width=100))
+    assert "confirmed by an experiment: cpu-quota: bound by it" in out.getvalue()
+    assert "confidence 97 %" in out.getvalue()

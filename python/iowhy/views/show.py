@@ -4,7 +4,9 @@ import json
 import shlex
 import textwrap
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -12,6 +14,7 @@ from rich.text import Text
 from iowhy import units
 from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.recording.experiments import Tested, tested
 from iowhy.reports import engine
 from iowhy.views.terminal import Field, console, printable, rows
 from iowhy.whys import document
@@ -48,6 +51,8 @@ LETTERS = {
 }
 SHOWN = 3
 
+Row = dict[str, object]
+
 
 def verdict(
     recording: Recording, *, as_json: bool = False, to_stderr: bool = False, every: bool = False
@@ -55,9 +60,19 @@ def verdict(
     """Judge a recording and print the verdict, on the terminal or as the documented JSON object."""
     found = judge(recording)
     if as_json:
-        print(json.dumps(document.as_json(found), ensure_ascii=False))
+        print(json.dumps(_as_json(recording, found), ensure_ascii=False))
         return
     show_verdict(recording, found, console(to_stderr), every=every)
+
+
+def _as_json(recording: Recording, found: Verdict) -> dict[str, Any]:
+    """The documented object; each finding says what experiments made of it (`tested`, or null)."""
+    told: dict[str, Any] = document.as_json(found)
+    proven = tested(recording)
+    for finding in told["findings"]:
+        one = proven.get(finding["cause"])
+        finding["tested"] = None if one is None else asdict(one)
+    return told
 
 
 def show_verdict(
@@ -66,16 +81,18 @@ def show_verdict(
     """Print a verdict that is there already."""
     _paragraph(out, f"iowhy: {found.answer}", "bold")
     shown = found.findings if every else found.findings[:SHOWN]
+    proven = tested(recording)
     for number, finding in enumerate(shown, 1):
         out.print()
-        _finding(out, number, finding)
+        _finding(out, number, finding, proven.get(finding.cause))
     if len(found.findings) > len(shown):
         more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
         _paragraph(out, f"also: {more} (iowhy why --all {typed(recording.path)})", "dim", 2)
     _budget(out, found)
-    _calls(out, recording)
-    _devices(out, recording)
-    _files(out, recording)
+    calls, devices, files = _reports(recording)
+    _calls(out, calls)
+    _devices(out, devices)
+    _files(out, files)
     _unknown(out, recording, found)
     out.print()
     place = typed(recording.path)
@@ -100,8 +117,8 @@ def _paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: 
         out.print(Text(line, style=style), soft_wrap=True)
 
 
-def _finding(out: Console, number: int, finding: Finding) -> None:
-    sure = f"confidence {units.percent(finding.confidence)}"
+def _finding(out: Console, number: int, finding: Finding, proven: Tested | None) -> None:
+    sure = f"confidence {units.percent(proven.confidence if proven else finding.confidence)}"
     _paragraph(
         out,
         f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of the time, {sure}",
@@ -117,7 +134,9 @@ def _finding(out: Console, number: int, finding: Finding) -> None:
         _paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
         for remedy in finding.remedies[1:3]:
             _paragraph(out, f"or: {remedy}", "green", 3)
-    if finding.experiment:
+    if proven is not None:
+        _paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
+    elif finding.experiment:
         _paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
 
 
@@ -168,12 +187,13 @@ def _cells(shares: list[float], width: int) -> list[int]:
     return cells
 
 
-def _report(recording: Recording, name: str) -> list[dict[str, object]]:
+def _reports(recording: Recording) -> list[list[Row]]:
+    """What the tables below the verdict show; nothing where the recording cannot tell."""
+    names = ("syscalls", "devices", "files")
     try:
-        found: list[dict[str, object]] = engine.run(recording, name).to_pylist()
+        return [found.to_pylist() for found in engine.run_all(recording, names)]
     except Problem:
-        return []
-    return found
+        return [[] for _ in names]
 
 
 def _table(
@@ -207,9 +227,9 @@ def _share(value: object) -> str:
     return units.percent(_number(value)) if value is not None else "–"
 
 
-def _calls(out: Console, recording: Recording) -> None:
+def _calls(out: Console, report: list[Row]) -> None:
     found = sorted(
-        (row for row in _report(recording, "syscalls") if row["total_ns"]),
+        (row for row in report if row["total_ns"]),
         key=lambda row: -(_number(row["total_ns"]) or 0),
     )[:5]
     fields = [
@@ -226,10 +246,10 @@ def _calls(out: Console, recording: Recording) -> None:
     _table(out, "Calls", "by time, summed over threads", fields, values)
 
 
-def _devices(out: Console, recording: Recording) -> None:
+def _devices(out: Console, report: list[Row]) -> None:
     found = [
         row
-        for row in _report(recording, "devices")
+        for row in report
         if any(_number(row.get(key)) for key in ("reads", "writes", "flushes"))
     ]
     fields = [
@@ -252,8 +272,7 @@ def _devices(out: Console, recording: Recording) -> None:
     _table(out, "Devices", "iowhy report devices", fields, values)
 
 
-def _files(out: Console, recording: Recording) -> None:
-    found = _report(recording, "files")
+def _files(out: Console, report: list[Row]) -> None:
     fields = [
         Field("file", str, left=True),
         Field("call time", _time),
@@ -267,7 +286,7 @@ def _files(out: Console, recording: Recording) -> None:
         "path", "time_ns", "asked_bytes", "requests", "request_bytes", "seek_share",
         "extents_after",
     )  # fmt: skip
-    values = [[row.get(key) for key in keys] for row in found[:5]]
+    values = [[row.get(key) for key in keys] for row in report[:5]]
     _table(out, "Files", "iowhy report files", fields, values)
 
 

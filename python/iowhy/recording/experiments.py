@@ -1,0 +1,41 @@
+"""What experiments found out about a recording's findings: its folder `experiments/`."""
+
+import json
+from dataclasses import dataclass
+
+from iowhy.recording.recording import Recording
+
+EXPERIMENT_MAX_BYTES = 64 * 1024 * 1024  # every trial is in it; more than that is not ours
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A finding after an experiment: confirmed, refuted or not tested, and what that rests on."""
+
+    cause: str
+    outcome: str
+    confidence: float
+    because: str
+
+
+def tested(recording: Recording) -> dict[str, Tested]:
+    """By cause, what the latest experiment on this recording says; files that are none are left out."""
+    found: dict[str, Tested] = {}
+    folder = recording.path / "experiments"
+    if folder.is_symlink() or not folder.is_dir():
+        return found
+    for path in sorted(folder.glob("*.json")):
+        if path.is_symlink() or path.stat().st_size > EXPERIMENT_MAX_BYTES:
+            continue
+        try:
+            for one in json.loads(path.read_bytes())["iowhy"]["findings"]:
+                if one["outcome"] != "not tested":
+                    found[str(one["cause"])] = Tested(
+                        str(one["cause"]),
+                        str(one["outcome"]),
+                        min(1.0, max(0.0, float(one["confidence_after"]))),
+                        str(one["because"]),
+                    )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found

@@ -1,8 +1,10 @@
 """Ageing: a filesystem whose free space lies scattered, as after years of use."""
 
 import ctypes
+import fcntl
 import os
 import random
+import struct
 from pathlib import Path
 
 from iowhy.errors import Problem
@@ -10,6 +12,13 @@ from iowhy.errors import Problem
 _PAGE = 4096
 _TOOTH_PAGES = 4
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # include/uapi/linux/falloc.h
+_FS_IOC_FIEMAP = 0xC020660B  # include/uapi/linux/fs.h
+
+#: Room that a filesystem keeps back (XFS: for its trees, some 40 MiB of a GiB): it is there in one piece.
+_RESERVED_BYTES = 96 << 20
+_PIECE_BYTES = 1 << 20
+#: A piece of 1 MiB in as many extents is mostly single pages.
+_SCATTERED_EXTENTS = 64
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
@@ -36,13 +45,13 @@ def fill(path: Path) -> int:
 
 
 def comb(folder: Path, free_bytes: int, seed: int = 1) -> None:
-    """Leaves about `free_bytes` free in single pages, one out of each four, at places given by the seed.
+    """Leaves at least `free_bytes` free, all in single pages, one out of each four, at places given by the seed.
 
-    The rest of the space is taken by two files in `folder`. What is written afterwards is
-    scattered. Raises Problem when the filesystem is too small or cannot punch holes (ext4 and xfs can).
+    The rest of the space is taken by files in `folder`. What is written afterwards is scattered.
+    Raises Problem when the filesystem is too small or cannot punch holes (ext4 and xfs can).
     """
     tooth = _TOOTH_PAGES * _PAGE
-    size = free_bytes * _TOOTH_PAGES // tooth * tooth
+    size = (free_bytes + _RESERVED_BYTES) * _TOOTH_PAGES // tooth * tooth
     numbers = random.Random(seed)
     handle = os.open(folder / "aged-comb", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -56,3 +65,35 @@ def comb(folder: Path, free_bytes: int, seed: int = 1) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+    _take_pieces(folder / "aged-pieces")
+    found = os.statvfs(folder)
+    if found.f_bavail * found.f_frsize < free_bytes:
+        raise Problem(f"{folder}: no room to age it: too little is left in single pages")
+
+
+def _take_pieces(path: Path) -> None:
+    """Takes what is still free in one piece: the room that a filesystem had kept back from :func:`fill`.
+
+    Now that the comb pays for it, such room would be handed out first.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    taken, extents = 0, 0
+    try:
+        while _fallocate(handle, 0, taken, _PIECE_BYTES):
+            os.fsync(handle)
+            now = extent_count(handle)
+            if now - extents >= _SCATTERED_EXTENTS:
+                os.ftruncate(handle, taken)
+                break
+            taken, extents = taken + _PIECE_BYTES, now
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def extent_count(handle: int) -> int:
+    """Extents of an open file (FIEMAP of Documentation/filesystems/fiemap.rst, with no room for them)."""
+    request = bytearray(struct.pack("=QQIIII", 0, (1 << 64) - 1, 0, 0, 0, 0))
+    fcntl.ioctl(handle, _FS_IOC_FIEMAP, request)
+    count: int = struct.unpack_from("=QQIIII", request)[3]
+    return count

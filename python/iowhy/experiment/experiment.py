@@ -165,8 +165,15 @@ def _choose(
         except Problem as problem:
             why = str(problem)
         if why is None:
-            chosen[lever.name] = list(lever.levels(setting, levels))
-            continue
+            try:
+                chosen[lever.name] = list(lever.levels(setting, levels))
+                continue
+            except Problem as problem:
+                # Levels that the user named are theirs to mend; a lever that a finding named may
+                # need some that only the user knows.
+                if explicit:
+                    raise
+                why = str(problem)
         left_out.append((lever.name, why))
         if not explicit:
             # What the findings ask for may be shown by another lever that can act.

@@ -132,9 +132,18 @@ fn load(request: &Request) -> Result<Result<Probe, String>, Failure> {
     };
     match Probe::load(&options) {
         Ok(probe) => Ok(Ok(probe)),
-        Err(error) if request.by == By::Bpf => Err(error.into()),
-        Err(error) => Ok(Err(format!("{error:#}"))),
+        Err(error) if request.by == By::Bpf => Err(not_allowed(error).into()),
+        Err(error) => Ok(Err(format!("{:#}", not_allowed(error)))),
     }
+}
+
+/// Says what the kernel's EPERM means to somebody who is not root.
+fn not_allowed(error: anyhow::Error) -> anyhow::Error {
+    let refused = format!("{error:#}").contains("Operation not permitted");
+    if refused && !nix::unistd::geteuid().is_root() {
+        return anyhow::anyhow!("only root may load eBPF programs (CAP_BPF and CAP_PERFMON)");
+    }
+    error
 }
 
 fn run(
@@ -144,7 +153,17 @@ fn run(
     signals: &Signals,
 ) -> Result<i32, Failure> {
     let (fates, fate) = channel();
-    let held = spawn::hold(argv, account, fates)?;
+    let held = spawn::hold(argv, account, fates).map_err(|error| {
+        let message = match fate.recv() {
+            Ok(Fate::Failed(why)) => format!("the command could not be started: {why}"),
+            _ => format!("{error:#}"),
+        };
+        Failure {
+            message,
+            status: BROKEN,
+            ran_nothing: true,
+        }
+    })?;
     live.collector.borrow_mut().set_main(held.pid);
     live.follow(held.pid);
     live.watch
@@ -292,7 +311,9 @@ impl Live {
 
     /// The command has ended, or is watched no longer.
     fn ended(&mut self, at_ns: i64, status: Option<ExitStatus>, io: Option<rows::ProcessIo>) {
-        let left = self.alive().len();
+        // What /proc showed a moment ago may have ended, the command itself first of all.
+        let runs = |pid: &i64| Path::new(&format!("/proc/{pid}")).exists();
+        let left = self.alive().iter().filter(|pid| runs(pid)).count();
         let mut collector = self.collector.borrow_mut();
         if let Some(row) = io {
             self.read.remove(&row.tgid);

@@ -57,6 +57,10 @@ impl Account {
         let Some(user) = User::from_name(name).with_context(|| format!("--user {name}"))? else {
             bail!("--user {name}: there is no such user");
         };
+        let own = nix::unistd::geteuid();
+        if !own.is_root() && own != user.uid {
+            bail!("--user {name}: only root can run a command as another user (sudo iowhy run …)");
+        }
         let c_name = CString::new(name)?;
         let groups = nix::unistd::getgrouplist(&c_name, user.gid)
             .with_context(|| format!("cannot list the groups of {name}"))?;
@@ -87,6 +91,8 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
             .env("LOGNAME", &account.name);
     }
     let (gate_fd, tell_fd) = (gate_end.as_raw_fd(), tell.as_raw_fd());
+    // Who runs as that user already may not change groups, and need not.
+    let ids = ids.filter(|(uid, _, _)| *uid != nix::unistd::geteuid().as_raw());
     // SAFETY: between fork and exec only calls that are safe there: no memory is taken, no lock.
     unsafe {
         command.pre_exec(move || {

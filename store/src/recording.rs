@@ -76,8 +76,9 @@ impl Recording {
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                std::fs::create_dir_all(dir)
-                    .with_context(|| format!("cannot make the recording {name}"))?;
+                std::fs::create_dir_all(dir).with_context(|| {
+                    format!("cannot make the recording {name} (-o chooses another place)")
+                })?;
             }
             Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
                 bail!("{name} exists and is not a directory: choose another name with -o");

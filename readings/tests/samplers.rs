@@ -100,7 +100,7 @@ fn the_machine_to_the_number() {
             user_ns: 30 * TICK,
             system_ns: 30 * TICK,
             idle_ns: 40 * TICK,
-            iowait_ns: 50 * TICK,
+            iowait_ns: Some(50 * TICK),
             irq_ns: Some(3 * TICK),
             steal_ns: Some(3 * TICK),
         })

@@ -47,7 +47,10 @@ WITH cpu_last AS (
         system_ns - lag(system_ns) OVER w AS system_ns,
         idle_ns - lag(idle_ns) OVER w AS idle_ns,
         -- The kernel lets this counter fall when a waiting thread is moved to another CPU.
-        greatest(iowait_ns - lag(iowait_ns) OVER w, 0) AS iowait_ns,
+        CASE
+            WHEN iowait_ns - lag(iowait_ns) OVER w < 0 THEN 0
+            ELSE iowait_ns - lag(iowait_ns) OVER w
+        END AS iowait_ns,
         coalesce(irq_ns - lag(irq_ns) OVER w, 0) AS irq_ns,
         steal_ns - lag(steal_ns) OVER w AS steal_ns
     FROM cpu_last
@@ -61,12 +64,12 @@ WITH cpu_last AS (
         idle_ns,
         iowait_ns,
         steal_ns,
-        nullif(user_ns + system_ns + irq_ns + idle_ns + iowait_ns + coalesce(steal_ns, 0), 0) AS all_ns
+        nullif(user_ns + system_ns + irq_ns + idle_ns + coalesce(iowait_ns, 0) + coalesce(steal_ns, 0), 0) AS all_ns
     FROM cpu_steps
 ), machine AS (
     SELECT * FROM cpu_all WHERE cpu = -1 AND all_ns IS NOT NULL
 ), busiest AS (
-    SELECT slice, max((all_ns - idle_ns - iowait_ns) / all_ns) AS busiest_cpu_share
+    SELECT slice, max((all_ns - idle_ns - coalesce(iowait_ns, 0)) / all_ns) AS busiest_cpu_share
     FROM cpu_all
     WHERE cpu >= 0
     GROUP BY slice

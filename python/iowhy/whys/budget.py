@@ -305,7 +305,7 @@ def _machine_busy(facts: "Facts", number: int, start: int, width: int) -> None:
         WITH c AS (
           SELECT ts_ns, lag(ts_ns) OVER (ORDER BY ts_ns) AS last,
             user_ns + system_ns + coalesce(irq_ns, 0) + coalesce(steal_ns, 0) AS work,
-            idle_ns + iowait_ns AS rest
+            idle_ns + coalesce(iowait_ns, 0) AS rest
           FROM cpu_samples WHERE cpu = -1
         ), d AS (
           SELECT (ts_ns + last) // 2 AS mid, work - lag(work) OVER (ORDER BY ts_ns) AS work,

@@ -186,8 +186,8 @@ def _machine(facts: "Facts") -> Pasted | None:
 _IDLE_WHILE_BLOCKED = """
 WITH c AS (
   SELECT ts_ns, (idle_ns - lag(idle_ns) OVER one)
-    / nullif(user_ns + system_ns + idle_ns + iowait_ns
-      - lag(user_ns + system_ns + idle_ns + iowait_ns) OVER one, 0)::DOUBLE AS idle
+    / nullif(user_ns + system_ns + idle_ns + coalesce(iowait_ns, 0)
+      - lag(user_ns + system_ns + idle_ns + coalesce(iowait_ns, 0)) OVER one, 0)::DOUBLE AS idle
   FROM cpu_samples WHERE cpu = -1 WINDOW one AS (ORDER BY ts_ns)
 )
 SELECT avg(CASE WHEN v.procs_running = 0 AND v.procs_blocked > 0

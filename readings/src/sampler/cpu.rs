@@ -39,7 +39,7 @@ pub(crate) fn rows(
             user_ns: user.saturating_add(nice),
             system_ns: system,
             idle_ns: idle,
-            iowait_ns: iowait,
+            iowait_ns: Some(iowait),
             irq_ns: irq
                 .zip(softirq)
                 .map(|(hard, soft)| hard.saturating_add(soft)),

@@ -54,7 +54,6 @@ def read(block: Block) -> Parsed:
                             "system_ns": states.get("system", 0.0) * percent,
                             "idle_ns": states["idle"] * percent,
                             "irq_ns": states.get("interrupt", 0.0) * percent,
-                            "iowait_ns": 0.0,
                         },
                     )
                 )

@@ -106,8 +106,6 @@ def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> N
                 "user_ns": row["us"] * percent,
                 "system_ns": row["sy"] * percent,
                 "idle_ns": row["id"] * percent,
-                # Required by the schema; the note says that it is part of idle here.
-                "iowait_ns": 0.0,
             },
         )
     )

@@ -121,8 +121,9 @@ def _emit(
             "user_ns": row["us"] + row.get("gu", 0.0),
             "system_ns": row["sy"],
             "idle_ns": row["id"],
-            "iowait_ns": row.get("wa", 0.0),
         }
+        if "wa" in row:
+            cpu["iowait_ns"] = row["wa"]
         if "st" in row:
             cpu["steal_ns"] = row["st"]
         parsed.intervals.append(

@@ -7,6 +7,7 @@ import contextlib
 import io
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -56,12 +57,12 @@ def main() -> int:
     """Run each case broken and fixed, and write the page."""
     recover()
     parts = [HEAD]
-    keep = Path("/var/tmp/iowhy-cases")
-    for scenario in scenarios():
-        if scenario.case is None:
-            continue
-        for check in verify.verify([scenario], keep=keep, progress=_say):
-            parts.append(_section(scenario, check, keep))
+    with tempfile.TemporaryDirectory(prefix="iowhy-cases.", dir="/var/tmp") as name:
+        keep = Path(name)
+        for scenario in scenarios():
+            if scenario.case is not None:
+                for check in verify.verify([scenario], keep=keep, progress=_say):
+                    parts.append(_section(scenario, check, keep))
     PAGE.write_text("\n".join(parts))
     return 0
 
@@ -97,8 +98,6 @@ def _section(scenario: Scenario, check: Check, keep: Path) -> str:
                 for key in ("published_broken", "broken", "published_fixed", "fixed")
             ]
             lines.append(f"| {figure['name']} | " + " | ".join(cells) + " |")
-    if scenario.tools:
-        lines += ["", f"The expert's tools: {', '.join(scenario.tools)}."]
     return "\n".join(lines) + "\n"
 
 

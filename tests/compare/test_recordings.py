@@ -184,3 +184,11 @@ def test_a_damaged_recording_is_told(pair, run):
     (open_side(pair[1]).typical.path / "manifest.json").write_text("{")
     done = run(*pair)
     assert isinstance(done.exception, Problem) and "manifest.json" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [(1.25, "× 1.25"), (2623.4, "× 2,623"), (1 / 15300, "÷ 15,300"), (0.0, "× 0")],
+)
+def test_factors_are_written_without_exponents(ratio, told):
+    assert terminal._factor(ratio) == told

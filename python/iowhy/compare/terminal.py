@@ -13,7 +13,7 @@ from iowhy.compare.fingerprints import Fate
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times
 from iowhy.experiment.statistics import Interval, TwoSamples
-from iowhy.views.terminal import Field, printable, rows
+from iowhy.views.terminal import Field, paragraph, printable, rows
 
 _COLOURS = {
     "gone": "green",
@@ -29,7 +29,7 @@ def show(found: Comparison, console: Console) -> None:
     """Time, what explains the difference, the layers, the findings."""
     console.print(Text(printable(headline(found)), style="bold"))
     for text in evidence(found.time, len(found.before.seconds), len(found.after.seconds)):
-        console.print(Text(f"  {text}", style="bright_black"))
+        paragraph(console, text, "bright_black", 2)
     if found.parts:
         console.print()
         console.print(Text("where the difference is (elapsed time)"))
@@ -39,7 +39,7 @@ def show(found: Comparison, console: Console) -> None:
                 units.duration(part.before_s * 1e9),
                 units.duration(part.after_s * 1e9),
                 _signed(part.difference_s),
-                "" if part.explains is None else units.percent(part.explains),
+                "" if part.explains is None else units.percent(part.explains).replace("-", "−"),
             )
             for part in found.parts
         ]
@@ -52,7 +52,7 @@ def show(found: Comparison, console: Console) -> None:
                 one.measure.name,
                 _number(one.before, one.measure.unit),
                 _number(one.after, one.measure.unit),
-                "" if one.ratio is None else f"× {one.ratio:.3g}",
+                "" if one.ratio is None else _factor(one.ratio),
             )
             for one in found.changed[:_MEASURES_SHOWN]
         ]
@@ -61,7 +61,7 @@ def show(found: Comparison, console: Console) -> None:
         console.print()
         console.print(Text("findings"))
         for fate in found.fates:
-            console.print(Text(f"  {fate_text(fate)}", style=_COLOURS[fate.fate]))
+            paragraph(console, fate_text(fate), _COLOURS[fate.fate], 2)
 
 
 def headline(found: Comparison) -> str:
@@ -121,11 +121,11 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
             )
         console.print(Text(text, style="bold"))
         for line in evidence(one.samples, *runs):
-            console.print(Text(f"  {line}", style="bright_black"))
+            paragraph(console, line, "bright_black", 2)
     notes = [f"{result.blocks} blocks in random order, seed {result.seed}; intervals are of 95 %"]
     if result.repeated:
         notes.append(f"{result.repeated} disturbed runs were repeated")
-    console.print(Text(f"  {'; '.join(notes)}", style="bright_black"))
+    paragraph(console, "; ".join(notes), "bright_black", 2)
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
@@ -184,6 +184,12 @@ def _change(slower: Interval | None) -> str:
 
 def _signed(seconds: float) -> str:
     return ("+" if seconds >= 0 else "−") + units.duration(abs(seconds) * 1e9)
+
+
+def _factor(ratio: float) -> str:
+    """× 1.25 or, where it became far less, ÷ 15,300: no exponents."""
+    sign, factor = ("÷", 1 / ratio) if 0 < ratio < 0.1 else ("×", ratio)
+    return f"{sign} {factor:,.0f}" if factor >= 100 else f"{sign} {factor:.3g}"
 
 
 def _number(value: float | None, unit: str) -> str:

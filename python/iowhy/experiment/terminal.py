@@ -14,7 +14,7 @@ from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import plain
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition, Progress
-from iowhy.views.terminal import Field, printable, rows
+from iowhy.views.terminal import Field, paragraph, printable, rows
 
 _COLOURS = {
     Verdict.BOUND: "red",
@@ -40,16 +40,16 @@ def show(result: Result, console: Console) -> None:
     console.print()
     for one in result.answers:
         colour = _COLOURS[one.verdict]
-        console.print(Text(f"  {one.lever}: {verdict_text(one)}", style=colour))
+        paragraph(console, f"{one.lever}: {verdict_text(one)}", colour, 2)
     for judged in result.findings:
-        console.print(
-            Text(
-                f"  finding {judged.cause}: {judged.outcome} ({judged.because}); confidence "
-                f"{judged.confidence_before:.2f} → {judged.confidence_after:.2f}"
-            )
+        paragraph(
+            console,
+            f"finding {judged.cause}: {judged.outcome} ({judged.because}); confidence "
+            f"{judged.confidence_before:.2f} → {judged.confidence_after:.2f}",
+            indent=2,
         )
     for text in limits(result):
-        console.print(Text(f"  {printable(text)}", style="bright_black"))
+        paragraph(console, text, "bright_black", 2)
 
 
 def markdown(result: Result) -> str:
@@ -149,7 +149,7 @@ _FIELDS = (
     Field("runs", str),
     Field("measured", str),
     Field("CPU", str),
-    Field("disk", str),
+    Field("disk, by all", str),
     Field("times slower", str),
 )
 

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import textwrap
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
 from iowhy.reports import engine
-from iowhy.views.terminal import Field, console, printable, rows
+from iowhy.views.terminal import Field, console, paragraph, rows
 from iowhy.whys import document
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
@@ -79,7 +78,7 @@ def show_verdict(
     recording: Recording, found: Verdict, out: Console, *, every: bool = False
 ) -> None:
     """Print a verdict that is there already."""
-    _paragraph(out, f"iowhy: {found.answer}", "bold")
+    paragraph(out, f"iowhy: {found.answer}", "bold")
     shown = found.findings if every else found.findings[:SHOWN]
     proven = tested(recording)
     for number, finding in enumerate(shown, 1):
@@ -87,7 +86,7 @@ def show_verdict(
         _finding(out, number, finding, proven.get(finding.cause))
     if len(found.findings) > len(shown):
         more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
-        _paragraph(out, f"also: {more} (iowhy why --all {typed(recording.path)})", "dim", 2)
+        paragraph(out, f"also: {more} (iowhy why --all {typed(recording.path)})", "dim", 2)
     _budget(out, found)
     calls, devices, files = _reports(recording)
     _calls(out, calls)
@@ -96,7 +95,7 @@ def show_verdict(
     _unknown(out, recording, found)
     out.print()
     place = typed(recording.path)
-    _paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")
+    paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")
 
 
 def typed(path: Path) -> str:
@@ -106,38 +105,27 @@ def typed(path: Path) -> str:
     return shlex.quote(str(path))
 
 
-def _paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
-    for line in textwrap.wrap(
-        printable(text),
-        out.width,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + hang),
-        break_on_hyphens=False,
-    ):
-        out.print(Text(line, style=style), soft_wrap=True)
-
-
 def _finding(out: Console, number: int, finding: Finding, proven: Tested | None) -> None:
     sure = f"confidence {units.percent(proven.confidence if proven else finding.confidence)}"
-    _paragraph(
+    paragraph(
         out,
         f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of the time, {sure}",
         "bold",
     )
     for link in finding.chain:
-        _paragraph(out, f"→ {link.statement}", "", 3)
+        paragraph(out, f"→ {link.statement}", "", 3)
     for text in finding.against:
-        _paragraph(out, f"but {text}", "yellow", 3)
+        paragraph(out, f"but {text}", "yellow", 3)
     for text in finding.lowered_by:
-        _paragraph(out, f"less sure: {text}", "dim", 3)
+        paragraph(out, f"less sure: {text}", "dim", 3)
     if finding.remedies:
-        _paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
+        paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
         for remedy in finding.remedies[1:3]:
-            _paragraph(out, f"or: {remedy}", "green", 3)
+            paragraph(out, f"or: {remedy}", "green", 3)
     if proven is not None:
-        _paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
+        paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
     elif finding.experiment:
-        _paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
+        paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
 
 
 def _budget(out: Console, found: Verdict) -> None:
@@ -304,4 +292,4 @@ def _unknown(out: Console, recording: Recording, found: Verdict) -> None:
             out.print()
             out.print(Text(title, style="bold"))
             for text in dict.fromkeys(lines):
-                _paragraph(out, text, "dim", 2)
+                paragraph(out, text, "dim", 2)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -97,3 +98,15 @@ def _line(
         space = " " * max(0, width - cell_len(short))
         parts.append(short + space if field.left else space + short)
     return Text((" " * indent + "  ".join(parts)).rstrip(), style=style, no_wrap=True)
+
+
+def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
+    """Print text in lines that fit, later ones indented by `hang` more."""
+    for line in textwrap.wrap(
+        printable(text),
+        out.width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+        break_on_hyphens=False,
+    ):
+        out.print(Text(line, style=style), soft_wrap=True)

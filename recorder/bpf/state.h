@@ -53,6 +53,7 @@ __u32 half = 0; /* which of the two halves of a drained table is written */
 __u64 lost[EVENT_KINDS] = {};
 __u64 lost_counts = 0;
 __u64 lost_totals = 0;
+__u64 new_totals = 0; /* entries that were made in totals_0 and totals_1 */
 __u64 lost_threads = 0;
 __s64 clock_offset = 0; /* CLOCK_MONOTONIC minus the scheduler's clock */
 

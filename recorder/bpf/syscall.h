@@ -198,6 +198,8 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 		if (half & 1 ? bpf_map_update_elem(&totals_1, &key, &fresh, BPF_ANY) :
 			       bpf_map_update_elem(&totals_0, &key, &fresh, BPF_ANY))
 			__sync_fetch_and_add(&lost_totals, 1);
+		else
+			__sync_fetch_and_add(&new_totals, 1);
 		return;
 	}
 	/* Only this thread writes its own counts. */

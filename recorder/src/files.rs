@@ -19,6 +19,8 @@ use crate::event::{self, File};
 
 /// Files that are remembered by name.
 const MOST: usize = 262_144;
+/// Bytes of their names together (a path takes up to 4,096).
+const MOST_NAMED: usize = 96 << 20;
 /// A name is written after this time though its file may still change: a recorder that is killed then has
 /// not lost it.
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
@@ -44,6 +46,7 @@ struct Known {
 pub struct Files {
     known: HashMap<Key, Known>,
     untold: Vec<Key>,
+    named: usize,
     last: Option<(Key, u64)>,
     first_maps: Option<FirstMaps>,
 }
@@ -59,6 +62,7 @@ impl Files {
         Files {
             known: HashMap::new(),
             untold: Vec::new(),
+            named: 0,
             last: None,
             first_maps: FirstMaps::start(),
         }
@@ -81,9 +85,11 @@ impl Files {
             }
             return false;
         }
-        if self.known.len() >= MOST {
+        let length = path.as_ref().map_or(0, Vec::len);
+        if self.known.len() >= MOST || self.named + length > MOST_NAMED {
             return true;
         }
+        self.named += length;
         let kind = event::file_kind(e.mode, path.as_deref());
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {

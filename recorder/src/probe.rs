@@ -23,6 +23,9 @@ use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 /// Log level that tells how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
 const VERIFIER_STATISTICS: u32 = 4;
 
+/// A quarter of what a half of the totals holds (bpf/syscall.h, totals_half).
+const CROWD: u64 = 8192;
+
 /// Whose events are kept.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -37,6 +40,8 @@ pub struct Probe {
     skel: RecorderSkel<'static>,
     links: Vec<Link>,
     threads: Option<Link>,
+    /// Entries of the totals that had been made when they were last emptied.
+    emptied_totals: u64,
     pub sensors: Vec<Sensor>,
     /// What is known of the page cache.
     pub known: Known,
@@ -165,6 +170,7 @@ impl Probe {
     /// Switches the tables that are counted into and empties the half that was written until now.
     pub fn drain(&mut self) -> Drained {
         let bss = self.bss();
+        self.emptied_totals = self.new_totals();
         // SAFETY: the page of globals is mapped as long as the object lives; the programs only read it.
         let old = unsafe {
             let old = addr_of!((*bss).half).read_volatile();
@@ -183,6 +189,17 @@ impl Probe {
             totals: empty(totals),
             cache: empty(cache),
         }
+    }
+
+    /// Whether a table is so full that it should be emptied before the interval is over: thousands of threads
+    /// that begin and end together make as many entries in a moment.
+    pub fn is_crowded(&self) -> bool {
+        self.new_totals() - self.emptied_totals > CROWD
+    }
+
+    fn new_totals(&self) -> u64 {
+        // SAFETY: as in `drain`; aligned 64-bit reads do not tear.
+        unsafe { addr_of!((*self.bss()).new_totals).read_volatile() }
     }
 
     /// Requests that have not completed, or whose completion was not seen.
@@ -287,6 +304,7 @@ fn load(
         skel,
         links: Vec::new(),
         threads: None,
+        emptied_totals: 0,
         sensors: choice.sensors,
         known,
     })

@@ -353,6 +353,8 @@ impl Live {
                 if stop(self) {
                     return Ok(None);
                 }
+            } else if self.watch.is_crowded() {
+                self.watch.interval(&self.collector, now)?;
             }
             if end.is_some_and(|end| now >= end) {
                 return Ok(None);

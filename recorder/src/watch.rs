@@ -135,6 +135,14 @@ impl Watch {
         }
     }
 
+    /// Whether the interval should end now, because there is too much to keep until its time is over.
+    pub fn is_crowded(&self) -> bool {
+        match self {
+            Watch::Programs(programs) => programs.probe.is_crowded(),
+            Watch::Proc(_) => false,
+        }
+    }
+
     /// Processes that are watched and have not ended.
     pub fn alive(&self, collector: &Shared) -> Vec<i64> {
         match self {

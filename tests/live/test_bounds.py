@@ -10,6 +10,7 @@ from machine import one, record, run, work
 
 pytestmark = pytest.mark.usefixtures("live")
 
+# While the disk takes the recording; rows that wait for a slower one come on top.
 BOUND_BYTES = 512 * 2**20
 FILES = 200_000
 THREADS = 10_000

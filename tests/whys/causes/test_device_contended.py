@@ -1,7 +1,7 @@
 """device-contended: the queue is other people's."""
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import KIB, MS, Story
+from ..made import KIB, MS, START, Story
 
 
 def reader() -> Story:
@@ -16,6 +16,23 @@ def test_a_neighbour_writes(judged: Judge) -> None:
     )
     found = leads(judged(story), "device-contended", 0.7)
     assert "/data/noise" in chain(found)
+
+
+def test_not_at_another_time(judged: Judge) -> None:
+    """A neighbour's burst while the command computes: 20 times its bytes, and no delay."""
+    story = Story(2.0).caller("pread64", 100, blocked=9 * MS, jump=True, gap="user")
+    story.requests(100, service=9 * MS, jump=True)
+    before = len(story.tables["block_requests"])
+    story.requests(
+        1600, op="write", bytes_=512 * KIB, service=MS, depth=8, own=False, ino=None, tgid=77
+    )
+    # All of the burst in one tenth of a second.
+    for row in story.tables["block_requests"][before:]:
+        took = row["complete_ns"] - row["queue_ns"]
+        row["queue_ns"] = START + (row["queue_ns"] - START) // 20
+        row["issue_ns"] = row["queue_ns"]
+        row["complete_ns"] = row["queue_ns"] + 10 * took
+    absent(judged(story), "device-contended")
 
 
 def test_not_on_another_device(judged: Judge) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 OTHERS = 0.5
 BUSY = 0.6
+BESIDE = 0.5
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -23,6 +24,9 @@ def find(facts: "Facts") -> Candidate | None:
     busy = signs.waits_while_busy(facts)
     if busy is None or busy < BUSY:
         return None
+    beside = requests.others_beside_share
+    if beside is not None and beside < BESIDE:
+        return None
     who = f", most by {requests.others_name}" if requests.others_name else ""
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
@@ -32,6 +36,14 @@ def find(facts: "Facts") -> Candidate | None:
             link(
                 f"{percent(others)} of the time of its requests belongs to other processes{who}",
                 others,
+                "share",
+                "devices",
+            ),
+            None
+            if beside is None
+            else link(
+                f"theirs are in flight in {percent(beside)} of the time that the command's are",
+                beside,
                 "share",
                 "devices",
             ),
@@ -63,6 +75,10 @@ CAUSE = Cause(
         Threshold(
             "device busy while the command waits", BUSY, "share",
             "others on a device that rests do not delay anybody",
+        ),
+        Threshold(
+            "others' requests in flight beside the command's", BESIDE, "share",
+            "what others do while the command asks for nothing does not delay it",
         ),
     ),
     fooled_by=(

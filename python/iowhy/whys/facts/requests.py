@@ -34,6 +34,8 @@ class Requests:
 
     Shares are 0..1. `jump_share`: requests that do not begin where the one before ended.
     `others_share`: of the time of all requests on the device, that of other processes' requests.
+    `others_beside_share`: of the time with a request of the command (or of a kernel thread) in
+    flight, that with one of another process in flight too.
     `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
     in flight while there is one.
     """
@@ -66,6 +68,7 @@ class Requests:
     journal_requests: int = 0
     journal_bytes: float = 0.0
     others_share: float | None = None
+    others_beside_share: float | None = None
     others_bytes: float = 0.0
     others_name: str | None = None
     unowned_share: float | None = None
@@ -189,6 +192,7 @@ def measure(facts: "Facts") -> Requests:
         flush_wall_ns=flush["wall"],
         journal_requests=int(sums["journal"] or 0),
         journal_bytes=sums["journal_bytes"] or 0.0,
+        others_beside_share=busy["beside"],
         others_share=(sums["others_ns"] or 0.0) / all_ns if all_ns else None,
         others_bytes=sums["others_bytes"] or 0.0,
         others_name=_others(facts, dev) if sums["others_ns"] else None,
@@ -255,29 +259,41 @@ def _busy(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
     rows = facts.rows(
         f"""
         WITH r AS (
-          SELECT queue_ns, complete_ns, in_scope AND {way} AS own FROM block_requests
+          SELECT queue_ns, complete_ns, in_scope AND {way} AS own,
+            coalesce(NOT in_scope, false) AS other FROM block_requests
           WHERE dev = {dev} AND complete_ns IS NOT NULL AND {kept}
         ), w AS (
           SELECT *, max(complete_ns) OVER (
               ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
             max(CASE WHEN own THEN complete_ns END) OVER (
-              ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS own_before
+              ORDER BY queue_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS own_before,
+            max(complete_ns) OVER (
+              PARTITION BY other ORDER BY queue_ns
+              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS like_before
           FROM r)
         SELECT
           sum(greatest(0, complete_ns - greatest(queue_ns, coalesce(before, queue_ns)))),
           sum(complete_ns - queue_ns),
           sum(CASE WHEN own THEN
             greatest(0, complete_ns - greatest(queue_ns, coalesce(own_before, queue_ns))) END),
-          sum(CASE WHEN own THEN complete_ns - queue_ns END)
+          sum(CASE WHEN own THEN complete_ns - queue_ns END),
+          sum(CASE WHEN other THEN
+            greatest(0, complete_ns - greatest(queue_ns, coalesce(like_before, queue_ns))) END),
+          sum(CASE WHEN NOT other THEN
+            greatest(0, complete_ns - greatest(queue_ns, coalesce(like_before, queue_ns))) END)
         FROM w
         """
     )[0]
-    wall, total, own_wall, own_total = (float(str(v)) if v is not None else 0.0 for v in rows)
+    wall, total, own_wall, own_total, others_wall, ours_wall = (
+        float(str(v)) if v is not None else 0.0 for v in rows
+    )
     return {
         "busy": min(1.0, wall / looked) if looked else None,
         "own_busy": min(1.0, own_wall / looked) if looked else None,
         "depth": total / wall if wall else None,
         "own_depth": own_total / own_wall if own_wall else None,
+        # What both unions hold beyond the union of all is where they overlap.
+        "beside": (ours_wall + others_wall - wall) / ours_wall if ours_wall else None,
     }
 
 

@@ -1,12 +1,13 @@
 """Requests are charged to whom they belong; sync and journal agree with the kernel's own counts."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from iowhy.reports.engine import run as report
-from machine import ask, disk_number, filesystem, one, python, record, work
+from machine import ask, disk_counters, disk_number, filesystem, one, python, record, work
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -29,6 +30,10 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
             stdout=subprocess.DEVNULL,
         )
         try:
+            idle = disk_counters(scratch.disk)["reads"]
+            while disk_counters(scratch.disk)["reads"] < idle + 100:
+                assert neighbour.poll() is None, "the neighbour has ended"
+                time.sleep(0.01)
             recording = record(python(SYNCED, scratch.mount / "mine"), tmp_path / "a.iowhy")
         finally:
             neighbour.kill()

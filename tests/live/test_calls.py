@@ -130,13 +130,16 @@ def test_totals_agree_with_strace_and_perf_trace(tmp_path: Path) -> None:
 
 
 def test_a_call_that_never_returns_is_kept(tmp_path: Path) -> None:
-    script = (
-        "import os, signal, time\n"
-        "r, w = os.pipe()\n"
-        "child = os.fork()\n"
-        "if not child: os.read(r, 1); os._exit(0)\n"
-        "time.sleep(0.3); os.kill(child, signal.SIGKILL); os.wait()\n"
-    )
+    script = """
+import os, signal, time
+r, w = os.pipe()
+ready, told = os.pipe()
+child = os.fork()
+if not child: os.write(told, b"x"); os.read(r, 1); os._exit(0)
+os.read(ready, 1)
+while open(f"/proc/{child}/stat").read().rsplit(")")[1].split()[0] != "S": time.sleep(0.01)
+time.sleep(0.3); os.kill(child, signal.SIGKILL); os.wait()
+"""
     recording = record(python(script), tmp_path / "a.iowhy")
     rows = ask(recording, "SELECT dur_ns, ret FROM syscalls WHERE name = 'read' AND ret IS NULL")
     assert len(rows) == 1 and rows[0][0] > 200_000_000

@@ -1,5 +1,6 @@
 """The page cache is counted exactly: what was asked for, missed, prefetched, written and evicted."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -41,8 +42,6 @@ def make(path: Path, pages: int) -> None:
 
 def drop(path: Path) -> None:
     """Take a clean file out of the cache (posix_fadvise(2), DONTNEED)."""
-    import os
-
     fd = os.open(path, os.O_RDONLY)
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -209,7 +208,7 @@ os.sync()
 
 def test_what_does_not_fit_a_memory_limit_is_read_on_every_pass(tmp_path: Path) -> None:
     """16 passes under a limit of 32 MiB: 16 MiB are read once, 64 MiB on every pass."""
-    group = Path("/sys/fs/cgroup/memory/iowhy-test-passes")
+    group = Path(f"/sys/fs/cgroup/memory/iowhy-test-passes-{os.getpid()}")
     if not group.parent.joinpath("memory.limit_in_bytes").exists():
         pytest.skip("no cgroup v1 memory controller here")
     code = """

@@ -39,7 +39,7 @@ def test_a_second_each_of_spinning_sleeping_and_reading(tmp_path: Path) -> None:
     assert user + kernel + runnable + blocked + sleeping == pytest.approx(total, abs=1e-6)
     assert total == pytest.approx(reach, rel=0.01)  # one thread: no gap, no overlap
     # On a busy machine some of the time is spent waiting for a CPU; the rest is where it must be.
-    assert 0.98 <= sleeping <= 1.1
+    assert 0.98 <= sleeping <= 1.2
     assert user + kernel + runnable + blocked >= 1.95
     assert blocked > 0.05  # the reads wait for the device
 
@@ -131,6 +131,7 @@ for _ in range(50):
         "journal_space",
         "page_lock",
         "metadata_read",
+        "writeback_throttle",
     }, reasons
     assert reasons.get("journal_commit", 0) > 0
     frames = one(

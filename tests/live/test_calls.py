@@ -81,6 +81,8 @@ def test_the_parts_of_every_call_sum_to_its_duration(tmp_path: Path) -> None:
 
 COUNTED = """
 import os, sys
+# perf pairs entries and exits wrongly when a thread moves to another CPU inside a call.
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 r, w = os.pipe()
 for _ in range(1009): os.getppid()
 for _ in range(307): os.write(w, b"x"); os.read(r, 1)
@@ -115,18 +117,25 @@ def test_totals_agree_with_strace_and_perf_trace(tmp_path: Path) -> None:
         if name not in loose:
             assert ours.get(name) == counted, (name, ours.get(name), counted)
 
-    told = subprocess.run(
-        ["perf", "trace", "-s", *command],
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    ).stderr
-    perf = {m[1]: int(m[2]) for m in re.finditer(r"^\s+(\w+)\s+(\d+)\s+\d+\s+[\d.]+", told, re.M)}
-    for name in ("getppid", "read", "write"):
-        assert name in perf, told[-2000:]
-        assert perf[name] == ours[name][0], name
+    # Now and then perf trace misses a call or two (1,008 of the 1,009), and says nothing of it; it
+    # never counts one too many.
+    wanted = {name: ours[name][0] for name in ("getppid", "read", "write")}
+    for _ in range(10):
+        told = subprocess.run(
+            ["perf", "trace", "-m", "4096", "--sort-events", "-s", *command],
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        ).stderr
+        rows = re.finditer(r"^\s+(\w+)\s+(\d+)\s+\d+\s+[\d.]+", told, re.M)
+        perf = {m[1]: int(m[2]) for m in rows if m[1] in wanted}
+        assert set(perf) == set(wanted), told[-2000:]
+        assert all(perf[name] <= wanted[name] for name in wanted), perf
+        if perf == wanted:
+            break
+    assert perf == wanted
 
 
 def test_a_call_that_never_returns_is_kept(tmp_path: Path) -> None:

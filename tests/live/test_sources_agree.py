@@ -57,25 +57,22 @@ def requests(recording: Recording, dev: int) -> Counter[tuple[object, ...]]:
     )
 
 
-def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
-    for tool in ("strace", "perf"):
-        if shutil.which(tool) is None:
-            told = f"{tool} is not installed: tools/setup test brings it"
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(told)
-    with filesystem("ext4", tmp_path) as scratch:
+def observed(folder: Path) -> tuple[int, Path, str]:
+    """Runs the work under all of them; the disk, the file, and what perf could not read of its own."""
+    unread = ""
+    with filesystem("ext4", folder) as scratch:
         dev = disk_number(scratch.disk)
         events = [
             word for name in BLOCK for word in ("-e", f"block:{name}", "--filter", f"dev == {dev}")
         ]
-        # perf cannot read its own notes of BPF programs that come while it records.
-        perf = ("perf", "record", "-q", "--no-bpf-event", "-o")
+        perf = ("perf", "record", "-q", "-m", "2048", "--no-bpf-event", "-o")
         done = subprocess.run(
             [
-                *(*perf, tmp_path / "block.data", "-a", *events, "--"),
-                *(program(RECORDER), "run", "-o", tmp_path / "live.iowhy", "--"),
-                *(*perf, tmp_path / "calls.data", "-e", "raw_syscalls:sys_enter"),
+                *(*perf, folder / "block.data", "-a", *events, "--"),
+                *(program(RECORDER), "run", "-o", folder / "live.iowhy", "--"),
+                *(*perf, folder / "calls.data", "-e", "raw_syscalls:sys_enter"),
                 *("-e", "raw_syscalls:sys_exit", "--"),
-                *("strace", "-f", "-ttt", "-T", "-y", "-o", tmp_path / "strace.txt"),
+                *("strace", "-f", "-ttt", "-T", "-y", "-o", folder / "strace.txt"),
                 *python(WORK, scratch.mount / "file"),
             ],
             capture_output=True,
@@ -85,26 +82,44 @@ def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     for name in ("block", "calls"):
-        with (tmp_path / f"{name}.txt").open("w") as text:
+        with (folder / f"{name}.txt").open("w") as text:
             told = subprocess.run(
-                ["perf", "script", "--ns", "-i", tmp_path / f"{name}.data"],
+                ["perf", "script", "--ns", "-i", folder / f"{name}.data"],
                 stdout=text,
                 stderr=subprocess.PIPE,
+                text=True,
                 timeout=120,
                 check=False,
             )
-        assert told.returncode == 0, told.stderr[-1000:]
+        unread += told.stderr if told.returncode != 0 else ""
+    return dev, scratch.mount / "file", unread
 
-    live = open_recording(tmp_path / "live.iowhy")
+
+def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
+    for tool in ("strace", "perf"):
+        if shutil.which(tool) is None:
+            told = f"{tool} is not installed: tools/setup test brings it"
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(told)
+    # perf cannot read its own notes of BPF programs that come and go while it records: those of the
+    # recorder it does not keep, but another's may come between. Then all is done again.
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        dev, file, unread = observed(folder)
+        if "failed to process type: 17" not in unread:
+            break
+    assert unread == ""
+
+    live = open_recording(folder / "live.iowhy")
     found = calls(live)
     assert found == [
         ("fsync", SYNCS + 1, 0),
         ("preadv", READS, READS * READ),
         ("write", WRITES, WRITES * WRITE),
     ]
-    straced = diagnose([str(tmp_path / "strace.txt")], tmp_path / "strace.iowhy").recording
+    straced = diagnose([str(folder / "strace.txt")], folder / "strace.iowhy").recording
     assert calls(straced) == found
-    perf = diagnose([str(tmp_path / "calls.txt")], tmp_path / "calls.iowhy").recording
+    perf = diagnose([str(folder / "calls.txt")], folder / "calls.iowhy").recording
     # raw_syscalls tells no lengths of vectors, and the recorder and strace run under perf too.
     process = one(
         perf, "SELECT tgid FROM syscalls WHERE name = 'write' AND bytes = ? LIMIT 1", WRITE
@@ -121,11 +136,11 @@ def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
 
     # The file is found under its name in the log and under its inode in the live recording.
     named = "SELECT count(*) FROM syscalls JOIN files USING (dev, ino) WHERE path = ? AND name = 'fsync'"
-    assert one(straced, named, str(scratch.mount / "file")) == SYNCS + 1
+    assert one(straced, named, str(file)) == SYNCS + 1
 
     seen = requests(live, dev)
     assert (
         sum(count * int(str(r[2])) for r, count in seen.items() if r[0] == "read") == READS * READ
     )
-    traced = diagnose([str(tmp_path / "block.txt")], tmp_path / "block.iowhy").recording
+    traced = diagnose([str(folder / "block.txt")], folder / "block.iowhy").recording
     assert requests(traced, dev) == seen

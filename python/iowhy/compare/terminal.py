@@ -23,6 +23,8 @@ _COLOURS = {
     "new": "yellow",
 }
 _MEASURES_SHOWN = 8
+# Less is what rounding leaves.
+_PART_SHOWN_S = 1e-6
 
 
 def show(found: Comparison, console: Console) -> None:
@@ -42,6 +44,7 @@ def show(found: Comparison, console: Console) -> None:
                 "" if part.explains is None else units.percent(part.explains).replace("-", "−"),
             )
             for part in found.parts
+            if max(part.before_s, part.after_s) >= _PART_SHOWN_S
         ]
         _table(console, ("class", "before", "after", "difference", "of the difference"), table)
     if found.changed:

@@ -157,7 +157,10 @@ def test_a_manifest_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_damage_is_named_by_file(tmp_path: Path) -> None:
-    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    thread = {"ts_ns": 1, "interval_ns": 1, "tgid": 1, "tid": 1}
+    spent = {f"{name}_ns": 0 for name in ("cpu_user", "cpu_kernel", "blocked", "sleeping")}
+    whole = {"thread_time": [{**thread, **spent, "runnable_ns": 0}]}
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL], **whole)
     file = path / "syscalls" / "000001.parquet"
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(Problem, match="syscalls"):

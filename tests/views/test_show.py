@@ -52,6 +52,21 @@ def shown(path: Path, *, colour: bool = False, width: int = 100, lost: int = 0) 
     return out.getvalue()
 
 
+def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() -> None:
+    out = io.StringIO()
+    use = {"asked_bytes": 10, "requests": 1, "request_bytes": 4096}
+    show._files(
+        Console(file=out, width=100),
+        [
+            {"path": "/a", "ino": 1, "time_ns": 5, **use},
+            {"path": None, "ino": 22, "time_ns": 5, **use},
+            {"path": None, "ino": 33, "time_ns": 0, "requests": 0},
+        ],
+    )
+    told = out.getvalue()
+    assert "inode 22, name unknown" in told and "None" not in told and "33" not in told
+
+
 def test_a_recording_is_named_as_one_types_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

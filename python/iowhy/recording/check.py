@@ -110,7 +110,11 @@ def _times(recording: Recording, table: Table) -> list[Check]:
                 f"SELECT count(*) FROM {table.name} WHERE {table.time} < ? OR {table.time} > ?",
                 [command.start_ns - OUTSIDE_NS, command.end_ns + OUTSIDE_NS],
             ).fetchone()
-    except (Problem, duckdb.Error) as error:
+    except Problem as problem:
+        # Damage of another table is told once, there.
+        own = str(recording.path / table.name) in str(problem)
+        return [Check(table.name, False, str(problem).splitlines()[0])] if own else []
+    except duckdb.Error as error:
         return [Check(table.name, False, str(error).splitlines()[0])]
     if outside and outside[0]:
         found = f"{outside[0]:,} rows lie over a minute outside the command's time"

@@ -274,7 +274,11 @@ def _files(out: Console, report: list[Row]) -> None:
         "path", "time_ns", "asked_bytes", "requests", "request_bytes", "seek_share",
         "extents_after",
     )  # fmt: skip
-    values = [[row.get(key) for key in keys] for row in report[:5]]
+    # Files whose pages were only looked at have neither calls nor requests; the report has them.
+    used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
+    values = [[row.get(key) for key in keys] for row in used[:5]]
+    for value, row in zip(values, used, strict=False):
+        value[0] = value[0] or f"inode {row.get('ino')}, name unknown"
     _table(out, "Files", "iowhy report files", fields, values)
 
 

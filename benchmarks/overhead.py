@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.workloads import WORKLOADS, Workload
 from iowhy.sources.live import RECORDER, program
 
-PAIRS = 7
+PAIRS = 9
 SLOW_PAIRS = 3  # for tracers that make the command many times slower
 WRAPPER = (
     "import subprocess, sys, time; start = time.monotonic();"
@@ -28,7 +28,7 @@ WRAPPER = (
 HISTOGRAM = (
     "tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; } "
     "tracepoint:raw_syscalls:sys_exit /@start[tid]/ "
-    "{ @ns[args.id] = hist(nsecs - @start[tid]); delete(@start[tid]); }"
+    "{ @ns[args->id] = hist(nsecs - @start[tid]); delete(@start[tid]); }"
 )
 
 
@@ -133,10 +133,10 @@ def _timed(
 
 
 def _joined(command: Sequence[str], folder: Path) -> str:
-    """bpftrace's -c takes one string and no shell: a script holds the command."""
+    """bpftrace's -c splits at spaces and starts binaries only: a script holds the command."""
     import shlex
 
     script = folder / "command.sh"
     script.write_text("#!/bin/sh\nexec " + shlex.join(command) + "\n")
     script.chmod(0o755)
-    return str(script)
+    return f"/bin/sh {script}"

@@ -17,7 +17,7 @@ class Workload:
     scale_for_slow: int  # how many times less work the tracers get that stop at every call
 
 
-def sqlite(folder: Path, rows: int = 3000) -> Sequence[str]:
+def sqlite(folder: Path, rows: int = 20_000) -> Sequence[str]:
     """One-row transactions, WAL, synchronous=FULL."""
     script = folder / f"load-{rows}.sql"
     inserts = "".join(f"INSERT INTO t VALUES({i}, {i * 7});\n" for i in range(rows))

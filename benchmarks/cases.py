@@ -6,14 +6,17 @@ python -m benchmarks.cases
 import contextlib
 import io
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from rich.console import Console
 
-from iowhy.lab import verify
+from iowhy.lab import trial, verify
 from iowhy.lab.scenario import Scenario, scenarios
+from iowhy.lab.scenario import scenario as find
+from iowhy.lab.stage import Choice
 from iowhy.lab.verify import Check
 from iowhy.recording import open_recording
 from iowhy.undo import recover
@@ -60,11 +63,35 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="iowhy-cases.", dir="/var/tmp") as name:
         keep = Path(name)
         for scenario in scenarios():
-            if scenario.case is not None:
+            if scenario.case is not None and scenario.name != "build-steps":
                 for check in verify.verify([scenario], keep=keep, progress=_say):
                     parts.append(_section(scenario, check, keep))
+        parts.append(_log_of_changes(keep))
     PAGE.write_text("\n".join(parts))
     return 0
+
+
+def _log_of_changes(keep: Path) -> str:
+    """Case 2's steps, each against the baseline, as `iowhy compare --baseline` tells them."""
+    steps = find("build-steps")
+    recordings = []
+    for variant in steps.variants:
+        _say(f"{steps.name}: {variant.name}")
+        recordings.append(keep / f"{variant.name}.iowhy")
+        trial.run(steps, variant, Choice("ext4", "hdd"), keep=recordings[-1])
+    told = subprocess.run(
+        [sys.executable, "-m", "iowhy", "compare", "--baseline", *map(str, recordings)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    named = "\n".join(f"- `{variant.name}`: {variant.text}" for variant in steps.variants)
+    return (
+        "## Case 2, step by step\n\nOne change at a time, each against the same baseline "
+        f"(`iowhy compare --baseline`):\n\n{named}\n\n```\n"
+        + told.replace(f"{keep}/", "").rstrip()
+        + "\n```\n"
+    )
 
 
 def _section(scenario: Scenario, check: Check, keep: Path) -> str:

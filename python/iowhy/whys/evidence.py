@@ -44,7 +44,7 @@ def confidence(facts: "Facts", candidate: Candidate) -> tuple[float, tuple[str, 
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
         part = percent(min(1.0, run.recorder_cpu_share))
-        reasons.append(f"the recorder itself took {part} of the CPUs, its own start included")
+        reasons.append(f"the recorder itself took {part} of the CPUs")
     if facts.budget.basis == "machine":
         value *= 0.85
         reasons.append("the figures are of the whole machine, not of one command")

@@ -9,7 +9,7 @@ from iowhy.sources.live import program
 
 @dataclass(frozen=True)
 class Workload:
-    """A command made in a folder; `events` is what a tracer sees of it, to scale the slow ones."""
+    """A command made in a folder, and what is cleared away before each run of it."""
 
     name: str
     make: Callable[[Path], Sequence[str]]

@@ -63,6 +63,13 @@ def counted(recording: Recording, scratch: Filesystem, path: Path) -> dict[str, 
     return dict(zip(names, row, strict=True))  # type: ignore[arg-type]
 
 
+def reading(
+    scratch: Filesystem, file: Path, how: str, pages: int, advice: str, out: Path
+) -> dict[str, int]:
+    """What is counted while the first `pages` of a file are read (READ says how)."""
+    return counted(record(python(READ, file, how, str(pages), advice), out), scratch, file)
+
+
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
 @pytest.mark.parametrize("pages", [1, 4_099])
 def test_cold_without_readahead_warm_and_with_readahead(
@@ -72,27 +79,15 @@ def test_cold_without_readahead_warm_and_with_readahead(
         file = scratch.mount / "file"
         make(file, pages)
         drop(file)
-        cold = counted(
-            record(python(READ, file, "read", str(pages), "random"), tmp_path / "cold.iowhy"),
-            scratch,
-            file,
-        )
+        cold = reading(scratch, file, "read", pages, "random", tmp_path / "cold.iowhy")
         assert cold["lookup_pages"] == pages
         assert cold["demand_miss_pages"] == pages
         assert cold["readahead_pages"] == cold["prefetched_hit_pages"] == 0
-        warm = counted(
-            record(python(READ, file, "read", str(pages), "random"), tmp_path / "warm.iowhy"),
-            scratch,
-            file,
-        )
+        warm = reading(scratch, file, "read", pages, "random", tmp_path / "warm.iowhy")
         assert warm["lookup_pages"] == pages
         assert warm["demand_miss_pages"] == warm["readahead_pages"] == 0
         drop(file)
-        ahead = counted(
-            record(python(READ, file, "read", str(pages), "normal"), tmp_path / "ahead.iowhy"),
-            scratch,
-            file,
-        )
+        ahead = reading(scratch, file, "read", pages, "normal", tmp_path / "ahead.iowhy")
         assert ahead["lookup_pages"] == pages
         assert ahead["demand_miss_pages"] + ahead["prefetched_hit_pages"] == pages
         if pages > 1:
@@ -107,18 +102,10 @@ def test_a_gibibyte_in_large_folios(tmp_path: Path) -> None:
         file = scratch.mount / "file"
         make(file, pages)
         drop(file)
-        found = counted(
-            record(python(READ, file, "big", str(pages), "normal"), tmp_path / "a.iowhy"),
-            scratch,
-            file,
-        )
+        found = reading(scratch, file, "big", pages, "normal", tmp_path / "a.iowhy")
         assert found["lookup_pages"] == pages
         assert found["demand_miss_pages"] + found["prefetched_hit_pages"] == pages
-        warm = counted(
-            record(python(READ, file, "big", str(pages), "normal"), tmp_path / "b.iowhy"),
-            scratch,
-            file,
-        )
+        warm = reading(scratch, file, "big", pages, "normal", tmp_path / "b.iowhy")
         assert (warm["lookup_pages"], warm["demand_miss_pages"]) == (pages, 0)
 
 
@@ -129,11 +116,7 @@ def test_mapped_memory_counts_by_its_faults(tmp_path: Path, kind: str) -> None:
         file = scratch.mount / "file"
         make(file, pages)
         drop(file)
-        found = counted(
-            record(python(READ, file, "map", str(pages), "random"), tmp_path / "a.iowhy"),
-            scratch,
-            file,
-        )
+        found = reading(scratch, file, "map", pages, "random", tmp_path / "a.iowhy")
         assert found["major_faults"] == pages
         assert found["demand_miss_pages"] == pages
         assert found["readahead_pages"] == 0
@@ -148,11 +131,7 @@ def test_half_resident_is_half_missed(tmp_path: Path) -> None:
         subprocess.run(
             python(READ, file, "read", str(pages // 2), "random"), check=True, timeout=60
         )
-        found = counted(
-            record(python(READ, file, "read", str(pages), "random"), tmp_path / "a.iowhy"),
-            scratch,
-            file,
-        )
+        found = reading(scratch, file, "read", pages, "random", tmp_path / "a.iowhy")
         assert found["lookup_pages"] == pages
         assert found["demand_miss_pages"] == pages // 2
 

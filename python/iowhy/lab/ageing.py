@@ -2,6 +2,7 @@
 
 import ctypes
 import fcntl
+import mmap
 import os
 import random
 import struct
@@ -44,18 +45,21 @@ def fill(path: Path) -> int:
     return taken
 
 
-def comb(folder: Path, free_bytes: int, seed: int = 1) -> None:
+def comb(folder: Path, free_bytes: int, seed: int = 1, *, extent_each: bool = False) -> None:
     """Leaves at least `free_bytes` free, all in single pages, one out of each four, at places given by the seed.
 
-    The rest of the space is taken by files in `folder`. What is written afterwards is scattered.
-    Raises Problem when the filesystem is too small or cannot punch holes (ext4 and xfs can).
+    The rest of the space is taken by files in `folder`. What is written afterwards is scattered. `extent_each`
+    is for btrfs, which frees an extent only when no part of it is in use: there every page must be one.
+    Raises Problem when the filesystem is too small or cannot punch holes.
     """
     tooth = _TOOTH_PAGES * _PAGE
     size = (free_bytes + _RESERVED_BYTES) * _TOOTH_PAGES // tooth * tooth
     numbers = random.Random(seed)
     handle = os.open(folder / "aged-comb", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not _fallocate(handle, 0, 0, size):
+        if extent_each:
+            _write_pages(folder / "aged-comb", size, numbers)
+        elif not _fallocate(handle, 0, 0, size):
             raise Problem(f"{folder}: {os.strerror(ctypes.get_errno())}: no room to age it")
         fill(folder / "aged-rest")
         for start in range(0, size, tooth):
@@ -69,6 +73,22 @@ def comb(folder: Path, free_bytes: int, seed: int = 1) -> None:
     found = os.statvfs(folder)
     if found.f_bavail * found.f_frsize < free_bytes:
         raise Problem(f"{folder}: no room to age it: too little is left in single pages")
+
+
+def _write_pages(path: Path, size: int, numbers: random.Random) -> None:
+    """Writes a file past the page cache page by page, so that each is an extent of its own."""
+    page = mmap.mmap(-1, _PAGE)
+    page[:] = numbers.randbytes(_PAGE)
+    handle = os.open(path, os.O_WRONLY | os.O_DIRECT)
+    try:
+        for start in range(0, size, _PAGE):
+            os.pwrite(handle, page, start)
+        os.fsync(handle)
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror}: no room to age it") from None
+    finally:
+        os.close(handle)
+        page.close()
 
 
 def _take_pieces(path: Path) -> None:

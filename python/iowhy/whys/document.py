@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.whys.cause import Cause, causes
-from iowhy.whys.chain import duration, percent, size
+from iowhy.whys.chain import duration, percent, rate, size
 from iowhy.whys.verdict import Verdict
 
 VERSION = 1
@@ -161,6 +161,8 @@ def _amount(value: float, unit: str) -> str:
         return size(value)
     if unit == "ns":
         return duration(value)
+    if unit == "bytes/s":
+        return rate(value)
     return f"{value:g} {unit}"
 
 

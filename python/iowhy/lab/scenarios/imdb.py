@@ -1,14 +1,12 @@
 """Case 1: an in-memory database saves 4 MiB regions with mmap and msync into a file that lies scattered."""
 
-import mmap
-import os
-import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from iowhy.lab import ageing
 from iowhy.lab.disks import MIB
+from iowhy.lab.filesystems import Filesystem
 from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, per_disk, said
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
@@ -16,66 +14,46 @@ from iowhy.lab.stage import Stage
 _FILE_MIB = 64
 _DISK_MIB = 1024
 _THREADS = 8
-_REGION = 4 * MIB
 
 
 def _broken(stage: Stage) -> Plan:
     size = stage.choice.size(_FILE_MIB)
-    filesystem = stage.scratch_filesystem(
-        _DISK_MIB + 6 * size // MIB,
-        options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
-    )
-    path = filesystem.path / "table"
-    if stage.choice.fs == "btrfs":
-        _interleave(path, size, stage.choice.seed)
-        return _plan(stage, path, size)
+    filesystem = _filesystem(stage, size)
     # Today's filesystems allocate well even for this program; years of use are what scatters its files.
     # As in the case, the file is empty and its threads allocate what they write.
-    ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
-    return Plan((*_database(stage, path, size), "--truncate"))
+    _age(stage, filesystem, size)
+    return Plan((*_database(stage, filesystem.path / "table", size), "--truncate"))
 
 
 def _fixed(stage: Stage) -> Plan:
     size = stage.choice.size(_FILE_MIB)
-    filesystem = stage.scratch_filesystem(
-        _DISK_MIB + 6 * size // MIB,
-        options=("nodatacow",) if stage.choice.fs == "btrfs" else (),
-    )
+    filesystem = _filesystem(stage, size)
     path = make_file(filesystem.path / "table", size, stage.choice.seed)
-    if stage.choice.fs != "btrfs":
-        ageing.comb(filesystem.path, size + size // 4, stage.choice.seed)
-    return _plan(stage, path, size)
-
-
-def _plan(stage: Stage, path: Path, size: int) -> Plan:
-    # The file's pages are in memory on both sides, as the database's are: what is measured is the way out.
+    _age(stage, filesystem, size)
+    # The file's pages are in memory, as the database's are: what is measured is the way out.
     with path.open("rb") as file:
         while file.read(4 * MIB):
             pass
     return Plan(_database(stage, path, size))
 
 
+def _filesystem(stage: Stage, size: int) -> Filesystem:
+    # Copy-on-write would move the file at each write, however well it lay.
+    options = ("nodatacow",) if stage.choice.fs == "btrfs" else ()
+    return stage.scratch_filesystem(_DISK_MIB + 6 * size // MIB, options=options)
+
+
+def _age(stage: Stage, filesystem: Filesystem, size: int) -> None:
+    ageing.comb(
+        filesystem.path,
+        size + size // 4,
+        stage.choice.seed,
+        extent_each=stage.choice.fs == "btrfs",
+    )
+
+
 def _database(stage: Stage, path: Path, size: int) -> tuple[str, ...]:
     return work("regions", file=path, size=size, threads=_THREADS, seed=stage.choice.seed + 100)
-
-
-def _interleave(path: Path, size: int, seed: int) -> None:
-    """Writes the file page by page past the cache, a page of each of eight regions in turn."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
-    page = mmap.mmap(-1, mmap.PAGESIZE)
-    numbers = random.Random(seed)
-    page[:] = numbers.randbytes(mmap.PAGESIZE)
-    try:
-        os.ftruncate(handle, size)
-        starts = range(0, size, _REGION)
-        for first in range(0, len(starts), _THREADS):
-            group = starts[first : first + _THREADS]
-            for offset in range(0, _REGION, mmap.PAGESIZE):
-                for start in numbers.sample(group, len(group)):
-                    os.pwrite(handle, page, start + offset)
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _megabytes_per_s(figures: Mapping[str, Any]) -> float | None:

@@ -75,6 +75,7 @@ class Requests:
     owners: tuple[Owner, ...] = ()
     other_file_bytes: float | None = None
     max_request_bytes: int | None = None
+    rotational: bool | None = None
     named: dict[int, str] = field(default_factory=dict)
 
 
@@ -159,10 +160,13 @@ def measure(facts: "Facts") -> Requests:
     busy = _busy(facts, dev, way)
     flush = facts.numbers(_FLUSHES.format(dev=dev))
     all_ns = sums["all_ns"] or 0.0
-    limit = None
+    limit, rotational = None, None
     if facts.has("devices"):
-        found = facts.rows(f"SELECT max_request_bytes FROM devices WHERE dev = {dev} LIMIT 1")
+        found = facts.rows(
+            f"SELECT max_request_bytes, rotational FROM devices WHERE dev = {dev} LIMIT 1"
+        )
         limit = int(str(found[0][0])) if found and found[0][0] is not None else None
+        rotational = bool(found[0][1]) if found and found[0][1] is not None else None
     owners = _owners(facts, dev, sums["time_ns"] or 0.0)
     return Requests(
         known=True,
@@ -200,6 +204,7 @@ def measure(facts: "Facts") -> Requests:
         owners=owners,
         other_file_bytes=_unsynced_bytes(facts, dev),
         max_request_bytes=limit,
+        rotational=rotational,
         named=names,
     )
 

@@ -16,6 +16,9 @@ from iowhy.errors import Problem
 
 RECORDER = "iowhy-record"
 
+_PARENT = "IOWHY_PARENT"
+"""Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would."""
+
 
 def program(name: str) -> Path:
     """The path of one of the project's own programs (iowhy-record, iowhy-disk, iowhy-work).
@@ -117,7 +120,7 @@ def _recorder(
         done = subprocess.run(
             command,
             cwd=cwd,
-            env=None if env is None else dict(env),
+            env={**(os.environ if env is None else env), _PARENT: str(os.getpid())},
             stdout=sys.stderr if stdout_to_stderr else None,
             check=False,
             restore_signals=True,

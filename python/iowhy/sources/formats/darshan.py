@@ -1,7 +1,9 @@
 """Darshan logs of HPC jobs, through PyDarshan (the optional extra `iowhy[darshan]`).
 
-Header: a version text and a magic number (darshan-log-format.h). Per file: operations, bytes and
-seconds of the POSIX and MPI-IO modules, summed over ranks.
+Header: a version text and a magic number (darshan-log-format.h). Operations, bytes and seconds are those of the
+POSIX, MPI-IO and STDIO modules, summed over ranks: a module's totals as Darshan's own summary has them, and its
+heaviest files. MPI-IO counts independent, collective, split and non-blocking operations apart; here they are one. A
+file written through MPI-IO is in both modules: their bytes are never added.
 """
 
 from __future__ import annotations
@@ -14,24 +16,55 @@ from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.formats._measure import measure
 from iowhy.sources.names import Names
+from iowhy.sources.numbers import NS_PER_S
 
 NAME = "darshan"
 TOOL = "darshan"
 
 #: DARSHAN_MAGIC_NR, behind the version text of 8 bytes; byte order is the writer's.
 MAGIC = 6567223
-COUNTERS = {
-    "READS": "read_count",
-    "WRITES": "write_count",
-    "BYTES_READ": "read_bytes",
-    "BYTES_WRITTEN": "written_bytes",
-    "SEQ_READS": "sequential_reads",
-    "SEQ_WRITES": "sequential_writes",
-    "FSYNCS": "sync_count",
-    "F_READ_TIME": "read_s",
-    "F_WRITE_TIME": "write_s",
-    "F_META_TIME": "metadata_s",
+#: Files of a module that are told one by one, heaviest first; a job may have millions.
+FILES_TOLD = 100
+MODULES = ("POSIX", "MPI-IO", "STDIO")
+#: Metric → the counters that it sums up, in each module's own names (darshan-*-log-format.h).
+COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "POSIX": {
+        "open_count": ("POSIX_OPENS",),
+        "read_count": ("POSIX_READS",),
+        "write_count": ("POSIX_WRITES",),
+        "read_bytes": ("POSIX_BYTES_READ",),
+        "written_bytes": ("POSIX_BYTES_WRITTEN",),
+        "sequential_reads": ("POSIX_SEQ_READS",),
+        "sequential_writes": ("POSIX_SEQ_WRITES",),
+        "sync_count": ("POSIX_FSYNCS", "POSIX_FDSYNCS"),
+        "read_s": ("POSIX_F_READ_TIME",),
+        "write_s": ("POSIX_F_WRITE_TIME",),
+        "metadata_s": ("POSIX_F_META_TIME",),
+    },
+    "MPI-IO": {
+        "open_count": ("MPIIO_INDEP_OPENS", "MPIIO_COLL_OPENS"),
+        "read_count": tuple(f"MPIIO_{how}_READS" for how in ("INDEP", "COLL", "SPLIT", "NB")),
+        "write_count": tuple(f"MPIIO_{how}_WRITES" for how in ("INDEP", "COLL", "SPLIT", "NB")),
+        "read_bytes": ("MPIIO_BYTES_READ",),
+        "written_bytes": ("MPIIO_BYTES_WRITTEN",),
+        "sync_count": ("MPIIO_SYNCS",),
+        "read_s": ("MPIIO_F_READ_TIME",),
+        "write_s": ("MPIIO_F_WRITE_TIME",),
+        "metadata_s": ("MPIIO_F_META_TIME",),
+    },
+    "STDIO": {
+        "open_count": ("STDIO_OPENS", "STDIO_FDOPENS"),
+        "read_count": ("STDIO_READS",),
+        "write_count": ("STDIO_WRITES",),
+        "read_bytes": ("STDIO_BYTES_READ",),
+        "written_bytes": ("STDIO_BYTES_WRITTEN",),
+        "flush_count": ("STDIO_FLUSHES",),
+        "read_s": ("STDIO_F_READ_TIME",),
+        "write_s": ("STDIO_F_WRITE_TIME",),
+        "metadata_s": ("STDIO_F_META_TIME",),
+    },
 }
+_TIMES = ("read_s", "write_s", "metadata_s")
 
 
 def sniff_head(head: bytes) -> float | None:
@@ -43,7 +76,7 @@ def sniff_head(head: bytes) -> float | None:
 
 
 def stream(path: Path, names: Names, progress: Progress) -> Parsed:
-    """Into measurements: subject is "MODULE PATH"."""
+    """Into measurements: subject is "MODULE" for its totals and "MODULE PATH" for a file."""
     del names
     try:
         darshan: Any = importlib.import_module("darshan")
@@ -56,29 +89,89 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     parsed = Parsed(TOOL, units="bytes and seconds, summed over ranks")
     try:
         report = darshan.DarshanReport(str(path), read_all=False)
-        modules = [name for name in ("POSIX", "MPI-IO", "STDIO") if name in report.modules]
-        for index, module in enumerate(modules):
-            report.mod_read_all_records(module, dtype="pandas")
-            _module(parsed, report, module)
-            progress(size * (index + 1) // max(len(modules), 1), size)
-    except Problem:
-        raise
+        job = report.metadata["job"]
+        parsed.version = job["metadata"].get("lib_ver")
+        totals: dict[str, dict[str, float]] = {}
+        for index, module in enumerate(MODULES):
+            if module in report.modules:
+                report.mod_read_all_records(module, dtype="pandas")
+                totals[module] = _module(parsed, report, module)
+            progress(size * (index + 1) // len(MODULES), size)
+        _job(parsed, job, totals)
     except Exception as error:  # PyDarshan's reader raises whatever the damage leads to
         raise Problem(f"{path}: PyDarshan cannot read it: {error}") from None
     parsed.lines_understood = sum(len(rows) for rows in parsed.tables.values()) or 1
     return parsed
 
 
-def _module(parsed: Parsed, report: Any, module: str) -> None:
-    prefix = {"MPI-IO": "MPIIO"}.get(module, module)
+def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
+    """Measure a module's totals and heaviest files; its totals."""
+    sums: Any = None
     for frames in report.records[module]:
-        merged = frames["counters"].merge(frames["fcounters"], on=["id", "rank"])
-        for identity, rows in merged.groupby("id"):
-            path = report.name_records.get(identity, str(identity))
-            for counter, metric in COUNTERS.items():
-                column = f"{prefix}_{counter}"
-                if column in rows.columns:
-                    # -1 stands for a counter that was not kept.
-                    kept = rows[column][rows[column] >= 0]
-                    if len(kept):
-                        measure(parsed, f"{module} {path}", metric, float(kept.sum()))
+        both = frames["counters"].merge(frames["fcounters"], on=["id", "rank"])
+        part = both[["id"]].copy()
+        for metric, counters in COUNTERS[module].items():
+            kept = [name for name in counters if name in both.columns]
+            if kept:  # -1 stands for a counter that was not kept
+                part[metric] = both[kept].where(both[kept] >= 0).sum(axis=1, min_count=1)
+        part = part.groupby("id").sum(min_count=1)
+        sums = part if sums is None else sums.add(part, fill_value=0)
+    if sums is None or not len(sums):
+        return {}
+    if report.modules[module].get("partial_flag"):
+        parsed.note(f"Darshan ran out of memory for {module} records: some files are not counted")
+    totals = {str(metric): float(value) for metric, value in sums.sum(min_count=1).items()}
+    for metric, value in totals.items():
+        measure(parsed, module, metric, value)
+    measure(parsed, module, "files", float(len(sums)))
+    times = [name for name in _TIMES if name in sums.columns]
+    sums["weight"] = sums[times].sum(axis=1)
+    heavy = sums.sort_values("weight", ascending=False, kind="stable").head(FILES_TOLD)
+    for identity, row in heavy.drop(columns="weight").iterrows():
+        path = report.name_records.get(identity, str(identity))
+        for metric, value in row.items():
+            measure(parsed, f"{module} {path}", str(metric), float(value))
+    if len(sums) > FILES_TOLD:
+        parsed.note(
+            f"{module}: {len(sums):,} files; the {FILES_TOLD} with the most time are told one by one"
+        )
+    return totals
+
+
+def _job(parsed: Parsed, job: dict[str, Any], totals: dict[str, dict[str, float]]) -> None:
+    """The job's size, and the time of its calls as a share of it."""
+    processes, run_s = float(job["nprocs"]), float(job["run_time"])
+    measure(parsed, "job", "processes", processes)
+    measure(parsed, "job", "run_s", run_s)
+    # POSIX is what the layers above it come down to; jobs without it used stdio alone.
+    module = "POSIX" if totals.get("POSIX") else "STDIO"
+    told = totals.get(module)
+    if not told:
+        return
+    calls = {
+        "read": (told.get("read_s"), told.get("read_count")),
+        "write": (told.get("write_s"), told.get("write_count")),
+        "open": (told.get("metadata_s"), told.get("open_count")),
+    }
+    for name, (seconds, count) in calls.items():
+        if seconds and count:
+            row = {
+                "ts_ns": 0,
+                "interval_ns": max(1, round(run_s * NS_PER_S)),
+                "tgid": 0,
+                "tid": 0,
+                "name": name,
+                "calls": round(count),
+                "errors": 0,
+                "total_ns": round(seconds * NS_PER_S),
+                "max_ns": None,
+                "cpu_ns": None,
+            }
+            parsed.add("syscall_totals", row)
+    busy = sum(seconds or 0.0 for seconds, _ in calls.values())
+    if processes and run_s:
+        share = busy / (processes * run_s)
+        parsed.note(
+            f"{module} calls take {100 * share:.0f} % of the time of {processes:,.0f} processes in "
+            f"{run_s:,.0f} s; Darshan's write time includes syncs, its metadata time is told as open"
+        )

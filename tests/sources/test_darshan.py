@@ -1,0 +1,90 @@
+"""Darshan logs of several versions against PyDarshan's own summary (the extra `darshan`)."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.sources.diagnose import diagnose
+from iowhy.sources.format import Parsed
+from iowhy.sources.formats import darshan as reader
+from iowhy.sources.names import Names
+
+LOG = Path(__file__).parent / "fixtures" / "ior-hdf5.darshan"
+
+
+@pytest.fixture(autouse=True)
+def extra() -> None:
+    if importlib.util.find_spec("darshan") is None:
+        assert os.environ.get("CI") != "true", "the extra `darshan` is not installed"
+        pytest.skip("the extra `darshan` is not installed")
+
+
+def stream(path: Path) -> Parsed:
+    assert reader.sniff_head(path.read_bytes()[:65536]) == 0.99
+    return reader.stream(path, Names(), lambda _done, _total: None)
+
+
+def of(parsed: Parsed, subject: str) -> dict[str, float]:
+    return {
+        r["metric"]: r["value"] for r in parsed.tables["measurements"] if r["subject"] == subject
+    }  # type: ignore[union-attr]
+
+
+def logs() -> list[Path]:
+    """Real logs that come with PyDarshan: of versions 3.1 and 3.2, of 4 to 2,048 processes."""
+    import darshan
+
+    examples = Path(darshan.__file__).parent / "examples" / "example_logs"
+    names = ("example", "noposix", "ior_hdf5_example", "sample-badost")
+    return [LOG, *(path for name in names if (path := examples / f"{name}.darshan").exists())]
+
+
+def test_totals_are_those_of_pydarshan_s_summary() -> None:
+    import darshan
+    from darshan.backend.cffi_backend import accumulate_records
+
+    compared = 0
+    for path in logs():
+        parsed = stream(path)
+        report = darshan.DarshanReport(str(path), read_all=True)
+        job = report.metadata["job"]
+        assert of(parsed, "job") == {"processes": job["nprocs"], "run_s": job["run_time"]}
+        assert parsed.version == job["metadata"]["lib_ver"]
+        for module in set(reader.MODULES) & set(report.modules):
+            told = accumulate_records(report.records[module].to_df(), module, job["nprocs"])
+            # Its first category is all files.
+            files = told.derived_metrics.category_counters[0]
+            ours = of(parsed, module)
+            assert ours["read_bytes"] == files.total_read_volume_bytes, (path.name, module)
+            assert ours["written_bytes"] == files.total_write_volume_bytes, (path.name, module)
+            assert ours["files"] == files.count, (path.name, module)
+            compared += 1
+    assert compared >= 3
+
+
+def test_a_log_of_ior() -> None:
+    # The figures are those of `darshan-parser --total`.
+    parsed = stream(LOG)
+    posix = of(parsed, "POSIX")
+    assert (posix["read_count"], posix["write_count"], posix["open_count"]) == (36, 23, 22)
+    assert (posix["read_bytes"], posix["written_bytes"]) == (4_202_504, 4_195_800)
+    assert posix["write_s"] == pytest.approx(0.536812, abs=1e-6)
+    assert of(parsed, "POSIX /global/cscratch1/sd/ssnyder/test123.h5")["sync_count"] == 0
+    mpi = of(parsed, "MPI-IO")
+    assert (mpi["read_count"], mpi["write_count"], mpi["open_count"]) == (36, 23, 17)
+    stdio = of(parsed, "STDIO")
+    assert (stdio["write_count"], stdio["written_bytes"], stdio["flush_count"]) == (128, 2421, 9)
+    calls = {r["name"]: (r["calls"], r["total_ns"]) for r in parsed.tables["syscall_totals"]}  # type: ignore[union-attr]
+    assert calls["write"] == (23, pytest.approx(536_811_800, abs=100))
+
+
+def test_diagnosis_of_a_log_and_of_a_damaged_one(tmp_path: Path) -> None:
+    found = diagnose([str(LOG)], tmp_path / "ior.iowhy")
+    assert [part.format for part in found.parts] == ["darshan"] and not found.unread
+    damaged = tmp_path / "damaged.darshan"
+    damaged.write_bytes(LOG.read_bytes()[:1500])
+    with pytest.raises(Problem, match="PyDarshan cannot read it"):
+        diagnose([str(damaged)], tmp_path / "damaged.iowhy")

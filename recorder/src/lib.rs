@@ -6,6 +6,7 @@ pub mod collect;
 pub mod event;
 pub mod files;
 pub mod filesystem;
+pub mod parent;
 pub mod probe;
 pub mod reasons;
 pub mod request;

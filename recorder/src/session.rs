@@ -21,6 +21,7 @@ use nix::sys::resource::{getrusage, UsageWho};
 use nix::sys::time::TimeVal;
 
 use crate::collect::Collector;
+use crate::parent::Parent;
 use crate::probe::{Options, Probe};
 use crate::signals::Signals;
 use crate::spawn::{self, Account, Fate};
@@ -94,14 +95,15 @@ impl From<anyhow::Error> for Failure {
 /// Records as asked; gives the exit status.
 pub fn record(request: &Request) -> Result<i32, Failure> {
     let signals = Signals::catch()?;
+    let parent = Parent::named();
     let account = request.user.as_deref().map(Account::of).transpose()?;
     let probe = load(request)?;
     let existed = request.out.exists();
     let mut live = Live::new(request, probe)?;
     let status = match &request.what {
-        What::Run(argv) => run(&mut live, argv, account.as_ref(), &signals),
-        What::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals),
-        What::Machine { duration } => machine(&mut live, *duration, &signals),
+        What::Run(argv) => run(&mut live, argv, account.as_ref(), &signals, &parent),
+        What::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
+        What::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
     };
     match status {
         Ok(status) => {
@@ -151,6 +153,7 @@ fn run(
     argv: &[OsString],
     account: Option<&Account>,
     signals: &Signals,
+    parent: &Parent,
 ) -> Result<i32, Failure> {
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, fates).map_err(|error| {
@@ -172,7 +175,9 @@ fn run(
     signals.pass_to(held.pid);
     live.start();
     held.release();
-    let ended = live.until(&fate, None, &|_| signals.count() >= 2);
+    let ended = live.until(&fate, None, &|live| {
+        signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
+    });
     let ended = ended.map_err(|error| outlived(error, &fate))?;
     signals.pass_no_more();
     match ended {
@@ -215,6 +220,7 @@ fn attach(
     pids: &[u32],
     duration: Option<Duration>,
     signals: &Signals,
+    parent: &Parent,
 ) -> Result<i32, Failure> {
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
@@ -235,17 +241,22 @@ fn attach(
         .context("cannot watch the processes")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
-        signals.count() > 0 || live.alive().is_empty()
+        signals.count() > 0 || parent.died() || live.alive().is_empty()
     })?;
     live.ended(host::now_ns(), None, None);
     Ok(0)
 }
 
-fn machine(live: &mut Live, duration: Option<Duration>, signals: &Signals) -> Result<i32, Failure> {
+fn machine(
+    live: &mut Live,
+    duration: Option<Duration>,
+    signals: &Signals,
+    parent: &Parent,
+) -> Result<i32, Failure> {
     live.start();
     live.watch.adopt(&[]).context("cannot watch the machine")?;
     let (_never, fate) = channel();
-    live.until(&fate, duration, &|_| signals.count() > 0)?;
+    live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     live.ended(host::now_ns(), None, None);
     Ok(0)
 }

@@ -81,6 +81,8 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
     let (told, tell) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]);
+    // Meant for this recorder alone, not for one that the command starts.
+    command.env_remove(crate::parent::VARIABLE);
     let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
     if let Some(account) = account {
         command

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.experiment import groups
+from iowhy.recording import open_recording
+from iowhy.sources.live import RECORDER, program
 from iowhy.undo import process, recover
 
 KILLS = 5
@@ -149,3 +151,57 @@ def test_a_command_that_hangs_is_killed_with_all_that_it_started(work):
     left = process.marked("IOWHY_STATE", str(work.parent / "state")).found
     assert [pid for pid in left if pid != os.getpid() and not process.is_zombie(pid)] == []
     assert list((work.parent / "state").iterdir()) == []
+
+
+def gone(mark, out, patience_s=60.0):
+    """Waits until no process carries the mark any more, and opens the recording."""
+    end = time.monotonic() + patience_s
+    while left := process.marked("IOWHY_TEST", mark).found:
+        assert time.monotonic() < end, f"still running: {left}"
+        time.sleep(0.05)
+    return open_recording(out)
+
+
+def recorded(out):
+    """Waits until the command is under way: its process is the recorder's."""
+    end = time.monotonic() + 60
+    while not (out.parent / "runs").exists():
+        assert time.monotonic() < end, "the command did not start"
+        time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("live")
+def test_run_killed_ends_the_command_and_the_recording(tmp_path):
+    mark, out = f"{random.getrandbits(64):x}", tmp_path / "killed.iowhy"
+    # A child of the command's own, which would live on by itself.
+    child_of_it = f"sh -c 'touch {tmp_path}/runs; exec sleep 300'"
+    command = ["sh", "-c", f"{child_of_it}; echo not reached"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "iowhy", "run", "-o", out, "--", *command],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_TEST": mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    recorded(out)
+    child.kill()
+    child.wait()
+    manifest = gone(mark, out).manifest
+    assert manifest.complete
+    assert manifest.command.signal == signal.SIGINT
+
+
+@pytest.mark.usefixtures("live")
+def test_a_recorder_started_by_hand_outlives_its_shell(tmp_path):
+    mark, out = f"{random.getrandbits(64):x}", tmp_path / "alone.iowhy"
+    command = f"{program(RECORDER)} run -o {out} -- sh -c 'touch {tmp_path}/runs; sleep 1' &"
+    subprocess.run(
+        ["sh", "-c", command],
+        env={**os.environ, "IOWHY_TEST": mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
+    recorded(out)
+    manifest = gone(mark, out).manifest
+    assert manifest.complete and manifest.command.exit_status == 0

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from iowhy.errors import Problem
@@ -21,10 +21,11 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of ours for the command."""
+    """A group of ours for the command; ``written`` are the knobs that were set, as read back."""
 
     version: int
     path: Path
+    written: dict[str, str | None] = field(default_factory=dict)
 
     def write(self, knob: str, value: str) -> None:
         """Sets a knob. Raises Problem that names it."""
@@ -32,6 +33,7 @@ class Group:
             (self.path / knob).write_text(value)
         except OSError as error:
             raise Problem(f"{self.path / knob}: {value!r}: {error.strerror}") from None
+        self.written[knob] = self.read(knob)
 
     def read(self, knob: str) -> str | None:
         """A knob's content, None where it does not exist."""
@@ -40,25 +42,42 @@ class Group:
         except OSError:
             return None
 
+    def held(self) -> dict[str, float]:
+        """Nothing; raises Problem when a knob is no longer as it was set: the trial ran without it.
+
+        Whoever takes a controller from the group's parent takes its knobs along (a second experiment
+        that ends, a service manager).
+        """
+        for knob, value in self.written.items():
+            if self.read(knob) != value:
+                raise Problem(
+                    f"{self.path / knob} was changed during the trial by another program: run the "
+                    "experiment again, by itself"
+                )
+        return {}
+
     @property
     def procs(self) -> Path:
         """The file that takes the pids of its members."""
         return self.path / "cgroup.procs"
 
 
-def find(controller: str, root: Path = ROOT) -> Hierarchy | str:
-    """Where groups with ``controller`` can be made, or why nowhere."""
+def find(controller: str, root: Path | None = None, own: str | None = None) -> Hierarchy | str:
+    """Where groups with ``controller`` can be made, or why nowhere.
+
+    ``own`` is the text of /proc/self/cgroup.
+    """
+    root = ROOT if root is None else root
+    own = _own_groups() if own is None else own
     unified = next(
         (p for p in (root, root / "unified") if (p / "cgroup.controllers").exists()), None
     )
-    if unified is not None and controller in (unified / "cgroup.controllers").read_text().split():
-        if not os.access(unified / "cgroup.procs", os.W_OK):
-            return f"may not make control groups in {unified} (needs root)"
-        return Hierarchy(2, unified)
+    if unified is not None and controller in _words(unified / "cgroup.controllers"):
+        return _find_v2(controller, unified, own)
     # A v1 mount may hold several controllers under a joined name with links to it.
     old = root / {"io": "blkio"}.get(controller, controller)
     if (old / "cgroup.procs").exists():
-        parent = old / _own_v1(old.name)
+        parent = old / _own_path(own, old.name)
         parent = parent if parent.is_dir() else old
         if not os.access(parent, os.W_OK):
             return f"may not make control groups in {parent} (needs root)"
@@ -66,14 +85,51 @@ def find(controller: str, root: Path = ROOT) -> Hierarchy | str:
     return f"no control-group controller `{controller}` here"
 
 
-def make(controller: str, purpose: str, undo: Undo, root: Path = ROOT) -> Group:
+def _find_v2(controller: str, unified: Path, own: str) -> Hierarchy | str:
+    """The nearest group around us that can hold one of ours, so that limits around us keep holding."""
+    nearest = unified / _own_path(own, "")
+    if not nearest.is_dir() or unified not in (nearest, *nearest.parents):
+        nearest = unified
+    reasons = []
+    for place in (nearest, *nearest.parents):
+        why = _refusal_v2(controller, place)
+        if why is None:
+            return Hierarchy(2, place)
+        reasons.append(why)
+        if place == unified:
+            break
+    return reasons[-1] if len(set(reasons)) == 1 else "; ".join(dict.fromkeys(reasons))
+
+
+def _refusal_v2(controller: str, place: Path) -> str | None:
+    """Why no group with the controller can be made in ``place`` (Documentation/admin-guide/cgroup-v2.rst)."""
+    if controller not in _words(place / "cgroup.controllers"):
+        return f"{place} has no controller `{controller}`: it is not handed down to it"
+    # The root of the hierarchy alone has no type, and may hold processes beside groups.
+    kind = " ".join(_words(place / "cgroup.type")) or "root"
+    if kind not in ("root", "domain"):
+        return f"{place} is `{kind}`: processes of their own cannot be limited below it"
+    control = place / "cgroup.subtree_control"
+    needed = [place, place / "cgroup.procs"]
+    if controller not in _words(control):
+        needed.append(control)
+        if kind == "domain" and _words(place / "cgroup.procs"):
+            return f"{place} holds processes itself, so it cannot hand `{controller}` down"
+    if not all(os.access(path, os.W_OK) for path in needed):
+        return f"may not make control groups in {place} (needs root, or one that is delegated)"
+    return None
+
+
+def make(
+    controller: str, purpose: str, undo: Undo, root: Path | None = None, own: str | None = None
+) -> Group:
     """Makes a group with ``controller``; it goes with the undo. Raises Problem with the reason."""
-    place = find(controller, root)
+    place = find(controller, root, own)
     if isinstance(place, str):
         raise Problem(place)
     if place.version == 2:
         control = place.parent / "cgroup.subtree_control"
-        if controller not in control.read_text().split():
+        if controller not in _words(control):
             undo.write_file(control, old=f"-{controller}")
             try:
                 control.write_text(f"+{controller}")
@@ -90,14 +146,26 @@ def make(controller: str, purpose: str, undo: Undo, root: Path = ROOT) -> Group:
     return Group(place.version, path)
 
 
-def _own_v1(controller: str) -> str:
-    """Path of our own group in a v1 hierarchy, so that limits around us keep holding (cgroups(7))."""
+def _words(path: Path) -> list[str]:
+    """The words of a file, none where it cannot be read."""
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        return path.read_text().split()
+    except OSError:
+        return []
+
+
+def _own_groups() -> str:
+    try:
+        return Path("/proc/self/cgroup").read_text()
     except OSError:
         return ""
-    for line in lines:
+
+
+def _own_path(own: str, controller: str) -> str:
+    """Path of our own group in the hierarchy of a controller, "" for version 2 (cgroups(7))."""
+    for line in own.splitlines():
         _, names, path = line.split(":", 2)
         if controller in names.split(","):
-            return path.lstrip("/")
+            # Above the root of our namespace: there is no way to it.
+            return "" if path.startswith("/..") else path.lstrip("/")
     return ""

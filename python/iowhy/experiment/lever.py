@@ -53,8 +53,9 @@ class Pulled:
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
     (a copy of the work directory must be seen by all of them). ``files_at`` is where the copied files
     lie for everybody else; ``cache`` overrides the cache state.
-    ``after`` is called at the end and tells what was reached, by name; the name ``factor`` replaces
-    the level's.
+    ``after`` is called with the command's wall time in seconds when it has ended and tells what was
+    reached, by name; the name ``factor`` replaces the level's. It raises Problem when the lever was
+    not held for the whole trial.
     """
 
     in_child: tuple[InChild, ...] = ()
@@ -63,7 +64,7 @@ class Pulled:
     files_at: Path | None = None
     cache: str | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    after: Callable[[], Mapping[str, float]] = field(default=dict)
+    after: Callable[[float], Mapping[str, float]] = field(default=lambda _: {})
     own_disk_bytes: Callable[[], int] = field(default=lambda: 0)
 
 

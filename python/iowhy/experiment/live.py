@@ -89,7 +89,7 @@ class LiveExecutor:
             )
             middle = (middle + time.monotonic()) / 2
             moved_after = None if device is None else device.transferred_bytes()
-            reached = dict(pulled.after())
+            reached = dict(pulled.after(ended.wall_s))
             others = load.others(
                 before,
                 load.read(),

@@ -42,6 +42,11 @@ class Setting:
     note_progress: Callable[[str], None] = field(default=lambda _: None)
     _best: Best | None = None
 
+    def note(self, text: str) -> None:
+        """Something that the reader of the answer must know; said once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
     @property
     def device(self) -> Device | None:
         """The disk under the work directory."""

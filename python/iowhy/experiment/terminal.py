@@ -92,6 +92,7 @@ def limits(result: Result) -> list[str]:
     out = list(result.notes)
     out += [f"{name} could not act: {why}" for name, why in result.left_out]
     out += [f"{name} gave no answer: {why}" for name, why in result.failed]
+    out += [text for condition in result.conditions if (text := _reached(result, condition))]
     if result.repeated:
         out.append(f"{result.repeated} disturbed trials were run again (other load on the machine)")
     if result.kept_disturbed:
@@ -112,6 +113,25 @@ def limits(result: Result) -> list[str]:
             "intervals are of 95 %"
         )
     return out
+
+
+_RATES = {
+    "contention_bytes_per_s": "the background writer reached",
+    "throttled_bytes_per_s": "the command reached",
+}
+
+
+def _reached(result: Result, condition: Condition) -> str | None:
+    """The rate that a lever on the device really reached, which is what counts."""
+    kept = result.kept(condition)
+    for name, words in _RATES.items():
+        rates = [trial.reached[name] for trial in kept if name in trial.reached]
+        if rates:
+            rate = f"{sum(rates) / len(rates) / 1e6:.3g} MB/s"
+            left = [trial.factor for trial in kept if trial.factor is not None]
+            share = f"; it left {sum(left) / len(left) * 100:.0f} % of the device" if left else ""
+            return f"{condition.name}: {words} {rate}{share}"
+    return None
 
 
 def _table(result: Result) -> tuple[list[Field], list[list[object]]]:

@@ -29,6 +29,12 @@ MARKER_FILE = ".iowhy-scratch"
 MARK_VARIABLE = "IOWHY_MARK"
 """Environment variable by which the processes of a trial are found again."""
 
+CGROUPS = ("/sys/fs/cgroup",)
+"""Where control groups of ours lie."""
+
+KNOBS = ("/sys", "/proc")
+"""Where files lie that are written back: a user's file never is, not even with its old content."""
+
 _PATIENCE_S = 5.0
 _UNDECIDED_S = 1.0
 _CLEAN_LOOKS = 3
@@ -276,7 +282,7 @@ def _undo_marked(entry: Entry) -> None:
 
 
 def _check_cgroup(entry: Entry) -> None:
-    path = _path(entry, "path", ("/sys/fs/cgroup",))
+    path = _path(entry, "path", CGROUPS)
     if not Path(path).name.startswith("iowhy"):
         raise Refused(f"{path} is no control group of ours: its name does not begin with `iowhy`")
 
@@ -299,6 +305,10 @@ def _move_tasks(group: Path) -> None:
                     break
 
 
+def _rmdir(group: Path) -> None:
+    group.rmdir()
+
+
 def _undo_cgroup(entry: Entry) -> None:
     top = Path(entry["path"])
 
@@ -309,7 +319,7 @@ def _undo_cgroup(entry: Entry) -> None:
         for group in groups:
             _move_tasks(group)
             try:
-                group.rmdir()
+                _rmdir(group)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -325,8 +335,7 @@ def _undo_cgroup(entry: Entry) -> None:
 
 
 def _check_file(entry: Entry) -> None:
-    # Only knobs of the kernel: a user's file is never overwritten, not even with its old content.
-    _path(entry, "path", ("/sys", "/proc"))
+    _path(entry, "path", KNOBS)
     old = entry.get("old")
     if not isinstance(old, str) or len(old) > 65536:
         raise Refused("`old` is no text of at most 64 KiB")
@@ -350,7 +359,9 @@ def _undo_file(entry: Entry) -> None:
     try:
         os.write(handle, entry["old"].encode())
     except OSError as error:
-        if error.errno != errno.ENODEV:
+        # A controller that somebody else's groups have come to need in the meantime stays.
+        needed = error.errno == errno.EBUSY and path.name == "cgroup.subtree_control"
+        if error.errno != errno.ENODEV and not needed:
             raise Failed(f"restore {path}: {error.strerror}") from error
     finally:
         os.close(handle)

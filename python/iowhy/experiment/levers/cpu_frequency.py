@@ -62,9 +62,17 @@ class CpuFrequency:
         allowed = os.sched_getaffinity(0)
         cpus = [int(cpu) for cpu in (policy / "affected_cpus").read_text().split()]
         with setting.undo.scope():
+            before = _number(knob)
             setting.undo.write_file(knob)
-            knob.write_text(str(round(_number(knob) * float(level.key))))
-            yield Pulled(in_child=(bind_cpus([cpu for cpu in cpus if cpu in allowed]),))
+            try:
+                knob.write_text(str(round(before * float(level.key))))
+            except OSError as error:
+                raise Problem(f"{knob}: {error.strerror}") from None
+            yield Pulled(
+                in_child=(bind_cpus([cpu for cpu in cpus if cpu in allowed]),),
+                # The driver may have set the nearest clock that it has.
+                after=lambda _: {"factor": _number(knob) / before},
+            )
 
     def _policy(self) -> Path | None:
         allowed = os.sched_getaffinity(0)

@@ -54,7 +54,7 @@ class CpuQuota:
             else:
                 group.write("cpu.cfs_period_us", str(PERIOD_US))
                 group.write("cpu.cfs_quota_us", str(quota))
-            yield Pulled(in_child=(enter_group(group.procs),))
+            yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
 
 
 LEVER = CpuQuota()

@@ -81,7 +81,7 @@ class IoContention:
             )
             ended: dict[str, float] = {}
 
-            def after() -> Mapping[str, float]:
+            def after(_wall_s: float) -> Mapping[str, float]:
                 if not ended:
                     ended.update(_stop(writer))
                 if not ended:

@@ -56,7 +56,7 @@ class MemoryLimit:
         with setting.undo.scope():
             group = groups.make("memory", "memory", setting.undo)
             group.write("memory.max" if group.version == 2 else "memory.limit_in_bytes", str(value))
-            yield Pulled(in_child=(enter_group(group.procs),))
+            yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
 
     def _least(self, setting: Setting) -> float:
         return (setting.profile.peak_heap_bytes or 0) * _ROOM_FOR_HEAP + (4 << 20)

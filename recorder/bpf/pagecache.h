@@ -347,6 +347,62 @@ static __always_inline __u64 folio_pages(struct folio *folio)
 	return 1ULL << (order & 31);
 }
 
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+/* From 6.18 on a fault maps the whole folio that it hits, not only the pages that its tracepoint tells. */
+static __always_inline bool maps_folios(void)
+{
+	return LINUX_KERNEL_VERSION >= (6 << 16 | 18 << 8);
+}
+
+/* Levels of the tree of a mapping's folios (lib/xarray.c): six bits of an index of 64 each. */
+#define TREE_LEVELS 11
+#define TREE_BITS 6
+
+/*
+ * Widens [from, to) to the large folios that hold its pages `from` and `to - 1`. Nothing is locked: a folio
+ * that goes away meanwhile is not found, or is found where it was.
+ */
+static __noinline void folio_around(struct address_space *mapping, __u64 index, __u64 *from, __u64 *to)
+{
+	unsigned long entry = (unsigned long)BPF_CORE_READ(mapping, i_pages.xa_head);
+	unsigned long first = 0;
+	struct folio *folio;
+	__u64 pages;
+
+	for (int level = 0; level < TREE_LEVELS && (entry & 3) == 2 && entry > 4096; level++) {
+		struct xa_node *node = (struct xa_node *)(entry - 2);
+		__u64 slot = index >> (BPF_CORE_READ(node, shift) & 63) & ((1 << TREE_BITS) - 1);
+
+		bpf_core_read(&entry, sizeof(entry), &node->slots[slot]);
+		/* A sibling: the folio is in an earlier slot of this node. */
+		if ((entry & 3) == 2 && entry < (1 << TREE_BITS) << 2) {
+			slot = entry >> 2 & ((1 << TREE_BITS) - 1);
+			bpf_core_read(&entry, sizeof(entry), &node->slots[slot]);
+		}
+	}
+	if (!entry || entry & 3)
+		return;
+	folio = (struct folio *)entry;
+	pages = folio_pages(folio);
+	first = BPF_CORE_READ(folio, index);
+	if (pages < 2 || index < first || index >= first + pages)
+		return;
+	if (*from > first)
+		*from = first;
+	if (*to < first + pages)
+		*to = first + pages;
+}
+
+/* The end of a folio's pages; pages behind the end of the file (large blocks have such) hold nothing. */
+static __always_inline __u64 folio_end(struct folio *folio, struct inode *inode)
+{
+	__u64 end = folio->index + folio_pages(folio);
+	__u64 size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+
+	return folio->index < size && size < end ? size : end;
+}
+
 static __always_inline bool is_regular(struct inode *inode)
 {
 	return (inode->i_mode & S_IFMT) == S_IFREG;
@@ -361,6 +417,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	struct inode *inode;
 	struct cache_counts *counts;
 	__u64 page, end, pages, low = 0, high = 0, ino, demand = 0, found;
+	bool mapped = false;
 	__u32 dev;
 
 	if (!t)
@@ -375,8 +432,8 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	if (t->call >= 0 && t->call_kind == CALL_WRITE && (__u64)inode == t->inode)
 		return 0;
 	page = folio->index;
-	pages = folio_pages(folio);
-	end = page + pages;
+	end = folio_end(folio, inode);
+	pages = end - page;
 	ino = inode->i_ino;
 	dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	counts = counts_of(dev, ino, t->tgid);
@@ -389,6 +446,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 			demand = 1;
 			low = t->fault_index;
 			high = low + 1;
+			mapped = maps_folios();
 			if (!t->fault_major) {
 				t->fault_major = 1;
 				COUNT(counts, major, 1);
@@ -427,6 +485,11 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	COUNT(counts, demand, demand);
 	if (demand < pages) {
 		COUNT(counts, readahead, pages - demand);
+		if (mapped) {
+			/* The rest of the folio is within reach as soon as this fault is over. */
+			COUNT(counts, prefetched, pages - demand);
+			return 0;
+		}
 		walk_chunks(ino, dev, page, end, SET_AHEAD);
 		if (demand)
 			walk_chunks(ino, dev, low, high, TAKE_AHEAD);
@@ -456,7 +519,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	if (!whole_machine && !is_touched(dev, ino))
 		return 0;
 	page = folio->index;
-	pages = folio_pages(folio);
+	pages = folio_end(folio, inode) - page;
 	t = thread_of(task);
 	if (!inode->i_nlink || (t && t->call >= 0 && (t->call_kind == CALL_REMOVE || t->call_kind == CALL_OPEN))) {
 		/* Truncated or deleted: these pages will not be wanted again. */
@@ -477,7 +540,7 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
-	__u64 number, ino, found;
+	__u64 number, ino, found, from, to;
 	__u32 dev;
 
 	if (!t)
@@ -500,7 +563,11 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	t->fault_mapping = (__u64)mapping;
 	t->fault_index = index;
 	t->fault_major = 0;
-	found = take_ahead(t, dev, ino, index, index + 1);
+	from = index;
+	to = index + 1;
+	if (ahead_changes && maps_folios())
+		folio_around(mapping, index, &from, &to);
+	found = take_ahead(t, dev, ino, from, to);
 	COUNT(counts, prefetched, found);
 	return 0;
 }
@@ -512,7 +579,7 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
-	__u64 number, ino, found;
+	__u64 number, ino, found, from, to;
 	__u32 dev;
 
 	if (!t)
@@ -532,7 +599,13 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 		t->fault_major = 0;
 	}
 	/* Pages that readahead brought are now within reach without another fault. */
-	found = take_ahead(t, dev, ino, first, last + 1);
+	from = first;
+	to = last + 1;
+	if (ahead_changes && maps_folios()) {
+		folio_around(mapping, first, &from, &to);
+		folio_around(mapping, last, &from, &to);
+	}
+	found = take_ahead(t, dev, ino, from, to);
 	COUNT(counts, prefetched, found);
 	return 0;
 }

@@ -1,4 +1,4 @@
-"""The page cache is counted exactly: what was asked for, missed, prefetched, written and evicted."""
+"""What the page cache takes and gives back: writing, and reading under a memory limit."""
 
 import os
 import subprocess
@@ -12,24 +12,6 @@ from machine import Filesystem, ask, filesystem, python, record
 pytestmark = pytest.mark.usefixtures("live")
 
 PAGE = 4096
-
-READ = """
-import mmap, os, sys
-path, how, pages, advice = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-fd = os.open(path, os.O_RDONLY)
-if advice == "random": os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-if how == "read":
-    for number in range(pages):
-        assert len(os.pread(fd, 4096, number * 4096)) == 4096
-elif how == "big":
-    done = 0
-    while done < pages * 4096:
-        done += len(os.pread(fd, 1 << 20, done))
-else:
-    memory = mmap.mmap(fd, pages * 4096, mmap.MAP_SHARED, mmap.PROT_READ)
-    if advice == "random": memory.madvise(mmap.MADV_RANDOM)
-    for number in range(pages): memory[number * 4096]
-"""
 
 
 def make(path: Path, pages: int) -> None:
@@ -61,79 +43,6 @@ def counted(recording: Recording, scratch: Filesystem, path: Path) -> dict[str, 
         path.stat().st_ino,
     )[0]
     return dict(zip(names, row, strict=True))  # type: ignore[arg-type]
-
-
-def reading(
-    scratch: Filesystem, file: Path, how: str, pages: int, advice: str, out: Path
-) -> dict[str, int]:
-    """What is counted while the first `pages` of a file are read (READ says how)."""
-    return counted(record(python(READ, file, how, str(pages), advice), out), scratch, file)
-
-
-@pytest.mark.parametrize("kind", ["ext4", "xfs"])
-@pytest.mark.parametrize("pages", [1, 4_099])
-def test_cold_without_readahead_warm_and_with_readahead(
-    tmp_path: Path, kind: str, pages: int
-) -> None:
-    with filesystem(kind, tmp_path) as scratch:
-        file = scratch.mount / "file"
-        make(file, pages)
-        drop(file)
-        cold = reading(scratch, file, "read", pages, "random", tmp_path / "cold.iowhy")
-        assert cold["lookup_pages"] == pages
-        assert cold["demand_miss_pages"] == pages
-        assert cold["readahead_pages"] == cold["prefetched_hit_pages"] == 0
-        warm = reading(scratch, file, "read", pages, "random", tmp_path / "warm.iowhy")
-        assert warm["lookup_pages"] == pages
-        assert warm["demand_miss_pages"] == warm["readahead_pages"] == 0
-        drop(file)
-        ahead = reading(scratch, file, "read", pages, "normal", tmp_path / "ahead.iowhy")
-        assert ahead["lookup_pages"] == pages
-        assert ahead["demand_miss_pages"] + ahead["prefetched_hit_pages"] == pages
-        if pages > 1:
-            assert ahead["prefetched_hit_pages"] > 0.9 * pages
-            added = ahead["demand_miss_pages"] + ahead["readahead_pages"]
-            assert added == pages
-
-
-def test_a_gibibyte_in_large_folios(tmp_path: Path) -> None:
-    pages = 262_147
-    with filesystem("xfs", tmp_path, bytes_=1536 * 2**20) as scratch:
-        file = scratch.mount / "file"
-        make(file, pages)
-        drop(file)
-        found = reading(scratch, file, "big", pages, "normal", tmp_path / "a.iowhy")
-        assert found["lookup_pages"] == pages
-        assert found["demand_miss_pages"] + found["prefetched_hit_pages"] == pages
-        warm = reading(scratch, file, "big", pages, "normal", tmp_path / "b.iowhy")
-        assert (warm["lookup_pages"], warm["demand_miss_pages"]) == (pages, 0)
-
-
-@pytest.mark.parametrize("kind", ["ext4", "xfs"])
-def test_mapped_memory_counts_by_its_faults(tmp_path: Path, kind: str) -> None:
-    pages = 1_031
-    with filesystem(kind, tmp_path) as scratch:
-        file = scratch.mount / "file"
-        make(file, pages)
-        drop(file)
-        found = reading(scratch, file, "map", pages, "random", tmp_path / "a.iowhy")
-        assert found["major_faults"] == pages
-        assert found["demand_miss_pages"] == pages
-        assert found["readahead_pages"] == 0
-
-
-def test_half_resident_is_half_missed(tmp_path: Path) -> None:
-    pages = 2_048
-    with filesystem("ext4", tmp_path) as scratch:
-        file = scratch.mount / "file"
-        make(file, pages)
-        drop(file)
-        subprocess.run(
-            python(READ, file, "read", str(pages // 2), "random"), check=True, timeout=60
-        )
-        found = reading(scratch, file, "read", pages, "random", tmp_path / "a.iowhy")
-        assert found["lookup_pages"] == pages
-        assert found["demand_miss_pages"] == pages // 2
 
 
 def test_the_same_page_written_a_hundred_times_is_one_page(tmp_path: Path) -> None:

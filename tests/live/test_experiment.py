@@ -18,6 +18,7 @@ from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.live import Job
 from iowhy.experiment.metric import parse
 from iowhy.experiment.process import Place, enter_group
+from iowhy.lab.scenario import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import Undo
@@ -230,14 +231,35 @@ def test_transactions_on_a_disk_that_is_slow_to_flush_are_sync_bound(scratch):
     assert answers["cpu-quota"].verdict is not Verdict.BOUND, found.sentence
 
 
+def test_transactions_in_memory_are_cpu_bound(scratch):
+    # The published trap: most of the time is inside fdatasync, and nearly all of that on a CPU.
+    with stage(Choice(fs="ext4", device="zram", scale=0.02), scratch) as made:
+        plan = scenario("sqlite-cpu").broken.prepare(made)
+        where = made.filesystems[0].path
+        job = {"prepare": ("rm -f items.db*",)}
+        # A tenth of a CPU: even between others the command got several times as much before.
+        levers = ("cpu-quota=0.1", "io-contention=0.1")
+        for runs in (4, 12):
+            found = run(where, plan.argv, *levers, job=job, runs=runs)
+            answers = by_lever(found)
+            if answers["cpu-quota"].resolved:
+                break
+    assert answers["cpu-quota"].verdict is Verdict.BOUND, found.sentence
+    assert "CPU" in found.sentence.split(":")[0], found.sentence
+    slower = {name: one.responses[0].slower.value for name, one in answers.items()}
+    assert slower["cpu-quota"] > 1.5 * slower["io-contention"], found.sentence
+
+
 def test_passes_answer_to_memory(scratch):
     with stage(Choice(fs="ext4", device="hdd"), scratch) as made:
         where = made.scratch_filesystem(256).path
         (where / "data").write_bytes(os.urandom(32 << 20))
         made.start_clock()
-        found = run(where, python(READ_TWICE), "memory-limit=0.5", "cpu-quota=0.5", runs=4)
+        levers = ("memory-limit=0.5", "cpu-quota=0.5")
+        found = run(where, python(READ_TWICE), *levers, runs=None, least=4, most=8)
     answers = by_lever(found)
-    assert answers["memory-limit"].responses[0].slower.value > 1.3, found.sentence
+    assert answers["memory-limit"].verdict is Verdict.BOUND, found.sentence
+    assert found.sentence.startswith("Memory-bound: "), found.sentence
     assert answers["cpu-quota"].verdict is not Verdict.BOUND, found.sentence
 
 
@@ -254,3 +276,21 @@ def test_a_scattered_database_answers_to_its_layout(scratch):
         made.start_clock()
         found = run(where, regions(where / "table", "--threads", "8"), "preallocate", runs=4)
     assert by_lever(found)["preallocate"].responses[0].slower.value < 0.8, found.sentence
+
+
+def test_the_database_of_case_1_answers_to_its_layout(scratch):
+    # Its filesystem has free space in single pages only: another one takes the copy.
+    with stage(Choice(fs="ext4", device="hdd", scale=0.125), scratch) as made:
+        plan = scenario("imdb").broken.prepare(made)
+        elsewhere = made.filesystem(made.disk(128)).path
+        where = made.filesystems[0].path / "database"
+        subprocess.run(plan.argv, stdout=subprocess.DEVNULL, check=True)
+        beside = run(where, plan.argv, "preallocate", "cpu-pin=shared", runs=3)
+        made.start_clock()
+        more = {"runs": None, "least": 4, "most": 10}
+        found = run(where, plan.argv, f"preallocate={elsewhere}", **more)
+    assert "free space is scattered itself" in dict(beside.failed)["preallocate in one piece"]
+    assert by_lever(found)["preallocate"].verdict is Verdict.BOUND, found.sentence
+    assert found.sentence.startswith("Layout-bound: "), found.sentence
+    trial = next(one for one in found.trials if one.condition.lever == "preallocate")
+    assert trial.reached["pieces_before"] > 1000 and trial.reached["pieces"] < 10

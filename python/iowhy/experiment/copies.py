@@ -13,6 +13,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment.cache import files_below, total_bytes
+from iowhy.experiment.extents import extent_count
 from iowhy.experiment.lever import Pulled
 from iowhy.experiment.process import Place, mount_over, run
 from iowhy.experiment.setting import Setting
@@ -81,6 +82,20 @@ def _copy(setting: Setting, entries: list[str], place: Path) -> None:
         done = run(command, Place(setting.directory), setting.undo, capture=True)
         if done.status != 0:
             raise Problem(f"copying to {place}: {done.output.strip()[-500:]}")
+
+
+def pieces(directory: Path) -> int | None:
+    """Extents of all files below a directory; None on a filesystem that does not tell."""
+    total = 0
+    for path in files_below(directory):
+        try:
+            with path.open("rb") as file:
+                total += extent_count(file.fileno())
+        except PermissionError:
+            continue
+        except OSError:
+            return None
+    return total
 
 
 def rewrite(path: Path) -> None:

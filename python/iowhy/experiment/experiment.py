@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.experiment import confirm
-from iowhy.experiment.lever import Level, Lever, levers, named
+from iowhy.experiment.lever import CannotAct, Level, Lever, levers, named
 from iowhy.experiment.live import Job, LiveExecutor
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
@@ -171,7 +171,7 @@ def _choose(
             except Problem as problem:
                 # Levels that the user named are theirs to mend; a lever that a finding named may
                 # need some that only the user knows.
-                if explicit:
+                if explicit and not isinstance(problem, CannotAct):
                     raise
                 why = str(problem)
         left_out.append((lever.name, why))

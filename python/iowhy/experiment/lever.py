@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from iowhy.experiment.setting import Setting
 
 
+class CannotAct(Problem):
+    """A lever cannot act at the levels asked for; the others still can."""
+
+
 @dataclass(frozen=True)
 class Level:
     """How far a lever is pulled.
@@ -89,7 +93,10 @@ class Lever(Protocol):
         """Why it cannot act here; None when it can. Changes nothing."""
 
     def levels(self, setting: "Setting", asked: tuple[str, ...]) -> tuple[Level, ...]:
-        """Its levels: those asked for, checked, or its own. Raises Problem for a senseless one."""
+        """Its levels: those asked for, checked, or its own.
+
+        Raises Problem for a senseless one, CannotAct where the machine does not let it.
+        """
 
     def pull(self, level: Level, setting: "Setting") -> AbstractContextManager[Pulled]:
         """Acts for the time of one trial; every change goes through ``setting.undo``."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment import cache, groups, load
+from iowhy.experiment.device import device_of
 from iowhy.experiment.lever import Pulled, levers
 from iowhy.experiment.metric import Metric
 from iowhy.experiment.process import Ended, InChild, Place, enter_group, run, shown
@@ -71,10 +72,13 @@ class LiveExecutor:
                 self._helper("--prepare", line, around)
             # What an earlier trial or --prepare left dirty must not be written back during this one.
             _settle(self.job.directory)
+            if pulled.files_at is not None:
+                _settle(pulled.files_at)
             state = pulled.cache or self.job.cache
             cache.set_state(state, pulled.files_at or directory, self.setting.files)
             inside = Place(directory, pulled.everywhere + pulled.in_child, pulled.environment)
-            before, device = load.read(), self.setting.device
+            device = (pulled.files_at and device_of(pulled.files_at)) or self.setting.device
+            before = load.read()
             moved = None if device is None else device.transferred_bytes()
             middle = time.monotonic()
             command = self.commands.get(condition, self.job.command)

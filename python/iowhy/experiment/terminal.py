@@ -14,7 +14,7 @@ from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import plain
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition, Progress
-from iowhy.views.terminal import Field, paragraph, printable, rows
+from iowhy.views.terminal import Field, paragraph, printable, rows, shorten
 
 _COLOURS = {
     Verdict.BOUND: "red",
@@ -24,12 +24,13 @@ _COLOURS = {
     Verdict.UNRESOLVED: "bright_black",
 }
 _PLOT_WIDTH = 40
+_LABEL_WIDTH = 40
 _BUSY_CPUS = 0.5
 
 
 def show(result: Result, console: Console) -> None:
     """The sentence first, then the table, the plot, and everything that limits the answer."""
-    console.print(Text(printable(result.sentence), style="bold"))
+    paragraph(console, result.sentence, "bold", hang=0)
     console.print()
     fields, table = _table(result)
     for line in rows(fields, table, console.width):
@@ -122,7 +123,7 @@ _RATES = {
 
 
 def _reached(result: Result, condition: Condition) -> str | None:
-    """The rate that a lever on the device really reached, which is what counts."""
+    """What a lever really reached, which is what counts."""
     kept = result.kept(condition)
     for name, words in _RATES.items():
         rates = [trial.reached[name] for trial in kept if name in trial.reached]
@@ -131,6 +132,12 @@ def _reached(result: Result, condition: Condition) -> str | None:
             left = [trial.factor for trial in kept if trial.factor is not None]
             share = f"; it left {sum(left) / len(left) * 100:.0f} % of the device" if left else ""
             return f"{condition.name}: {words} {rate}{share}"
+    pieces = [trial.reached for trial in kept if "pieces" in trial.reached]
+    if pieces:
+        return (
+            f"{condition.name}: the files lie in {pieces[0]['pieces_before']:,.0f} pieces, the copies "
+            f"in {pieces[0]['pieces']:,.0f}"
+        )
     return None
 
 
@@ -205,7 +212,7 @@ def plot(answers: Sequence[Answer]) -> list[Text]:
         share = (math.log(min(max(value, 1e-3), 1e3)) - low) / (high - low)
         return min(_PLOT_WIDTH - 1, max(0, round(share * (_PLOT_WIDTH - 1))))
 
-    label_width = max(len(f"{lever} {r.label}") for lever, r in shown_ones)
+    label_width = min(_LABEL_WIDTH, max(len(f"{lever} {r.label}") for lever, r in shown_ones))
     lines = []
     for lever, r in shown_ones:
         cells = [" "] * _PLOT_WIDTH
@@ -214,7 +221,7 @@ def plot(answers: Sequence[Answer]) -> list[Text]:
             for at in range(cell(r.slower.low), cell(r.slower.high) + 1):
                 cells[at] = "─"
         cells[cell(r.slower.value)] = "●"
-        label = f"{lever} {r.label}".ljust(label_width)
+        label = shorten(f"{lever} {r.label}", label_width).ljust(label_width)
         lines.append(Text(f"  {label} {''.join(cells)} {r.slower.value:.2f}"))
     axis = f"{math.exp(low):.2g} times".ljust(_PLOT_WIDTH - 6) + f"{math.exp(high):.2g}"
     lines.append(Text(f"  {' ' * label_width} {axis}", style="bright_black"))

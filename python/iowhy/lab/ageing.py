@@ -1,19 +1,17 @@
 """Ageing: a filesystem whose free space lies scattered, as after years of use."""
 
 import ctypes
-import fcntl
 import mmap
 import os
 import random
-import struct
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.experiment.extents import extent_count
 
 _PAGE = 4096
 _TOOTH_PAGES = 4
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # include/uapi/linux/falloc.h
-_FS_IOC_FIEMAP = 0xC020660B  # include/uapi/linux/fs.h
 
 #: Room that a filesystem keeps back (XFS: for its trees, some 40 MiB of a GiB): it is there in one piece.
 _RESERVED_BYTES = 96 << 20
@@ -109,11 +107,3 @@ def _take_pieces(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def extent_count(handle: int) -> int:
-    """Extents of an open file (FIEMAP of Documentation/filesystems/fiemap.rst, with no room for them)."""
-    request = bytearray(struct.pack("=QQIIII", 0, (1 << 64) - 1, 0, 0, 0, 0))
-    fcntl.ioctl(handle, _FS_IOC_FIEMAP, request)
-    count: int = struct.unpack_from("=QQIIII", request)[3]
-    return count

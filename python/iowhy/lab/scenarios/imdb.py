@@ -22,13 +22,13 @@ def _broken(stage: Stage) -> Plan:
     # Today's filesystems allocate well even for this program; years of use are what scatters its files.
     # As in the case, the file is empty and its threads allocate what they write.
     _age(stage, filesystem, size)
-    return Plan((*_database(stage, filesystem.path / "table", size), "--truncate"))
+    return Plan((*_database(stage, _table(filesystem), size), "--truncate"))
 
 
 def _fixed(stage: Stage) -> Plan:
     size = stage.choice.size(_FILE_MIB)
     filesystem = _filesystem(stage, size)
-    path = make_file(filesystem.path / "table", size, stage.choice.seed)
+    path = make_file(_table(filesystem), size, stage.choice.seed)
     _age(stage, filesystem, size)
     # The file's pages are in memory, as the database's are: what is measured is the way out.
     with path.open("rb") as file:
@@ -41,6 +41,13 @@ def _filesystem(stage: Stage, size: int) -> Filesystem:
     # Copy-on-write would move the file at each write, however well it lay.
     options = ("nodatacow",) if stage.choice.fs == "btrfs" else ()
     return stage.scratch_filesystem(_DISK_MIB + 6 * size // MIB, options=options)
+
+
+def _table(filesystem: Filesystem) -> Path:
+    """In a directory of its own, which an experiment may copy without what ages the filesystem."""
+    folder = filesystem.path / "database"
+    folder.mkdir()
+    return folder / "table"
 
 
 def _age(stage: Stage, filesystem: Filesystem, size: int) -> None:

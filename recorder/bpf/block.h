@@ -5,13 +5,23 @@
 
 #include "pagecache.h"
 
-/* What is known of a request in flight: the record that it will become. Key: its address. */
+#define REQUESTS_MOST 32768
+/* From here on entries are taken out again, so that devices with more requests than that fit. */
+#define REQUESTS_KEPT 24576
+
+/*
+ * What is known of a request in flight: the record that it will become. Key: its address. The kernel uses the
+ * same requests again and again, so an entry stays when its request is done, with `queued` 0: to put it in and take
+ * it out each time would cost more than all the rest.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
+	__uint(max_entries, REQUESTS_MOST);
 	__type(key, __u64);
 	__type(value, struct event_request);
 } requests SEC(".maps");
+
+__u64 requests_made = 0; /* entries that were ever put in */
 
 #define OP_MASK 0xff
 #define FLAG(opf, name) (!!((opf) & (1U << bpf_core_enum_value(enum req_flag_bits, name))))
@@ -55,8 +65,8 @@ static __always_inline bool is_journal_thread(struct task_struct *task)
 /* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
 static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page)
 {
-	struct bio_vec *vecs = BPF_CORE_READ(bio, bi_io_vec);
-	__u32 at = BPF_CORE_READ(bio, bi_iter.bi_idx);
+	struct bio_vec *vecs = bio->bi_io_vec;
+	__u32 at = bio->bi_iter.bi_idx;
 	struct address_space *mapping;
 	struct inode *inode;
 	__u64 page, head;
@@ -98,7 +108,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
 				       struct event_request *r)
 {
-	__u64 end_io = (__u64)BPF_CORE_READ(bio, bi_end_io);
+	__u64 end_io = (__u64)bio->bi_end_io;
 	bool file_page;
 
 	if (r->op == OP_FLUSH) {
@@ -123,7 +133,7 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 		return;
 	}
 	if (end_io && end_io == (__u64)&iomap_dio_bio_end_io) {
-		struct iomap_dio *dio = (void *)BPF_CORE_READ(bio, bi_private);
+		struct iomap_dio *dio = (void *)bio->bi_private;
 		struct inode *inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 
 		if (inode) {
@@ -138,7 +148,7 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 			r->owner = OWNER_DATA;
 		else if (is_journal_thread(task))
 			r->owner = OWNER_JOURNAL;
-		else if ((r->flags & REQUEST_METADATA) || BPF_CORE_READ(bio, bi_bdev, bd_holder))
+		else if ((r->flags & REQUEST_METADATA) || bio->bi_bdev->bd_holder)
 			r->owner = OWNER_METADATA;
 		else
 			r->owner = OWNER_DEVICE;
@@ -184,7 +194,7 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 	r->owner_page = ~0ULL;
 	if (r->op == OP_FLUSH || !bio) {
 		r->owner = r->op == OP_FLUSH ? OWNER_FLUSH : OWNER_UNKNOWN;
-	} else if (!BPF_CORE_READ(bio, bi_iter.bi_size) && (r->flags & REQUEST_PREFLUSH)) {
+	} else if (!bio->bi_iter.bi_size && (r->flags & REQUEST_PREFLUSH)) {
 		r->owner = OWNER_FLUSH;
 	} else {
 		find_owner(bio, task, t, r);
@@ -203,28 +213,65 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 
 static __always_inline __u32 disk_of(struct request *rq)
 {
-	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
+	struct gendisk *disk = rq->q->disk;
 
-	return disk ? (__u32)BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
+	return disk ? (__u32)disk->major << 20 | disk->first_minor : 0;
 }
 
-static __always_inline void begin_request(struct request *rq, __u64 now)
+/* The entry of a request that is in flight, or NULL. */
+static __always_inline struct event_request *in_flight(__u64 key)
 {
-	__u64 key = (__u64)rq;
-	struct event_request r = {};
-	struct event_request *old;
+	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
 
-	r.queued = now;
-	r.dev = disk_of(rq);
-	r.sector = rq->__sector;
-	r.bytes = rq->__data_len;
-	describe(rq->bio, rq->cmd_flags, &r);
-	old = bpf_map_lookup_elem(&requests, &key);
+	return r && r->queued ? r : NULL;
+}
+
+/* The entry for a request that begins, or NULL (counted). */
+static __always_inline struct event_request *entry_for(__u64 key)
+{
+	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
+	struct event_request fresh = {};
+
+	if (!r) {
+		bpf_map_update_elem(&requests, &key, &fresh, BPF_NOEXIST);
+		r = bpf_map_lookup_elem(&requests, &key);
+		if (!r) {
+			count_lost(EVENT_REQUEST);
+			return NULL;
+		}
+		__sync_fetch_and_add(&requests_made, 1);
+		return r;
+	}
 	/* The kernel uses this request again, so it is done: its completion was not seen. */
-	if (old && old->issued && bpf_ringbuf_output(&ring, old, sizeof(*old), BPF_RB_NO_WAKEUP))
+	if (r->queued && r->issued && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
 		count_lost(EVENT_REQUEST);
-	if (bpf_map_update_elem(&requests, &key, &r, BPF_ANY))
-		count_lost(EVENT_REQUEST);
+	r->issued = 0;
+	r->completed = 0;
+	r->owner_ino = 0;
+	r->owner_dev = 0;
+	r->error = 0;
+	return r;
+}
+
+static __always_inline void forget(__u64 key, struct event_request *r)
+{
+	r->queued = 0;
+	if (requests_made > REQUESTS_KEPT)
+		bpf_map_delete_elem(&requests, &key);
+}
+
+static __always_inline struct event_request *begin_request(struct request *rq, __u64 now)
+{
+	struct event_request *r = entry_for((__u64)rq);
+
+	if (!r)
+		return NULL;
+	r->queued = now;
+	r->dev = disk_of(rq);
+	r->sector = rq->__sector;
+	r->bytes = rq->__data_len;
+	describe(rq->bio, rq->cmd_flags, r);
+	return r;
 }
 
 SEC("tp_btf/block_io_start")
@@ -238,9 +285,7 @@ int BPF_PROG(on_io_start, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_rq_insert, struct request *rq)
 {
-	__u64 key = (__u64)rq;
-
-	if (!bpf_map_lookup_elem(&requests, &key))
+	if (!in_flight((__u64)rq))
 		begin_request(rq, bpf_ktime_get_ns());
 	return 0;
 }
@@ -248,14 +293,12 @@ int BPF_PROG(on_rq_insert, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
-	__u64 key = (__u64)rq;
 	__u64 now = bpf_ktime_get_ns();
-	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
+	struct event_request *r = in_flight((__u64)rq);
 
 	if (!r) {
 		/* The flush machinery's own request, or one that was not seen to begin. */
-		begin_request(rq, now);
-		r = bpf_map_lookup_elem(&requests, &key);
+		r = begin_request(rq, now);
 		if (!r)
 			return 0;
 	}
@@ -272,15 +315,16 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(on_rq_merge, struct request *rq)
 {
-	__u64 key = (__u64)rq;
+	struct event_request *r = in_flight((__u64)rq);
 
-	bpf_map_delete_elem(&requests, &key);
+	if (r)
+		forget((__u64)rq, r);
 	return 0;
 }
 
 static __always_inline void end_request(__u64 key, __u64 now, __s32 error)
 {
-	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
+	struct event_request *r = in_flight(key);
 
 	if (!r)
 		return;
@@ -288,7 +332,7 @@ static __always_inline void end_request(__u64 key, __u64 now, __s32 error)
 	r->error = error;
 	if (bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
 		count_lost(EVENT_REQUEST);
-	bpf_map_delete_elem(&requests, &key);
+	forget(key, r);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -306,19 +350,19 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
-	__u64 key = (__u64)bio;
-	struct event_request r = {};
+	struct event_request *r;
 
 	if (!disk || disk->queue->mq_ops)
 		return 0;
-	r.queued = bpf_ktime_get_ns();
-	r.issued = r.queued;
-	r.dev = (__u32)disk->major << 20 | disk->first_minor;
-	r.sector = bio->bi_iter.bi_sector;
-	r.bytes = bio->bi_iter.bi_size;
-	describe(bio, bio->bi_opf, &r);
-	if (bpf_map_update_elem(&requests, &key, &r, BPF_ANY))
-		count_lost(EVENT_REQUEST);
+	r = entry_for((__u64)bio);
+	if (!r)
+		return 0;
+	r->queued = bpf_ktime_get_ns();
+	r->issued = r->queued;
+	r->dev = (__u32)disk->major << 20 | disk->first_minor;
+	r->sector = bio->bi_iter.bi_sector;
+	r->bytes = bio->bi_iter.bi_size;
+	describe(bio, bio->bi_opf, r);
 	return 0;
 }
 

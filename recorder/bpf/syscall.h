@@ -14,7 +14,7 @@
 /* Two halves: one is written while user space drains the other, so that no count is lost between. */
 struct totals_half {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
+	__uint(max_entries, 131072);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct total_key);
 	__type(value, struct total);

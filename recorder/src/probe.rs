@@ -23,7 +23,7 @@ use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 /// Log level that tells how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
 const VERIFIER_STATISTICS: u32 = 4;
 
-/// A quarter of what a half of the totals holds (bpf/syscall.h, totals_half).
+/// A sixteenth of what a half of the totals holds (bpf/syscall.h, totals_half).
 const CROWD: u64 = 8192;
 
 /// Whose events are kept.
@@ -207,6 +207,8 @@ impl Probe {
         empty::<u64, Request>(self.skel.maps.requests.as_fd())
             .into_iter()
             .map(|(_, r)| r)
+            // An entry stays for the request that next has the same address.
+            .filter(|r| r.queued != 0)
             .collect()
     }
 

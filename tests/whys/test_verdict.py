@@ -61,6 +61,17 @@ def test_a_finding_of_a_quarter_leads_before_time_that_nothing_explains(judged: 
     assert verdict.budget.line(classes.UNEXPLAINED).elapsed_share == pytest.approx(0.65, abs=0.01)
 
 
+def test_waits_that_belong_to_no_cause_are_said_first_when_they_are_more(judged: Judge) -> None:
+    """Five syncs of 60 ms that nothing explains, in a run that else computes."""
+    story = Story(0.5).caller("fsync", 5, blocked=60 * MS, bytes_=None, reason="journal_commit")
+    verdict = judged(story)
+    assert [f.cause for f in verdict.findings] == ["cpu-serial"]
+    assert verdict.answer.startswith(
+        "No single cause: the largest class is waiting for sync with 60 % of 500 ms; "
+        "cpu-serial explains 40 %: do the work in parallel"
+    )
+
+
 def test_causes_do_not_claim_the_same_time_twice(judged: Judge) -> None:
     story = Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True)
     story.requests(180, service=10 * MS, jump=True)

@@ -19,6 +19,9 @@ EXTENTS_MIN = 32
 #: A seek and half a turn of a disk take 4 to 12 ms, flash and memory answer below 1 ms: from 2 ms
 #: on, the way to the data is paid for, not the data.
 SEEK_NS = 2e6
+#: Bytes made durable by a sync, up to which its fixed price (commit and flush, 1 to 10 ms) is the
+#: larger part: moving 1 MiB takes as long at 100 MB/s.
+BYTES_PER_SYNC = 1024 * 1024
 #: Half of the requests elsewhere than where the last one ended: then the way dominates.
 JUMPS = 0.5
 
@@ -113,7 +116,7 @@ def sync_looks_long(facts: "Facts") -> tuple[Link, ...]:
         ),
         link(
             f"but {percent(syncs.cpu_share)} of its time is on a CPU or waiting for one, and only "
-            f"{percent(blocked)} in uninterruptible wait",
+            f"{percent(blocked)} in uninterruptible wait: the device's time is no more than that",
             blocked,
             "share",
             "sync",

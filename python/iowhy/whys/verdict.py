@@ -22,8 +22,9 @@ LISTED = 0.05
 #: Below this share of every finding the run is healthy: to remove the cause would gain less than
 #: the noise between two runs.
 HEALTHY = 0.10
-#: From this share on a finding leads the answer, even if more of the time has no known cause: it
-#: is a quarter of the time that can be had.
+#: From this share on a finding leads the answer, even if more of the time has no known reason: it
+#: is a quarter of the time that can be had. Waits for something known, but without a cause, are said
+#: first when they are more.
 LEADS = 0.25
 #: Shares that differ by less are equal: two runs of one command differ by as much.
 EQUAL = 0.1
@@ -73,7 +74,7 @@ def _judge(facts: Facts) -> Verdict:
             healthy = (cause, candidate)
         else:
             found.append((cause, candidate))
-    shares = settle(budget.pieces, found)
+    shares, left = _settle(budget.pieces, found)
     findings = [
         _finding(facts, cause, candidate, share, _lost_to(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
@@ -88,7 +89,7 @@ def _judge(facts: Facts) -> Verdict:
     unknowns = list(budget.unknowns)
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
-    answer = _answer(facts, tuple(findings))
+    answer = _answer(facts, tuple(findings), _unclaimed(budget, left))
     return Verdict(
         answer=answer,
         findings=tuple(findings),
@@ -125,6 +126,13 @@ def settle(pieces: tuple["Piece", ...], found: list[tuple[Cause, Candidate]]) ->
     Candidates take their claims one after the other: first those that no other one present
     beats, among them the one that claims most. What is taken is gone.
     """
+    return _settle(pieces, found)[0]
+
+
+def _settle(
+    pieces: tuple["Piece", ...], found: list[tuple[Cause, Candidate]]
+) -> tuple[list[float], list[float]]:
+    """The candidates' shares, and what is left of each piece."""
     left = [piece.elapsed for piece in pieces]
     shares = [0.0] * len(found)
     waiting = set(range(len(found)))
@@ -154,7 +162,16 @@ def settle(pieces: tuple["Piece", ...], found: list[tuple[Cause, Candidate]]) ->
         shares[chosen] = sum(taken)
         if shares[chosen] >= LISTED:
             left = [have - took for have, took in zip(left, taken, strict=True)]
-    return shares
+    return shares, left
+
+
+def _unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
+    """The class of waits, of those with a known reason, of which most belongs to no cause."""
+    sums = dict.fromkeys(sorted(classes.WAITING - {classes.UNEXPLAINED}), 0.0)
+    for piece, rest in zip(budget.pieces, left, strict=True):
+        if piece.cls in sums:
+            sums[piece.cls] += rest
+    return max(sums.items(), key=lambda item: item[1])
 
 
 def _takes(
@@ -211,7 +228,7 @@ def _finding(
     )
 
 
-def _answer(facts: Facts, findings: tuple[Finding, ...]) -> str:
+def _answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, float]) -> str:
     budget = facts.budget
     of = "the time" if facts.run.elapsed_ns is None else duration(facts.run.elapsed_ns)
     if budget.basis != "threads":
@@ -224,10 +241,14 @@ def _answer(facts: Facts, findings: tuple[Finding, ...]) -> str:
             "Record the command itself: sudo iowhy run -- CMD"
         )
     largest = max(budget.lines, key=lambda line: line.elapsed_share) if budget.known else None
-    if findings and (findings[0].share >= LEADS or not budget.known):
-        return _lead(findings[0], of)
     if largest is None:
         return _lead(findings[0], of)
+    cls, rest = unclaimed
+    if findings and findings[0].share >= LEADS:
+        if rest <= findings[0].share:
+            return _lead(findings[0], of)
+        # It is known what is waited for, and it is more than what the finding can give.
+        largest = budget.line(cls)
     if largest.cls == classes.UNEXPLAINED:
         reasons = budget.heaviest_reasons(frozenset({classes.UNEXPLAINED}))
         why = f" ({reasons[0][0]})" if reasons else ""

@@ -1,6 +1,6 @@
 """device-saturated: the queue is never empty, or the device moves all it can."""
 
-from ..conftest import Judge, absent, leads
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import KIB, MS, Story
 
 
@@ -30,3 +30,29 @@ def test_not_a_device_that_rests_while_the_command_waits(judged: Judge) -> None:
     story = Story(2.0).caller("pread64", 100, blocked=18 * MS, bytes_=512 * KIB)
     story.requests(800, service=2 * MS, depth=8, bytes_=128 * KIB)
     absent(judged(story), "device-saturated")
+
+
+def syncer(bytes_: int, *, jump: bool = False) -> Story:
+    """Computes for 30 ms and syncs for 70 ms, for which the device has 20 requests, twenty times."""
+    story = Story(2.0).caller(
+        "syncfs", 20, blocked=70 * MS, bytes_=None, ino=None, reason="page_writeback"
+    )
+    return story.requests(400, op="write", bytes_=bytes_, service=int(3.5 * MS), jump=jump)
+
+
+def test_syncs_of_much_data_lead_before_the_work_on_one_cpu(judged: Judge) -> None:
+    """Requests of 64 KiB, one at a time: but each begins where the one before ended."""
+    verdict = judged(syncer(64 * KIB))
+    found = leads(verdict, "device-saturated", 0.65, 0.75)
+    assert "runs of 25 MiB and more" in chain(found)
+    assert "move less" in found.remedies[0]
+    serial = finding(verdict, "cpu-serial")
+    assert serial is not None and 0.25 < serial.share < 0.33
+
+
+def test_not_syncs_of_much_data_that_lies_scattered(judged: Judge) -> None:
+    absent(judged(syncer(64 * KIB, jump=True)), "device-saturated")
+
+
+def test_not_syncs_of_little_data(judged: Judge) -> None:
+    absent(judged(syncer(4 * KIB)), "device-saturated")

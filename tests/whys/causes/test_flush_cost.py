@@ -38,3 +38,19 @@ def test_writes_that_sync_themselves(judged: Judge) -> None:
     found = leads(judged(story), "flush-cost", 0.85)
     assert "200 writes wait themselves until the data are durable" in chain(found)
     assert "O_SYNC" in found.remedies[0]
+
+
+def test_few_flushes_count_where_little_was_written(judged: Judge) -> None:
+    found = leads(judged(few_slow_syncs(4 * KIB)), "flush-cost", 0.55, 0.65)
+    assert found.confidence <= 0.6
+    assert any("only 5 flushes" in text for text in found.lowered_by)
+
+
+def few_slow_syncs(bytes_: int) -> Story:
+    """Five syncs of 60 ms, after four requests each, in a run that else computes."""
+    story = Story(0.5).caller("fsync", 5, blocked=60 * MS, bytes_=None, reason="journal_commit")
+    return story.requests(20, op="write", bytes_=bytes_, service=MS).flushes(5, 55 * MS)
+
+
+def test_not_few_flushes_after_much_data(judged: Judge) -> None:
+    absent(judged(few_slow_syncs(512 * KIB)), "flush-cost")

@@ -1,7 +1,7 @@
 """sync-storm: many syncs, few bytes."""
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import KIB, MS, Story
+from ..made import FS, KIB, MS, START, Story
 
 
 def syncer(count: int, blocked: int, files: int = 1, name: str = "fsync") -> Story:
@@ -19,8 +19,26 @@ def test_many_small_files(judged: Judge) -> None:
     text = chain(found)
     assert "400 sync calls make 64 KiB durable each" in text
     assert "400 cache flushes" in text
-    assert "400 writeback passes over 400 inodes, 16.0 pages each" in text
+    assert "400 writeback passes over 400 inodes: 1.0 inodes a pass, 16.0 pages of each" in text
     assert "larger files" in found.remedies[0]
+
+
+def test_passes_of_a_worker_that_follow_each_other_are_one(judged: Judge) -> None:
+    """Every 200 ms the worker goes over 40 inodes, 1 ms each."""
+    story = syncer(400, int(4.5 * MS), files=400).requests(800, op="write", service=MS)
+    for number in range(400):
+        story.add(
+            "writeback",
+            ts_ns=START + number // 40 * 200 * MS + number % 40 * MS,
+            dur_ns=MS // 2,
+            tid=77,
+            dev=FS,
+            ino=200 + number,
+            reason="background",
+            pages_written=16,
+        )
+    text = chain(leads(judged(story), "sync-storm", 0.85))
+    assert "10 writeback passes over 400 inodes: 40.0 inodes a pass, 16.0 pages of each" in text
 
 
 def test_transactions_where_the_journal_is_the_cost(judged: Judge) -> None:
@@ -50,3 +68,26 @@ def test_not_when_the_syncs_compute(judged: Judge) -> None:
 def test_not_one_sync_at_the_end(judged: Judge) -> None:
     story = syncer(1, 1900 * MS).requests(3000, op="write", bytes_=512 * KIB, service=MS // 2)
     absent(judged(story), "sync-storm")
+
+
+def test_a_short_run_needs_fewer(judged: Judge) -> None:
+    """Eleven in 0.2 s are a storm, in 2 s they are not."""
+    story = Story(0.2).caller(
+        "fdatasync", 11, blocked=15 * MS, bytes_=None, reason="journal_commit"
+    )
+    leads(judged(story.requests(22, op="write", service=7 * MS)), "sync-storm", 0.8)
+    absent(judged(syncer(11, 15 * MS).requests(22, op="write", service=MS)), "sync-storm")
+
+
+def test_writeback_and_commits_of_other_filesystems_are_not_counted(judged: Judge) -> None:
+    story = syncer(400, int(4.5 * MS), files=400)
+    story.requests(800, op="write", bytes_=32 * KIB, service=MS)
+    story.commits(400, 4 * MS).passes_of_writeback(400, 400, 16, "fsync")
+    story.passes_of_writeback(5000, 5000, 1).commits(900, MS)
+    for table in ("writeback", "journal_commits"):
+        for row in story.tables[table][400:]:
+            row["dev"] = 99
+    # The command reads from there, its libraries say.
+    story.add("syscalls", ts_ns=START, dur_ns=1, tgid=10, tid=10, name="read", dev=99, ino=1, ret=0)
+    text = chain(leads(judged(story), "sync-storm", 0.85))
+    assert "400 journal commits" in text and "over 400 inodes" in text

@@ -36,6 +36,9 @@ def find(facts: "Facts") -> Candidate | None:
     if busy < BUSY or depth is None:
         return None
     large = median is not None and median >= LARGE_BYTES
+    bulk = not large and _bulk_sync(facts)
+    if bulk:
+        large = True
     if depth < DEPTH and not large:
         return None
     mine = 1 - (requests.others_share or 0.0) if requests.known else 1.0
@@ -48,6 +51,14 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if requests.known or median is None
             else link(f"a request moves {size(median)}", median, "bytes", "request-size"),
+            None
+            if not bulk
+            else link(
+                f"half of the bytes are moved in runs of {size(requests.run_bytes)} and more",
+                requests.run_bytes,
+                "bytes",
+                "request-pattern",
+            ),
             link(
                 f"while the command waits, the device is busy {percent(busy)} of the time",
                 busy,
@@ -56,11 +67,35 @@ def find(facts: "Facts") -> Candidate | None:
             ),
         ),
         summary="waits for a device that has no rest"
-        + (" and moves large requests" if large else ""),
+        + (
+            " and moves its data in long runs"
+            if bulk
+            else " and moves large requests"
+            if large
+            else ""
+        ),
         remedy="nothing is wrong with the way it is used: move less, or split it over devices"
-        if large and (requests.jump_share or 0.0) < signs.JUMPS
+        if bulk or (large and (requests.jump_share or 0.0) < signs.JUMPS)
         else None,
         needs=("block_requests", "waits"),
+    )
+
+
+def _bulk_sync(facts: "Facts") -> bool:
+    """Whether it waits for a sync of much data, which goes to the device in long runs.
+
+    The kernel chooses the requests of such a sync, not the caller, so that small ones in a row move
+    data as large ones do; nor does it matter that the flush at its end is where a disk writes them.
+    """
+    syncing = facts.budget.elapsed(classes.SYNC)
+    each, run = signs.bytes_per_sync(facts), facts.requests.run_bytes
+    return (
+        syncing >= 0.5 * facts.budget.elapsed(*classes.STORAGE)
+        and not facts.calls.by_write
+        and each is not None
+        and each > signs.BYTES_PER_SYNC
+        and run is not None
+        and run >= LARGE_BYTES
     )
 
 
@@ -116,7 +151,8 @@ CAUSE = Cause(
         ),
         Threshold(
             "large request", LARGE_BYTES, "bytes",
-            "from here on moving the data takes longer than reaching it, so depth adds nothing",
+            "from here on moving the data takes longer than reaching it, so depth adds nothing; "
+            "in a sync of more than 1 MiB, requests in a row count as one",
         ),
     ),
     fooled_by=(

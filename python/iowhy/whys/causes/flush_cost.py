@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.chain import count, duration, link, percent, plural, size, some
 from iowhy.whys.finding import Candidate, Claim
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
-BYTES_PER_SYNC = 1024 * 1024
+FEW = 0.6
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -24,11 +24,12 @@ def find(facts: "Facts") -> Candidate | None:
     requests = facts.requests
     if flush is None:
         return _measured(facts)
-    if flush < FLUSH_SHARE or requests.flushes < FLUSHES_MIN:
+    if flush < FLUSH_SHARE or not requests.flushes:
         return None
+    few = requests.flushes < FLUSHES_MIN
     syncs = facts.calls.syncs
     each = signs.bytes_per_sync(facts)
-    if each is not None and each > BYTES_PER_SYNC:
+    if each is not None and each > signs.BYTES_PER_SYNC:
         return None
     mean = requests.flush_ns / requests.flushes
     return Candidate(
@@ -64,6 +65,15 @@ def find(facts: "Facts") -> Candidate | None:
             "write without O_SYNC, and fsync once for many writes" if facts.calls.by_write else None
         ),
         needs=("block_requests", "syscalls", "waits"),
+        confidence=FEW if few else 0.9,
+        lowered_by=(
+            (
+                f"only {plural(requests.flushes, 'flush', 'flushes')}: what others had left in the "
+                "device's cache would look the same",
+            )
+            if few
+            else ()
+        ),
     )
 
 
@@ -110,12 +120,13 @@ CAUSE = Cause(
             "then the flush, and not the data or the journal, is most of a sync",
         ),
         Threshold(
-            "flushes, at least", FLUSHES_MIN, "flushes",
-            "one long flush empties what a bulk write left in the cache: that is data, not price",
+            "flushes, for full confidence", FLUSHES_MIN, "flushes",
+            "one long flush empties what a bulk write left in the cache: that is data, not price; "
+            "where the command wrote little, it can only be data of others",
         ),
         Threshold(
             "bytes per sync call, at most",
-            BYTES_PER_SYNC,
+            signs.BYTES_PER_SYNC,
             "bytes",
             "with more, the flush moves the data that the sync was for (8 ms at 130 MB/s)",
         ),

@@ -10,8 +10,8 @@ from iowhy.whys.finding import Candidate, Claim, Link
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
-BYTES_PER_SYNC = 1024 * 1024
 CALLS_MIN = 20
+CALLS_FEW = 3
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
 
@@ -20,10 +20,11 @@ def find(facts: "Facts") -> Candidate | None:
     """Waits for sync, by many calls that each make little durable."""
     syncs = facts.calls.syncs
     waiting = facts.budget.elapsed(classes.SYNC)
-    if waiting < 0.05 or syncs.calls < CALLS_MIN:
+    rate = syncs.calls / (facts.run.seconds or 1.0)
+    if waiting < 0.05 or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
         return _measured(facts)
     each = signs.bytes_per_sync(facts)
-    if each is not None and each > BYTES_PER_SYNC:
+    if each is not None and each > signs.BYTES_PER_SYNC:
         return None
     flush = signs.flush_share(facts)
     spread = syncs.files is not None and syncs.files >= OWN_FILES * syncs.calls
@@ -91,10 +92,11 @@ def _passes(facts: "Facts") -> Link | None:
     writeback = facts.writeback
     if not writeback.passes:
         return None
-    pages = writeback.pages / writeback.passes
+    visits, sweeps = writeback.passes, max(1, writeback.sweeps)
     return link(
-        f"{plural(writeback.passes, 'writeback pass', 'writeback passes')} over "
-        f"{plural(writeback.inodes, 'inode')}, {pages:.1f} pages each",
+        f"{plural(sweeps, 'writeback pass', 'writeback passes')} over "
+        f"{plural(writeback.inodes, 'inode')}: {visits / sweeps:.1f} inodes a pass, "
+        f"{writeback.pages / visits:.1f} pages of each",
         writeback.inodes,
         "inodes",
         "writeback",
@@ -166,11 +168,14 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "bytes per sync call, at most", BYTES_PER_SYNC, "bytes",
+            "bytes per sync call, at most", signs.BYTES_PER_SYNC, "bytes",
             "a commit and flush take 1 to 10 ms, as long as moving 1 MiB at 100 MB/s: below it the "
             "fixed price is the larger part",
         ),
-        Threshold("sync calls, at least", CALLS_MIN, "calls", "fewer are no storm"),
+        Threshold(
+            "sync calls, or sync calls a second, at least", CALLS_MIN, "calls",
+            "fewer are no storm; a run of less than a second may have as few as three",
+        ),
         Threshold(
             "flush share from which flush-cost says it better", FLUSH_DOMINATES, "share",
             "then one file is synced over and over and the device's flush is most of it; when each "

@@ -92,8 +92,12 @@ class Facts:
         return self.size(table) > 0
 
     def own_filesystems(self, column: str = "dev") -> str:
-        """A predicate for the file systems of the command's calls: journals and writeback of the
-        whole machine are recorded, and most of it is somebody else's."""
+        """A predicate for the file systems that the command's requests write to, else of its calls:
+        journals and writeback of the whole machine are recorded, and most of it is somebody else's."""
+        if self.requests.known and self.requests.dev is not None:
+            written = "in_scope AND op = 'write' AND owner_dev IS NOT NULL"
+            if self.rows(f"SELECT 1 FROM why_requests WHERE {written} LIMIT 1"):
+                return f"{column} IN (SELECT owner_dev FROM why_requests WHERE {written})"
         if not self.has("syscalls"):
             return "true"
         calls.prepare(self)

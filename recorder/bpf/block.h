@@ -179,6 +179,16 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 	r->owner = OWNER_UNKNOWN;
 }
 
+/*
+ * Work on a file's pages that is done for whoever used them: a kernel thread's, and a write from the page cache,
+ * which any process's sync can make. What another program reads, or writes around the cache, is its own, even of
+ * a file that the command has open too.
+ */
+static __always_inline bool writes_back(struct task_struct *task, const struct event_request *r)
+{
+	return (task->flags & PF_KTHREAD) || (r->op == OP_WRITE && r->owner_page != ~0ULL);
+}
+
 /* Fills in whose request it is, at the time when it is made. */
 static __always_inline void describe(struct bio *bio, __u32 opf, struct event_request *r)
 {
@@ -203,7 +213,7 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 		r->scope = SCOPE_OTHER;
 	else if (t && !t->kernel_thread)
 		r->scope = SCOPE_COMMAND;
-	else if (r->owner == OWNER_DATA && is_touched(r->owner_dev, r->owner_ino))
+	else if (r->owner == OWNER_DATA && writes_back(task, r) && is_touched(r->owner_dev, r->owner_ino))
 		r->scope = SCOPE_COMMAND;
 	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
 		r->scope = SCOPE_SHARED;

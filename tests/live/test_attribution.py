@@ -34,19 +34,22 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
             while disk_counters(scratch.disk)["reads"] < idle + 100:
                 assert neighbour.poll() is None, "the neighbour has ended"
                 time.sleep(0.01)
-            recording = record(python(SYNCED, scratch.mount / "mine"), tmp_path / "a.iowhy")
+            # The command reads a page of the neighbour's file too.
+            program = python(f"open({str(other)!r}, 'rb').read(1)" + SYNCED, scratch.mount / "mine")
+            recording = record(program, tmp_path / "a.iowhy")
         finally:
             neighbour.kill()
             neighbour.wait()
         reads = ask(
             recording,
-            "SELECT in_scope, tgid, count(*) FROM block_requests"
-            " WHERE dev = ? AND op = 'read' AND owner_ino = ? GROUP BY 1, 2",
+            "SELECT in_scope, tgid = ?, count(*) FROM block_requests"
+            " WHERE dev = ? AND op = 'read' AND owner_ino = ? GROUP BY 1, 2 ORDER BY 1",
+            neighbour.pid,
             disk_number(scratch.disk),
             other.stat().st_ino,
         )
-        assert len(reads) == 1
-        assert reads[0][:2] == (False, neighbour.pid) and int(str(reads[0][2])) > 10
+        assert reads[0][:2] == (False, True) and int(str(reads[0][2])) > 10
+        assert [r[:2] for r in reads[1:]] in ([], [(True, False)])
         mine = ask(
             recording,
             "SELECT DISTINCT in_scope FROM block_requests WHERE owner_dev = ? AND owner_ino = ?",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 THROTTLED_PERIODS = 0.1
 STOLEN = 0.1
+WHOLE = 0.9
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -25,8 +26,9 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     runnable = budget.elapsed(classes.RUNNABLE)
     claims: list[Claim] = []
+    held = _held(facts)
     if by_quota:
-        claims.append(Claim(frozenset({classes.RUNNABLE})))
+        claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=held))
     if steal >= STOLEN:
         busy = machine.busy or 1.0
         claims.append(Claim(classes.CPU, fraction=min(1.0, steal / max(busy, steal))))
@@ -55,6 +57,14 @@ def find(facts: "Facts") -> Candidate | None:
                 "system",
             ),
             None
+            if not by_quota or held >= WHOLE
+            else link(
+                f"that is {percent(held)} of their waiting; for the rest other work has the CPUs",
+                held,
+                "share",
+                "system",
+            ),
+            None
             if steal < STOLEN
             else link(
                 f"the hypervisor took {percent(steal)} of the CPU time", steal, "share", "system"
@@ -70,6 +80,24 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
+def _held(facts: "Facts") -> float:
+    """The share of the waiting for a CPU in which the quota stops the threads, not other work.
+
+    The kernel counts the time that the group is stopped on each CPU where it has a thread; each thread
+    that wants a CPU stands still for its CPU's.
+    """
+    machine, threads, elapsed = facts.machine, facts.threads, facts.run.elapsed_ns
+    used, wanted = threads.cores_used, threads.cores_wanted
+    if machine.throttled_share is None or used is None or wanted is None or not elapsed:
+        return 1.0
+    waiting = wanted - used
+    if waiting <= 0:
+        return 1.0
+    on = max(1.0, min(wanted, float(machine.cpus or 1)))
+    held = machine.throttled_share * max(1.0, wanted) / on / waiting
+    return 1.0 if held >= WHOLE else held
+
+
 CAUSE = Cause(
     name="cpu-throttled",
     title="A CPU quota holds it back",
@@ -79,12 +107,18 @@ CAUSE = Cause(
     ),
     measured=(
         "nr_throttled and throttled time of the command's cgroup (cpu.stat), the quota over the "
-        "period, steal time of /proc/stat, and the time that threads were ready and waited."
+        "period, steal time of /proc/stat, and the time that threads were ready and waited. Of that "
+        "only the time that the group was stopped is claimed: while it may run and waits all the "
+        "same, other work has the CPUs (cpu-saturated)."
     ),
     thresholds=(
         Threshold(
             "throttled periods", THROTTLED_PERIODS, "share",
             "a burst at the start of a run throttles a period or two; one in ten is steady",
+        ),
+        Threshold(
+            "stopped, of the waiting for a CPU, taken for all of it", WHOLE, "share",
+            "the counters are read ten times a second and a period is 100 ms: the ends do not match",
         ),
         Threshold(
             "stolen CPU time", STOLEN, "share", "below it, neighbours cost less than run-to-run noise",

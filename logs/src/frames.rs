@@ -7,6 +7,7 @@ use std::io::{self, Write};
 pub const UNKNOWN: i64 = i64::MIN;
 /// Rows of a frame.
 const ROWS: usize = 1 << 16;
+const ROWS_BYTES: usize = 4 << 20;
 /// Distinct strings that are kept: more are files of a log that wants to fill the memory.
 const STRINGS: usize = 4_000_000;
 const REJECTS: u64 = 1000;
@@ -31,6 +32,14 @@ struct Total {
     errors: i64,
     ns: i64,
     longest: i64,
+    /// Of it on a CPU, as far as it is known of all calls.
+    cpu_ns: Option<i64>,
+}
+
+/// A kind's rows that are waiting to be written; each kind has rows of one length.
+struct Rows {
+    kind: u8,
+    bytes: Vec<u8>,
 }
 
 pub struct Frames<W: Write> {
@@ -39,6 +48,7 @@ pub struct Frames<W: Write> {
     totals: HashMap<(i64, i32, u32), Total>,
     ids: HashMap<Vec<u8>, u32>,
     strings: Vec<u8>,
+    rows: Vec<Rows>,
     pub rejected: u64,
     pub full: bool,
 }
@@ -51,6 +61,7 @@ impl<W: Write> Frames<W> {
             totals: HashMap::new(),
             ids: HashMap::new(),
             strings: Vec::new(),
+            rows: Vec::new(),
             rejected: 0,
             full: false,
         }
@@ -94,16 +105,44 @@ impl<W: Write> Frames<W> {
         name: u32,
         dur_ns: i64,
         failed: bool,
+        cpu_ns: Option<i64>,
     ) -> io::Result<()> {
-        let total = self
-            .totals
-            .entry((ts_ns.div_euclid(1_000_000_000), tid, name))
-            .or_default();
+        let key = (ts_ns.div_euclid(1_000_000_000), tid, name);
+        let total = self.totals.entry(key).or_insert(Total {
+            cpu_ns: Some(0),
+            ..Total::default()
+        });
+        total.cpu_ns = total.cpu_ns.zip(cpu_ns).map(|(sum, cpu)| sum + cpu);
         total.calls += 1;
         total.errors += i64::from(failed);
         total.ns = total.ns.saturating_add(dur_ns);
         total.longest = total.longest.max(dur_ns);
         if self.totals.len() >= ROWS {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// A row of numbers, as they stand in it.
+    pub fn row(&mut self, kind: u8, numbers: &[i64], small: &[u32]) -> io::Result<()> {
+        let at = match self.rows.iter().position(|rows| rows.kind == kind) {
+            Some(at) => at,
+            None => {
+                self.rows.push(Rows {
+                    kind,
+                    bytes: Vec::new(),
+                });
+                self.rows.len() - 1
+            }
+        };
+        let bytes = &mut self.rows[at].bytes;
+        for number in numbers {
+            bytes.extend(number.to_le_bytes());
+        }
+        for number in small {
+            bytes.extend(number.to_le_bytes());
+        }
+        if bytes.len() >= ROWS_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -144,9 +183,26 @@ impl<W: Write> Frames<W> {
         }
         self.calls = calls;
         self.calls.clear();
-        let mut rows = Vec::with_capacity(self.totals.len() * 48);
+        for at in 0..self.rows.len() {
+            let kind = self.rows[at].kind;
+            let bytes = std::mem::take(&mut self.rows[at].bytes);
+            if !bytes.is_empty() {
+                self.frame(kind, &bytes)?;
+            }
+            self.rows[at].bytes = bytes;
+            self.rows[at].bytes.clear();
+        }
+        let mut rows = Vec::with_capacity(self.totals.len() * 56);
         for ((second, tid, name), total) in self.totals.drain() {
-            for number in [second, total.calls, total.errors, total.ns, total.longest] {
+            let cpu_ns = total.cpu_ns.unwrap_or(UNKNOWN);
+            for number in [
+                second,
+                total.calls,
+                total.errors,
+                total.ns,
+                total.longest,
+                cpu_ns,
+            ] {
                 rows.extend(number.to_le_bytes());
             }
             rows.extend(tid.to_le_bytes());

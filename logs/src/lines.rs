@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// What is longer is no line of a tool; the rest of it is left out.
-const LINE_MAX: usize = 1 << 20;
+pub const LINE_MAX: usize = 1 << 20;
 const BLOCK: usize = 4 << 20;
 
 /// Call `each` with every line (without its end) and its number, and `block` with the bytes done so far.

@@ -459,7 +459,8 @@ impl<W: Write> Reader<'_, W> {
                 self.now = self.now.saturating_add(end.dur_ns);
             }
             if end.ret != UNKNOWN {
-                self.out.total(ts_ns, tid, id, end.dur_ns, end.failed)?;
+                self.out
+                    .total(ts_ns, tid, id, end.dur_ns, end.failed, None)?;
             }
         } else if end.ret != UNKNOWN {
             let name = String::from_utf8_lossy(&name[..name.len().min(40)]).into_owned();

@@ -1,8 +1,13 @@
 """Kernel events as text: the same run through perf, ftrace and trace-cmd; states of threads, exactly."""
 
+import random
+import re
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iowhy.sources.format import Parsed
 from tests.sources.trace_reading import fixture, query, read_text, rows
 
 DISK = 7 << 20  # the loop device of make.sh
@@ -253,3 +258,114 @@ def test_stacks_tell_why_a_thread_waited() -> None:
     (stack,) = rows(parsed, "stacks", "stack_id")
     assert stack["stack_id"] == wait["stack_id"]
     assert stack["frames"] == ["schedule", "io_schedule", "folio_wait_writeback", "do_fsync"]
+
+
+def generated(seed: int, style: str) -> list[str]:
+    """Threads on four CPUs that read: some reads wait for the disk. One line an event."""
+    dice = random.Random(seed)
+    lines: list[str] = []
+    on = [0, 0, 0, 0]
+    asleep: list[tuple[int, int, int]] = []
+    us, sector = 1_999_000, 0
+
+    def name(tid: int) -> str:
+        return f"app {tid}" if tid else "swapper/0"
+
+    def say(cpu: int, tid: int, system: str, event: str, args: str) -> None:
+        nonlocal us
+        us += dice.randrange(1, 30)
+        time = f"{us // 10**6}.{us % 10**6:06d}"
+        if style == "perf":
+            line = f"{name(tid):>16} {tid}/{tid} [{cpu:03d}] {time}: {system}:{event}: {args}"
+        else:
+            line = f"{name(tid):>16}-{tid} ({tid:5}) [{cpu:03d}] d..2. {time}: {event}: {args}"
+        lines.append(line)
+
+    def switch_to(cpu: int, state: str, tid: int) -> None:
+        out = on[cpu]
+        say(
+            cpu, out, "sched", "sched_switch",
+            f"prev_comm={name(out)} prev_pid={out} prev_prio=120 prev_state={state} ==> "
+            f"next_comm={name(tid)} next_pid={tid} next_prio=120",
+        )  # fmt: skip
+        on[cpu] = tid
+
+    while len(lines) < 3000:
+        cpu = dice.randrange(4)
+        tid = on[cpu]
+        if tid and dice.random() < 0.7:
+            size = 4096 * dice.randrange(1, 4)
+            say(
+                cpu,
+                tid,
+                "raw_syscalls",
+                "sys_enter",
+                f"NR 17 (5, 7f00, {size:x}, {sector:x}, 0, 0)",
+            )
+            if dice.random() < 0.5:
+                say(cpu, tid, "raw_syscalls", "sys_exit", f"NR 17 = {size}")
+                continue
+            sector += 64
+            say(
+                cpu, tid, "block", "block_rq_issue", f"8,0 R {size} () {sector} + {size // 512} [x]"
+            )
+            switch_to(cpu, "D", 0)
+            asleep.append((tid, sector, size))
+        elif tid:
+            switch_to(cpu, "R", 0)
+        elif asleep and dice.random() < 0.6:
+            tid, at, size = asleep.pop(dice.randrange(len(asleep)))
+            say(cpu, 0, "block", "block_rq_complete", f"8,0 R () {at} + {size // 512} [0]")
+            say(
+                cpu, 0, "sched", "sched_waking", f"comm={name(tid)} pid={tid} prio=120 target_cpu=0"
+            )
+            switch_to(cpu, "R", tid)
+            say(cpu, tid, "raw_syscalls", "sys_exit", f"NR 17 = {size}")
+        else:
+            tid = dice.randrange(100, 120)
+            if tid not in on and all(tid != other for other, _, _ in asleep):
+                switch_to(cpu, "R", tid)
+    return lines
+
+
+TABLES = ("syscalls", "syscall_totals", "thread_time", "waits", "block_requests", "threads")
+
+
+def told(parsed: Parsed) -> dict[str, list[str]]:
+    return {table: sorted(map(str, rows(parsed, table, "tid"))) for table in TABLES}
+
+
+def test_dialects_and_orders_of_one_trace_tell_the_same() -> None:
+    perf = read_text("perf_script", "\n".join(generated(4, "perf")))
+    lines = generated(4, "ftrace")
+    wanted = told(perf)
+    assert all(wanted.values()) and perf.rejects == []
+    assert told(read_text("ftrace", "\n".join(lines))) == wanted
+    # The buffers of the CPUs, one after the other, as per_cpu/cpu*/trace has them.
+    by_cpu = sorted(lines, key=lambda line: re.findall(r"\[(\d{3})\]", line))
+    assert by_cpu != lines
+    parsed = read_text("ftrace", "\n".join([*by_cpu, "no event", ""]))
+    assert told(parsed) == wanted
+    assert parsed.rejects == [(len(lines) + 1, "no event")]
+
+
+def test_requests_and_calls_of_a_generated_trace_are_those_that_were_written() -> None:
+    lines = generated(5, "perf")
+    parsed = read_text("perf_script", "\n".join(lines))
+    text = "\n".join(lines)
+    issued = Counter(re.findall(r"block_rq_issue: 8,0 R (\d+) \(\) (\d+)", text))
+    found = rows(parsed, "block_requests", "queue_ns")
+    assert Counter((str(r["bytes"]), str(r["sector"])) for r in found) == issued
+    done = len(re.findall("block_rq_complete", text))
+    assert sum(r["complete_ns"] is not None for r in found) == done
+    calls = rows(parsed, "syscalls")
+    assert len(calls) == len(re.findall("sys_enter", text))
+    assert sum(r["ret"] is not None for r in calls) == len(re.findall("sys_exit", text))
+    blocked = [r for r in calls if r["ret"] is not None and r["blocked_ns"]]
+    assert len(blocked) == done and all(
+        r["dur_ns"] == r["cpu_ns"] + r["runnable_ns"] + r["blocked_ns"] + r["sleeping_ns"]  # type: ignore[operator]
+        for r in blocked
+    )
+    waits = rows(parsed, "waits")
+    assert sum(w["dur_ns"] for w in waits) >= sum(r["blocked_ns"] for r in blocked)  # type: ignore[misc]
+    assert all(w["syscall"] == "pread64" for w in waits)

@@ -16,7 +16,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
 from iowhy.sources.tracing import lines as text
-from iowhy.sources.tracing.sched import KERNEL_THREADS
+from iowhy.sources.tracing.block import KERNEL_THREADS
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "blkparse"

@@ -17,7 +17,7 @@ from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import lines as text
 from iowhy.sources.tracing.calls import errno_table, shapes_table
-from iowhy.sources.tracing.sched import interval
+from iowhy.sources.tracing.events import interval
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-trace"
@@ -140,7 +140,7 @@ def _parse(
     )
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
-        f"""SELECT {interval("ts_ns", "whole")}, tid AS tgid,
+        f"""SELECT {interval("ts_ns", *(f"(SELECT {end}(ts_ns) FROM whole)" for end in ("min", "max")))}, tid AS tgid,
             tid, name, count(*) AS calls, count(*) FILTER (ret < 0 AND ret >= -4095) AS errors,
             sum(dur_ns) AS total_ns, max(dur_ns) AS max_ns
         FROM whole GROUP BY ALL""",

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 
 from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.names import Names
-from iowhy.sources.tracing import events
+from iowhy.sources.tracing import events, splitter
 from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perfetto"
@@ -62,7 +63,8 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
         ) from None
     parsed = Parsed(TOOL, clock="boot", units="nanoseconds since boot")
     with space_for(path) as space:
-        events.prepare(space)
+        space.run("""CREATE TABLE events (n BIGINT, ts_ns BIGINT, tid BIGINT, comm VARCHAR, cpu BIGINT,
+            name VARCHAR, args VARCHAR)""")
         space.run("""CREATE TABLE compact (n BIGINT, ts_ns BIGINT, cpu BIGINT, state BIGINT, pid BIGINT,
             comm VARCHAR, waking BOOLEAN)""")
         reader = _Reader(space, proto)
@@ -74,18 +76,41 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
             raise Problem(f"{path}: {error.strerror or error}") from None
         reader.flush()
         _uncompact(space)
-        _tgids(space, reader.tgids)
-        parsed.lines_understood = reader.packets
-        parsed.host = {key: value for key, value in reader.host.items() if value}
         if reader.lost:
             parsed.note("the tracer lost events: the kernel's buffer was full")
-        if not space.count("events"):
-            parsed.lines_understood = 0
-            return parsed
-        machine = str(reader.host.get("machine") or "aarch64")
-        events.others(space, parsed)
-        events.fill(space, parsed, machine)
+        with tempfile.TemporaryFile(prefix="iowhy-perfetto-") as file:
+            _write(space, reader.tgids, file)
+            split = splitter.from_file(
+                space, "ftrace", file, str(path), parsed, lambda _done, _total: None
+            )
+        split.summary["others"].update(reader.others)
+        events.finish(space, split, parsed, machine=str(reader.host.get("machine") or "aarch64"))
+    if parsed.lines_understood:
+        parsed.lines_understood = reader.packets
+        parsed.host = {key: value for key, value in reader.host.items() if value}
     return parsed
+
+
+def _write(space: Workspace, tgids: dict[int, int], file: IO[bytes]) -> None:
+    """The events as ftrace's text, in the order of time."""
+    space.put(
+        "trees",
+        pa.table(
+            {
+                "tid": pa.array(list(tgids), pa.int64()),
+                "tgid": pa.array(list(tgids.values()), pa.int64()),
+            }
+        ),
+    )
+    reader = space.connection.sql("""SELECT printf('%s-%d (%s) [%03d] ..... %d.%09d: %s: %s\n',
+            regexp_replace(comm, '[\x00-\x1f]', ' ', 'g'), tid, coalesce(tgid::VARCHAR, '-'), cpu,
+            ts_ns // 1000000000, ts_ns % 1000000000, name, regexp_replace(args, '[\x00-\x1f]', ' ', 'g'))
+        FROM (SELECT * FROM events LEFT JOIN trees USING (tid)
+            WHERE tid >= 0 AND ts_ns BETWEEN 0 AND 999999999000000000 ORDER BY ts_ns, n)""").to_arrow_reader(
+        65_536
+    )
+    for batch in reader:
+        file.write("".join(batch.column(0).to_pylist()).encode("utf-8", errors="replace"))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -150,7 +175,7 @@ class _Reader:
         self._n = 0
         self._unpacked = 0
         self._rows: list[tuple[int, int, int, int, str, str]] = []
-        self._others: dict[str, int] = {}
+        self.others: dict[str, int] = {}
         self._comms: dict[int, str] = {}
 
     def take(self, data: bytes, path: Path, depth: int = 0) -> None:
@@ -214,7 +239,7 @@ class _Reader:
                 continue
             render = RENDER.get(kind)
             if render is None:
-                self._others[kind] = self._others.get(kind, 0) + 1
+                self.others[kind] = self.others.get(kind, 0) + 1
                 continue
             message = getattr(event, kind)
             comm = getattr(message, "comm", "") if kind.startswith("block_") else ""
@@ -274,7 +299,6 @@ class _Reader:
                     "n": pa.array(n, pa.int64()),
                     "ts_ns": pa.array([t & (1 << 63) - 1 for t in times], pa.int64()),
                     "tid": pa.array(pids, pa.int64()),
-                    "tgid": pa.nulls(len(n), pa.int64()),
                     "comm": pa.array([self._comms.get(pid, "") for pid in pids], pa.string()),
                     "cpu": pa.array(cpus, pa.int64()),
                     "name": pa.array(names, pa.string()),
@@ -284,19 +308,15 @@ class _Reader:
             self.space.connection.register("incoming", table)
             self.space.run("INSERT INTO events SELECT * FROM incoming")
             self._rows.clear()
-        if self._others:
-            for name, count in self._others.items():
-                self.space.run("INSERT INTO others VALUES (?, ?)", [name, count])
-            self._others.clear()
 
 
 def _uncompact(space: Workspace) -> None:
     """Packed scheduler events in ftrace's words. Who left the CPU is who came before."""
     space.run("""INSERT INTO events
-        SELECT n, ts_ns, pid, NULL, '', cpu, 'sched_waking', 'comm=' || coalesce(comm, '') || ' pid=' || pid
+        SELECT n, ts_ns, pid, '', cpu, 'sched_waking', 'comm=' || coalesce(comm, '') || ' pid=' || pid
         FROM compact WHERE waking""")
     space.run("""INSERT INTO events
-        SELECT n, ts_ns, prev, NULL, coalesce(prev_comm, ''), cpu, 'sched_switch',
+        SELECT n, ts_ns, prev, coalesce(prev_comm, ''), cpu, 'sched_switch',
             'prev_comm=' || coalesce(prev_comm, '') || ' prev_pid=' || prev || ' prev_prio=0 prev_state='
             || CASE WHEN state & 2 <> 0 THEN 'D' WHEN state & 1 <> 0 THEN 'S' WHEN state & 48 <> 0 THEN 'X'
                 WHEN state & 204 <> 0 THEN 'T' ELSE 'R' END
@@ -304,19 +324,6 @@ def _uncompact(space: Workspace) -> None:
         FROM (SELECT *, lag(pid) OVER here AS prev, lag(comm) OVER here AS prev_comm
             FROM compact WHERE NOT waking WINDOW here AS (PARTITION BY cpu ORDER BY ts_ns, n))
         WHERE prev IS NOT NULL""")
-
-
-def _tgids(space: Workspace, tgids: dict[int, int]) -> None:
-    space.put(
-        "trees",
-        pa.table(
-            {
-                "tid": pa.array(list(tgids), pa.int64()),
-                "tgid": pa.array(list(tgids.values()), pa.int64()),
-            }
-        ),
-    )
-    space.run("UPDATE events SET tgid = trees.tgid FROM trees WHERE trees.tid = events.tid")
 
 
 # --- events in the words of their print formats ---------------------------------------------------

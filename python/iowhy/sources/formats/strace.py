@@ -18,7 +18,7 @@ import pyarrow as pa
 from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import splitter
-from iowhy.sources.tracing.sched import INTERVAL_NS
+from iowhy.sources.tracing.events import INTERVAL_NS
 from iowhy.sources.tracing.splitter import NO_FD, UNKNOWN, Split
 from iowhy.sources.tracing.workspace import Workspace, mapped, space_for
 
@@ -65,7 +65,8 @@ def read(block: Block) -> Parsed:
         split = splitter.from_lines(
             space, NAME, block.lines, block.first_line, block.source, parsed
         )
-        _emit(space, split, block.names, parsed)
+        with split:
+            _emit(space, split, block.names, parsed)
     return parsed
 
 
@@ -74,7 +75,8 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     parsed = Parsed(TOOL)
     with space_for(path) as space:
         split = splitter.from_path(space, NAME, path, parsed, progress)
-        _emit(space, split, names, parsed)
+        with split:
+            _emit(space, split, names, parsed)
     return parsed
 
 
@@ -89,29 +91,19 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
     base = 0 if parsed.clock == "wall" else min(int(t["start_ns"]) for t in threads.values())
     main = int(told["main"]) or 1
     _threads(space, threads, main, base, parsed)
-    space.put(
-        "strings",
-        pa.table(
-            {
-                "id": pa.array(range(len(split.strings)), pa.int64()),
-                "text": pa.array(split.strings, pa.string()),
-            }
-        ),
-    )
     last = int(told["last_ns"])
-    with split.calls:
-        parsed.tables["syscalls"] = mapped(
-            _batches(split, _Threads(threads, main), *_files(split, names), base, last), _SCHEMA
-        )
+    parsed.tables["syscalls"] = mapped(
+        _batches(split, _Threads(threads, main), *_files(split, names), base, last), _SCHEMA
+    )
     first = "(SELECT min(start_ns) FROM tids)"
     slot = f"second * {INTERVAL_NS}"
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
         f"""SELECT greatest({slot}, {first}) - {base} AS ts_ns,
             greatest(1, least({slot} + {INTERVAL_NS}, {last}) - greatest({slot}, {first})) AS interval_ns,
-            t.tgid, t.tid, n.text AS name, sum(calls) AS calls, sum(errors) AS errors,
+            t.tgid, t.tid, c.name, sum(calls) AS calls, sum(errors) AS errors,
             sum(total_ns) AS total_ns, max(max_ns) AS max_ns
-        FROM totals c JOIN tids t ON t.seen = c.tid JOIN strings n ON n.id = c.name GROUP BY ALL""",
+        FROM totals c JOIN tids t ON t.seen = c.tid GROUP BY ALL""",
     )
     _notes(told, parsed)
 
@@ -164,7 +156,7 @@ def _parent(thread: dict[str, object], main: int, unnumbered: bool) -> int | Non
 def _files(split: Split, names: Names) -> tuple[Any, Any]:
     """Device and inode of each string that a call has as its file."""
     used = np.zeros(len(split.strings), dtype=bool)
-    for block in split.blocks():
+    for block in split.blocks(b"C"):
         used[block["path"]] = True
     used[0] = False
     devs = np.zeros(len(used), dtype=np.int64)
@@ -206,7 +198,7 @@ def _batches(
     split: Split, threads: _Threads, devs: Any, inos: Any, base: int, last: int
 ) -> Iterator[pa.RecordBatch]:
     words = pa.array(split.strings, pa.large_string())
-    for block in split.blocks():
+    for block in split.blocks(b"C"):
         tids, tgids = threads.of(block["tid"])
         open_end = block["dur_ns"] == UNKNOWN
         no_file = block["path"] == 0

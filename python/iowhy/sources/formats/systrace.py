@@ -22,8 +22,6 @@ from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.formats import ftrace
 from iowhy.sources.names import Names
-from iowhy.sources.tracing import lines as text
-from iowhy.sources.tracing.workspace import Workspace
 
 NAME = "systrace"
 TOOL = "systrace"
@@ -72,11 +70,8 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
                 f"{path}: a page without a trace in it; save the trace itself, or give the text of "
                 "atrace or of /sys/kernel/tracing/trace"
             )
-        found.seek(0)
-        with Workspace(on_disk=size > 16 * _STEP) as space:
-            parsed = ftrace.parse(space, text.from_file(found, size, progress), TOOL)
-    # Line numbers are those of the trace inside the page.
-    return parsed
+        # Line numbers are those of the trace inside the page.
+        return ftrace.from_file(found, str(path), TOOL, progress)
 
 
 def _extract(page: mmap.mmap, found: IO[bytes], path: Path) -> None:

@@ -1,5 +1,7 @@
 """Page cache events (include/trace/events/filemap.h), summed by file, process and second.
 
+Input is the table `pages`: n (order), ts_ns, tid, what (lookup, add, delete, dirty), dev, ino, first and count of pages.
+
 `mm_filemap_get_pages` (6.12 and later) is a read's lookup, told when its pages are there: pages that the same
 thread added since its lookup before are demand misses inside the range and readahead outside it.
 """
@@ -7,31 +9,11 @@ thread added since its lookup before are demand misses inside the range and read
 from __future__ import annotations
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.tracing.sched import interval
 from iowhy.sources.tracing.workspace import Workspace
 
-PAGE_BYTES = 4096
 
-
-def fill(space: Workspace, parsed: Parsed) -> None:
-    """Fill page_cache from `events`."""
-    space.run(f"""CREATE TABLE pages AS
-        SELECT n, ts_ns, tid, coalesce(tgid, tid) AS tgid,
-            CASE name WHEN 'mm_filemap_get_pages' THEN 'lookup' WHEN 'mm_filemap_add_to_page_cache' THEN 'add'
-                WHEN 'mm_filemap_delete_from_page_cache' THEN 'delete' ELSE 'dirty' END AS what,
-            TRY_CAST(a.major AS BIGINT) << 20 | TRY_CAST(a.minor AS BIGINT) AS dev,
-            CASE WHEN starts_with(args, 'bdi') THEN TRY_CAST(a.ino AS BIGINT)
-                ELSE TRY_CAST('0x' || a.ino AS BIGINT) END AS ino,
-            TRY_CAST(regexp_extract(args, ' ofs=(\\d+)', 1) AS BIGINT) // {PAGE_BYTES} AS first,
-            CASE WHEN name = 'mm_filemap_get_pages' THEN
-                (TRY_CAST(regexp_extract(args, ' ofs=\\d+-(\\d+)', 1) AS BIGINT) + 1) // {PAGE_BYTES} - first
-                ELSE 1 << least(coalesce(TRY_CAST(regexp_extract(args, ' order=(\\d+)', 1) AS INT), 0), 30)
-                END AS count
-        FROM (SELECT *, regexp_extract(args, '^(?:dev|bdi)[ =](\\d+):(\\d+):? ino[ =]([0-9a-f]+)',
-                ['major', 'minor', 'ino']) AS a
-            FROM events WHERE name IN ('mm_filemap_get_pages', 'mm_filemap_add_to_page_cache',
-                'mm_filemap_delete_from_page_cache', 'writeback_dirty_folio', 'writeback_dirty_page'))""")
-    space.run("DELETE FROM pages WHERE dev IS NULL OR ino IS NULL OR count IS NULL OR count < 0")
+def fill(space: Workspace, parsed: Parsed, interval: str) -> None:
+    """Fill page_cache from `pages`; `interval` is SQL for ts_ns and interval_ns."""
     if not space.count("pages"):
         return
     seen = {str(row[0]) for row in space.rows("SELECT DISTINCT what FROM pages")}
@@ -51,11 +33,11 @@ def fill(space: Workspace, parsed: Parsed) -> None:
     ahead = "CASE WHEN demand IS NOT NULL THEN count - demand ELSE 0 END"
     parsed.tables["page_cache"] = space.table(
         "page_cache",
-        f"""SELECT {interval("ts_ns", "events")}, tgid, dev, ino,
+        f"""SELECT {interval}, coalesce(tgid, tid) AS tgid, dev, ino,
             {of("lookup", "count", lookups)} AS lookup_pages, {demand} AS demand_miss_pages,
             {of("add", ahead, lookups and "add" in seen)} AS readahead_pages,
             {of("dirty", "count", "dirty" in seen)} AS dirtied_pages,
             {of("delete", "count", "delete" in seen)} AS evicted_pages,
             false AS estimated
-        FROM pages LEFT JOIN added USING (n) GROUP BY ALL""",
+        FROM pages LEFT JOIN added USING (n) LEFT JOIN tids USING (tid) GROUP BY ALL""",
     )

@@ -38,35 +38,32 @@ def _known() -> dict[str, Any]:
     return known
 
 
-def numbers_table(machine: str | None) -> pa.Table:
-    """Numbers of calls on a machine (as uname -m says it) for a join: nr, call.
+def call_names(machine: str | None) -> dict[int, str]:
+    """Names of calls by their numbers on a machine (as uname -m says it).
 
     A machine that is not known, or not told, is taken for x86_64.
     """
     numbers = _known()["numbers"]
     text = numbers.get({"riscv64": "aarch64"}.get(machine or "", machine), numbers["x86_64"])
-    pairs = [line.split(" ", 1) for line in text.splitlines()]
-    return pa.table(
-        {
-            "nr": pa.array([int(number) for number, _ in pairs], pa.int64()),
-            "call": pa.array([name for _, name in pairs], pa.string()),
-        }
-    )
+    pairs = (line.split(" ", 1) for line in text.splitlines())
+    return {int(number): name for number, name in pairs}
 
 
-def shapes_table() -> pa.Table:
-    """I/O calls for a join: name, and from 0 the arguments fd_at, length_at, offset_at (NULL: none).
+def shapes() -> dict[str, dict[str, int | None]]:
+    """I/O calls by name, and from 0 the arguments `fd`, `length` and `offset` (None: none).
 
     These are the calls that the recorder keeps one by one.
     """
-    shapes = _known()["shapes"]
+    return {shape["name"]: shape for shape in _known()["shapes"]}
+
+
+def shapes_table() -> pa.Table:
+    """`shapes` for a join: name, fd_at, length_at, offset_at."""
+    known = shapes().values()
+    columns = {f"{key}_at": [shape[key] for shape in known] for key in ("fd", "length", "offset")}
     return pa.table(
-        {
-            "name": pa.array([shape["name"] for shape in shapes]),
-            "fd_at": pa.array([shape["fd"] for shape in shapes], pa.int64()),
-            "length_at": pa.array([shape["length"] for shape in shapes], pa.int64()),
-            "offset_at": pa.array([shape["offset"] for shape in shapes], pa.int64()),
-        }
+        {"name": list(shapes())}
+        | {name: pa.array(values, pa.int64()) for name, values in columns.items()}
     )
 
 

@@ -1,166 +1,326 @@
 """Kernel trace events as text, whoever printed them, into the tables of a recording.
 
-Input is the table `events`: n (order), ts_ns, tid, tgid (NULL: unknown), comm, cpu, name, args. `args` is
-the event's text as its print format gives it (/sys/kernel/tracing/events/*/*/format). Each layer has
-its module; this one makes their inputs, and names threads.
+`iowhy-logs` takes the text apart and follows threads, calls and waits (logs/src/events.rs, threads.rs); what is
+joined over the whole of a trace is done here by SQL: requests, page cache, journal. Each layer has its module.
 """
 
 from __future__ import annotations
 
-from typing import cast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.tracing import block, cache, filesystem, lines, sched, syscalls
-from iowhy.sources.tracing.workspace import Workspace
+from iowhy.sources.tracing import block, cache, filesystem, stacks
+from iowhy.sources.tracing.calls import call_names, shapes
+from iowhy.sources.tracing.splitter import UNKNOWN, Split
+from iowhy.sources.tracing.workspace import Workspace, mapped
 
-COLUMNS = (
-    "n BIGINT, ts_ns BIGINT, tid BIGINT, tgid BIGINT, comm VARCHAR, cpu BIGINT, name VARCHAR, "
-    "args VARCHAR"
-)
-
-#: Events that tell something here; others are counted and named.
-KNOWN = (
-    "block_bio_queue", "block_io_start", "block_getrq", "block_rq_insert", "block_rq_issue",
-    "block_rq_requeue", "block_rq_complete", "block_bio_complete", "sched_switch", "sched_waking",
-    "sched_wakeup", "sched_wakeup_new", "sched_process_fork", "sched_process_exit",
-    "sched_blocked_reason", "sched_stat_iowait", "task_newtask", "sys_enter", "sys_exit",
-    "writeback_single_inode_start", "writeback_single_inode", "writeback_start",
-    "writeback_exec", "writeback_dirty_folio", "writeback_dirty_page", "balance_dirty_pages",
-    "jbd2_start_commit", "jbd2_commit_locking", "jbd2_end_commit", "jbd2_run_stats",
-    "ext4_allocate_blocks", "mm_filemap_get_pages", "mm_filemap_add_to_page_cache",
-    "mm_filemap_delete_from_page_cache",
-)  # fmt: skip
+#: Live recordings' totals and thread times are of one second too.
+INTERVAL_NS = 1_000_000_000
 
 
-def known(name: str) -> str:
-    """SQL: is `name` one of the events read here, a named system call's included?"""
-    names = ", ".join(f"'{one}'" for one in KNOWN)
-    return f"({name} IN ({names}) OR regexp_matches({name}, '^sys_(enter|exit)_'))"
+def interval(column: str, first: object, last: object) -> str:
+    """SQL: ts_ns and interval_ns of the second that `column` is in, from the trace's first time to its last."""
+    slot = f"{column} // {INTERVAL_NS} * {INTERVAL_NS}"
+    return f"""greatest({slot}, {first}) AS ts_ns,
+        greatest(1, least({slot} + {INTERVAL_NS}, {last}) - greatest({slot}, {first})) AS interval_ns"""
 
 
-def fill(space: Workspace, parsed: Parsed, machine: str | None = None) -> None:
-    """All tables that `events` tells. `machine` (uname -m) gives system calls their names."""
-    syscalls.calls(space, machine)
-    _scope(space)
-    _blocks(space)
-    block.requests(space, parsed)
-    sched.states(space, parsed)
-    filesystem.fill(space, parsed)
-    cache.fill(space, parsed)
-    _threads(space, parsed)
+@dataclass(frozen=True)
+class Threads:
+    """All threads of a trace: their numbers in order, the process of each, and who is in scope.
 
-
-def _scope(space: Workspace) -> None:
-    """`scope` (tid): whose time and requests count. Traces are of a whole machine as a rule: without the kernel's
-    own threads, and, where system calls are traced, of those that made some."""
-    calls = "SELECT DISTINCT tid FROM calls"
-    users = f"""SELECT DISTINCT tid FROM (SELECT tid, comm FROM events UNION ALL
-            SELECT TRY_CAST(regexp_extract(args, 'next_pid=(\\d+)', 1) AS BIGINT),
-                regexp_extract(args, 'next_comm=(.*) next_pid', 1) FROM events WHERE name = 'sched_switch')
-        WHERE tid > 0 AND NOT regexp_matches(coalesce(comm, ''), '{sched.KERNEL_THREADS}')"""
-    space.run(f"CREATE TABLE scope AS {calls if space.count('calls') else users}")
-
-
-def _blocks(space: Workspace) -> None:
-    kinds = {
-        "block_bio_queue": "queue",
-        "block_io_start": "insert",
-        "block_getrq": "queue",
-        "block_rq_insert": "insert",
-        "block_rq_issue": "issue",
-        "block_rq_requeue": "requeue",
-        "block_rq_complete": "complete",
-        "block_bio_complete": "end",
-    }
-    cases = " ".join(f"WHEN '{name}' THEN '{kind}'" for name, kind in kinds.items())
-    names = ", ".join(f"'{name}'" for name in kinds)
-    space.run(f"""CREATE TABLE block_events AS
-        SELECT n, ts_ns, tid, comm, CASE name {cases} END AS kind,
-            TRY_CAST(a.major AS BIGINT) << 20 | TRY_CAST(a.minor AS BIGINT) AS dev, a.rwbs AS rwbs,
-            coalesce(TRY_CAST(a.bytes AS BIGINT), TRY_CAST(a.sectors AS BIGINT) * 512) AS bytes,
-            TRY_CAST(a.sector AS BIGINT) AS sector,
-            abs(TRY_CAST(a.rest AS BIGINT)) AS error
-        FROM (SELECT *, regexp_extract(args,
-            '^(\\d+),(\\d+) (\\w+) (?:(\\d+) )?(?:\\([^)]*\\) )?(\\d+) \\+ (\\d+)(?: [^ ]*,\\d+,\\d+)? \\[(.*)\\]',
-            ['major', 'minor', 'rwbs', 'bytes', 'sector', 'sectors', 'rest']) AS a
-            FROM events WHERE name IN ({names}))
-        WHERE a.major <> ''""")
-
-
-def _threads(space: Workspace, parsed: Parsed) -> None:
-    """Every thread seen, with its last name, and its life as far as the trace shows it."""
-    space.run("""CREATE TABLE lives AS
-        SELECT tid, max(tgid) AS tgid, arg_max(comm, ts_ns) FILTER (comm NOT IN ('', '<...>')) AS comm,
-            min(ts_ns) AS start_ns, max(ts_ns) FILTER (name = 'sched_process_exit') AS end_ns
-        FROM (SELECT tid, tgid, comm, ts_ns, name FROM events
-            UNION ALL SELECT next, NULL, next_comm, ts_ns, '' FROM switches
-            UNION ALL SELECT prev, NULL, prev_comm, ts_ns, '' FROM switches)
-        WHERE tid > 0 GROUP BY tid""")
-    parents = cast(
-        list[tuple[int, int]],
-        space.rows("""SELECT TRY_CAST(regexp_extract(args, 'child_pid=(\\d+)', 1) AS BIGINT) AS child, tid
-            FROM events WHERE name = 'sched_process_fork' AND child IS NOT NULL"""),
-    )
-    space.put(
-        "mothers",
-        pa.table(
-            {
-                "tid": pa.array([c for c, _ in parents], pa.int64()),
-                "ppid": pa.array([p for _, p in parents], pa.int64()),
-            }
-        ),
-    )
-    parsed.tables["threads"] = space.table(
-        "threads",
-        """SELECT l.tid, coalesce(l.tgid, l.tid) AS tgid, m.ppid, coalesce(l.comm, '?') AS comm, l.start_ns, l.end_ns
-        FROM lives l LEFT JOIN (SELECT tid, max(ppid) AS ppid FROM mothers GROUP BY tid) m
-        USING (tid)""",
-    )
-
-
-def prepare(space: Workspace, *, ticks: bool = False) -> None:
-    """Empty tables for a text format's reader: events, others, rejects, headers, frames, dialect.
-
-    `frames` (n, frames) holds the kernel stacks of switches, innermost first, by the event's number.
-
-    `ticks`: the printer leaves jiffies_to_msecs() away, so durations of jbd2 are ticks.
+    Traces are of a whole machine as a rule. In scope are the threads that made system calls, where those are
+    traced, else all but the kernel's own.
     """
-    space.run(f"CREATE TABLE events ({COLUMNS})")
-    space.run("CREATE TABLE others (name VARCHAR, count BIGINT)")
-    space.run("CREATE TABLE rejects (n BIGINT, line VARCHAR)")
-    space.run("CREATE TABLE frames (n BIGINT, frames VARCHAR[])")
-    space.run("CREATE TABLE headers (n BIGINT, line VARCHAR)")
-    space.run(f"CREATE TABLE dialect AS SELECT {str(ticks).lower()} AS ticks")
+
+    tids: Any
+    tgids: Any
+    scope: Any
+
+    def of(self, tids: Any) -> Any:
+        """The process of each thread; one that is not known is its own."""
+        if not len(self.tids):
+            return tids
+        at = np.minimum(np.searchsorted(self.tids, tids), len(self.tids) - 1)
+        return np.where(self.tids[at] == tids, self.tgids[at], tids)
 
 
-def finish(space: Workspace, parsed: Parsed, total: int) -> Parsed:
-    """Take over what the reader filled in; `total` lines were read."""
-    lines.reject(parsed, space, "rejects", total)
-    if not space.count("events"):
-        # Nothing of use: say so instead of taking the text for understood.
-        parsed.lines_understood = 0
-        return parsed
+def finish(
+    space: Workspace,
+    split: Split,
+    parsed: Parsed,
+    *,
+    machine: str | None = None,
+    ticks: bool = False,
+) -> Parsed:
+    """All tables that a trace tells.
+
+    `machine` (uname -m) gives system calls their names, unless the trace says it. `ticks`: the printer leaves
+    jiffies_to_msecs() away, so durations of jbd2 are ticks.
+    """
+    told = split.summary
+    with split:
+        if not told["events"]:
+            # Nothing of use: say so instead of taking the text for understood.
+            parsed.lines_understood = 0
+            return parsed
+        machine = _headers(told["headers"], parsed) or machine
+        _others(told["others"], parsed)
+        threads = _threads(space, told["threads"], bool(told["calls"]), parsed)
+        names = _names(split, machine)
+        states = told["switches_in"] and told["switches_out"]
+        if told["calls"]:
+            _calls(space, split, names, threads, states, parsed)
+        if states:
+            _times(split, threads, bool(told["calls"]), parsed)
+            _waits(split, names, threads, parsed)
+        elif told["switches_out"]:
+            parsed.note(
+                "only one side of context switches was recorded: record with -a for thread states"
+            )
+            parsed.missing.append("perf record -a -e 'sched:*'")
+    block.requests(space, parsed)
+    first, last = int(told["first_ns"]), int(told["last_ns"])
+    filesystem.fill(space, parsed, ticks=ticks)
+    cache.fill(space, parsed, interval("ts_ns", first, last))
+    return parsed
+
+
+def _headers(headers: list[str], parsed: Parsed) -> str | None:
+    """What perf script --header says of the machine; its uname -m."""
     machine = None
-    for _, line in space.rows("SELECT n, line FROM headers ORDER BY n LIMIT 100"):
-        key, _, value = str(line).lstrip("# ").partition(" : ")
+    for line in headers:
+        key, _, value = line.lstrip("# ").partition(" : ")
         told = {"arch": "machine", "os release": "kernel", "hostname": "name"}.get(key.strip())
         if told:
             parsed.host[told] = value.strip()
         if key.strip() == "nrcpus online" and value.strip().isdigit():
             parsed.host["cpus"] = int(value)
+        if key.strip() == "perf version":
+            parsed.version = value.strip()
         if key.strip() == "arch":
             machine = value.strip()
-    others(space, parsed)
-    fill(space, parsed, machine)
-    return parsed
+    return machine
 
 
-def others(space: Workspace, parsed: Parsed) -> None:
-    """Note the events of `others` (name, count), which are known but tell nothing here."""
-    found = space.rows("SELECT name, sum(count) FROM others GROUP BY 1 ORDER BY 2 DESC, 1")
-    if found:
-        shown = ", ".join(str(name) for name, _ in found[:5])
-        count = sum(int(str(n)) for _, n in found)
-        parsed.note(f"{count:,} events not used: {shown}" + (", …" if len(found) > 5 else ""))
+def _others(others: dict[str, int], parsed: Parsed) -> None:
+    """Note the events which are known but tell nothing here."""
+    if others:
+        found = sorted(others.items(), key=lambda pair: (-pair[1], pair[0]))
+        shown = ", ".join(name for name, _ in found[:5])
+        more = ", …" if len(found) > 5 else ""
+        parsed.note(f"{sum(others.values()):,} events not used: {shown}{more}")
+
+
+def _threads(
+    space: Workspace, told: dict[str, dict[str, Any]], calls: bool, parsed: Parsed
+) -> Threads:
+    """The recording's threads, and the work space's `scope` (tid) and `tids` (tid, tgid)."""
+    known = sorted((int(tid), thread) for tid, thread in told.items())
+    tids = np.array([tid for tid, _ in known], dtype=np.int64)
+    tgids = np.array([int(thread["tgid"]) or tid for tid, thread in known], dtype=np.int64)
+    kernel = re.compile(block.KERNEL_THREADS)
+    mine = np.array(
+        [
+            bool(thread["calls"]) if calls else not kernel.match(thread["comm"])
+            for _, thread in known
+        ],
+        dtype=bool,
+    )
+    space.put("tids", pa.table({"tid": tids, "tgid": tgids}))
+    space.put("scope", pa.table({"tid": tids[mine]}))
+    starts = [thread["start_ns"] for _, thread in known]
+    parsed.tables["threads"] = pa.table(
+        {
+            "tid": tids,
+            "tgid": tgids,
+            "ppid": pa.array([thread["ppid"] for _, thread in known], pa.int64()),
+            "comm": pa.array([thread["comm"] or "?" for _, thread in known], pa.string()),
+            "start_ns": pa.array(starts, pa.int64()),
+            "end_ns": pa.array([thread["end_ns"] for _, thread in known], pa.int64()),
+        }
+    )
+    return Threads(tids, tgids, tids[mine])
+
+
+def _names(split: Split, machine: str | None) -> pa.Array:
+    """The strings of a trace, with the names of calls for their numbers ("#17")."""
+    numbers = call_names(machine)
+    return pa.array(
+        [
+            numbers.get(int(text[1:]), f"syscall_{text[1:]}")
+            if re.fullmatch(r"#\d{1,9}", text)
+            else text
+            for text in split.strings
+        ],
+        pa.string(),
+    )
+
+
+_CALLS = pa.schema(
+    [
+        (name, pa.string() if name == "name" else pa.int64())
+        for name in (
+            "ts_ns", "dur_ns", "cpu_ns", "runnable_ns", "blocked_ns", "sleeping_ns", "tgid", "tid", "name",
+            "fd", "bytes", "offset", "ret",
+        )
+    ]
+)  # fmt: skip
+
+
+def _calls(
+    space: Workspace, split: Split, names: pa.Array, threads: Threads, states: bool, parsed: Parsed
+) -> None:
+    """syscalls of the I/O calls, syscall_totals of all."""
+    parsed.tables["syscalls"] = mapped(_call_batches(split, names, threads, states), _CALLS)
+    first, last = int(split.summary["first_ns"]), int(split.summary["last_ns"])
+    space.put("words", pa.table({"told": split.strings, "name": names}))
+    cpu = "CASE WHEN count(cpu_ns) = count(*) THEN sum(cpu_ns) END" if states else "NULL"
+    parsed.tables["syscall_totals"] = space.table(
+        "syscall_totals",
+        f"""SELECT {interval(f"(second * {INTERVAL_NS})", first, last)},
+            coalesce(tgid, c.tid) AS tgid, c.tid, w.name, sum(calls) AS calls, sum(errors) AS errors,
+            sum(total_ns) AS total_ns, max(max_ns) AS max_ns, {cpu} AS cpu_ns
+        FROM totals c JOIN words w ON w.told = c.name LEFT JOIN tids USING (tid) GROUP BY ALL""",
+    )
+
+
+def _call_batches(
+    split: Split, names: pa.Array, threads: Threads, states: bool
+) -> Iterator[pa.RecordBatch]:
+    """The calls that live recordings keep one by one, with the arguments that are file, length and offset."""
+    known = shapes()
+    told = names.to_pylist()
+    # By the string's number: the number of the argument; -1: it has none, -2: no I/O call.
+    at = {
+        key: np.array([-2 if name not in known else _or(known[name][key]) for name in told])
+        for key in ("fd", "length", "offset")
+    }
+    last = int(split.summary["last_ns"])
+    for block_ in split.blocks(b"c"):
+        rows = block_[at["fd"][block_["name"]] > -2]
+        given = np.stack([rows[f"a{index}"] for index in range(6)], axis=1)
+
+        def argument(
+            key: str, rows: Any = rows, given: Any = given
+        ) -> tuple[Any, Any]:  # values, unknown
+            place = at[key][rows["name"]]
+            values = np.take_along_axis(given, np.maximum(place, 0)[:, None], axis=1)[:, 0]
+            return values, (place < 0) | (values == UNKNOWN)
+
+        fds, no_fd = argument("fd")
+        size, no_size = argument("length")
+        offset, no_offset = argument("offset")
+        open_end = rows["dur_ns"] == UNKNOWN
+        parts = (
+            pa.array(np.ascontiguousarray(rows[name]))
+            if states
+            else pa.nulls(len(rows), pa.int64())
+            for name in ("cpu_ns", "runnable_ns", "blocked_ns", "sleeping_ns")
+        )
+        tids = rows["tid"].astype(np.int64)
+        columns = [
+            pa.array(np.ascontiguousarray(rows["ts_ns"])),
+            pa.array(np.where(open_end, last - rows["ts_ns"], rows["dur_ns"])),
+            *parts,
+            pa.array(threads.of(tids)),
+            pa.array(tids),
+            names.take(pa.array(np.ascontiguousarray(rows["name"]))),
+            pa.array(fds.astype(np.int32).astype(np.int64), mask=no_fd),
+            pa.array(size, mask=no_size),
+            pa.array(offset, mask=no_offset),
+            pa.array(np.ascontiguousarray(rows["ret"]), mask=rows["ret"] == UNKNOWN),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=_CALLS)
+
+
+def _or(place: int | None) -> int:
+    return -1 if place is None else place
+
+
+_TIMES = pa.schema(
+    [
+        (name, pa.int64())
+        for name in (
+            "ts_ns", "interval_ns", "tgid", "tid", "cpu_user_ns", "cpu_kernel_ns", "runnable_ns",
+            "blocked_ns", "sleeping_ns",
+        )
+    ]
+)  # fmt: skip
+
+
+def _times(split: Split, threads: Threads, calls: bool, parsed: Parsed) -> None:
+    """thread_time; which part of a CPU's time is the kernel's is told by calls alone."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for block_ in split.blocks(b"t"):
+            rows = block_[np.isin(block_["tid"], threads.scope)]
+            tids = rows["tid"].astype(np.int64)
+            parts = ("user", "kernel", "runnable_ns", "blocked_ns", "sleeping_ns")
+            sums = [np.ascontiguousarray(rows[name]) for name in parts]
+            unknown = np.full(len(rows), not calls)
+            columns = [
+                pa.array(np.ascontiguousarray(rows["ts_ns"])),
+                pa.array(np.sum(sums, axis=0, dtype=np.int64)),
+                pa.array(threads.of(tids)),
+                pa.array(tids),
+                *(pa.array(values, mask=unknown) for values in sums[:2]),
+                *(pa.array(values) for values in sums[2:]),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=_TIMES)
+
+    parsed.tables["thread_time"] = mapped(batches(), _TIMES)
+    if not split.summary["wakes"]:
+        parsed.note("without sched_waking or sched_wakeup events, waits include the wait for a CPU")
+
+
+_WAITS = pa.schema(
+    [
+        ("ts_ns", pa.int64()), ("dur_ns", pa.int64()), ("tgid", pa.int64()), ("tid", pa.int64()),
+        ("reason", pa.string()), ("io", pa.bool_()), ("stack_id", pa.int64()), ("syscall", pa.string()),
+    ]
+)  # fmt: skip
+
+
+def _waits(split: Split, names: pa.Array, threads: Threads, parsed: Parsed) -> None:
+    """Each stretch of state D, to the wake-up.
+
+    Why it waited is told by the switch's kernel stack (perf record -g), or by sched_blocked_reason (Android).
+    """
+    if not split.summary["reasons"] and not split.summary["stacks"]:
+        parsed.note("the trace does not tell which waits are I/O waits, nor their reasons")
+        parsed.missing.append("perf record -a -g -e 'sched:sched_switch,sched:sched_waking'")
+    # The reason of a wait by its stack, or by the function that it waited in; both are strings.
+    judged = stacks.Judged(parsed)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for block_ in split.blocks(b"w"):
+            rows = block_[np.isin(block_["tid"], threads.scope)]
+            for number in np.unique(rows["stack"]):
+                judged.add(int(number), split.strings)
+            tids = rows["tid"].astype(np.int64)
+            ids, whys, ios = judged.of(rows["stack"])
+            callers = [split.strings[number] for number in rows["caller"]]
+            reasons = [
+                why or caller or "unknown" for why, caller in zip(whys, callers, strict=True)
+            ]
+            io = np.where(rows["stack"] > 0, ios, rows["io"] == 1)
+            columns = [
+                pa.array(np.ascontiguousarray(rows["ts_ns"])),
+                pa.array(np.ascontiguousarray(rows["dur_ns"])),
+                pa.array(threads.of(tids)),
+                pa.array(tids),
+                pa.array(reasons, pa.string()),
+                pa.array(io),
+                pa.array(ids, mask=ids == 0),
+                names.take(pa.array(rows["call"], mask=rows["call"] == 0)),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=_WAITS)
+
+    parsed.tables["waits"] = mapped(batches(), _WAITS)

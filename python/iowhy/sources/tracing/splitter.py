@@ -1,7 +1,7 @@
 """Runs `iowhy-logs`, which takes large logs apart, and reads the frames that it writes.
 
-A frame is its kind (a letter), its length (u32) and its bytes (logs/src/frames.rs): S strings, C calls,
-T totals, R a rejected line, P bytes done, E the summary (JSON), which is the last one.
+A frame is its kind (a letter), its length (u32) and its bytes (logs/src/frames.rs): S strings, T totals of calls,
+R a rejected line, P bytes done, E the summary (JSON), which is the last one; the others hold rows (ROWS).
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -23,43 +25,96 @@ from iowhy.sources.live import program
 from iowhy.sources.tracing.workspace import Workspace
 
 PROGRAM = "iowhy-logs"
-BLOCK_CALLS = 65_536
+BLOCK_ROWS = 65_536
 #: A number that is not known (frames.rs, UNKNOWN), and a descriptor that is none.
 UNKNOWN = -(2**63)
 NO_FD = -(2**31)
 
-CALL = np.dtype(
-    [(name, "<i8") for name in ("ts_ns", "dur_ns", "ret", "offset", "bytes")]
-    + [("tid", "<i4"), ("fd", "<i4"), ("name", "<u4"), ("path", "<u4")]
-)
-_TOTAL = np.dtype(
-    [(name, "<i8") for name in ("second", "calls", "errors", "total_ns", "max_ns")]
-    + [("tid", "<i4"), ("name", "<u4")]
-)
+
+def _record(numbers: str, small: str) -> Any:
+    """Numbers of 64 bits, then `tid` and `fd` of 32 and the rest as unsigned (strings, flags)."""
+    signed = {"tid", "fd"}
+    return np.dtype(
+        [(name, "<i8") for name in numbers.split()]
+        + [(name, "<i4" if name in signed else "<u4") for name in small.split()]
+    )
+
+
+#: The rows of each kind: of strace's calls (C); of a trace's calls (c), threads' times (t) and waits (w).
+ROWS = {
+    b"C": _record("ts_ns dur_ns ret offset bytes", "tid fd name path"),
+    b"c": _record(
+        "ts_ns dur_ns ret a0 a1 a2 a3 a4 a5 cpu_ns runnable_ns blocked_ns sleeping_ns", "tid name"
+    ),
+    b"t": _record("ts_ns user kernel runnable_ns blocked_ns sleeping_ns", "tid none"),
+    b"w": _record("ts_ns dur_ns", "tid call stack caller io none"),
+}
+#: Rows that go into a table of the work space: its name, the rows, and which columns are strings.
+TABLES = {
+    b"b": (
+        "block_events",
+        _record("n ts_ns dev bytes sector error", "tid comm kind rwbs"),
+        {"comm", "kind", "rwbs"},
+    ),
+    b"p": ("pages", _record("n ts_ns dev ino first count", "tid what"), {"what"}),
+    b"f": (
+        "filesystem",
+        _record("n ts_ns dev ino v0 v1 v2 v3 v4 v5 v6", "tid name comm word raw none"),
+        {"name", "comm", "word"},
+    ),
+    b"T": (
+        "totals",
+        _record("second calls errors total_ns max_ns cpu_ns", "tid name"),
+        {"name"},
+    ),
+}
 
 
 @dataclass
 class Split:
-    """A log taken apart. Its totals are the table `totals` of the work space.
+    """A log taken apart. Rows of TABLES are in the work space, those of ROWS in files, in the log's order.
 
-    `strings` by their number; `calls` is a file of records, in the order of the log.
+    `strings` by their number: 0 is none.
     """
 
-    calls: IO[bytes]
     strings: list[str] = field(default_factory=lambda: [""])
     summary: dict[str, Any] = field(default_factory=dict)
+    files: dict[bytes, IO[bytes]] = field(default_factory=dict)
+    _stack: ExitStack = field(default_factory=ExitStack)
 
-    def blocks(self) -> Iterator[Any]:
-        """The calls, some ten thousand at a time, as numpy records."""
-        self.calls.seek(0)
-        while data := self.calls.read(BLOCK_CALLS * CALL.itemsize):
-            yield np.frombuffer(data, CALL)
+    def __enter__(self) -> Split:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def write(self, kind: bytes, data: bytes) -> None:
+        """Keep rows."""
+        if kind not in self.files:
+            self.files[kind] = self._stack.enter_context(
+                tempfile.TemporaryFile(prefix="iowhy-rows-")  # noqa: SIM115
+            )
+        self.files[kind].write(data)
+
+    def blocks(self, kind: bytes) -> Iterator[Any]:
+        """The rows of a kind, some ten thousand at a time, as numpy records."""
+        file = self.files.get(kind)
+        if file is None:
+            return
+        file.seek(0)
+        while data := file.read(BLOCK_ROWS * ROWS[kind].itemsize):
+            yield np.frombuffer(data, ROWS[kind])
 
 
 def from_path(space: Workspace, form: str, path: Path, parsed: Parsed, progress: Progress) -> Split:
     """Take a file apart."""
     total = path.stat().st_size
-    return _run(
+    return _ordered(
         space, [form, str(path)], None, str(path), parsed, lambda done: progress(done, total)
     )
 
@@ -70,8 +125,45 @@ def from_lines(
     """Take a paste's lines apart, the first of which has number `first`."""
     with tempfile.TemporaryFile(prefix="iowhy-paste-") as file:
         file.write("\n".join(lines).encode("utf-8", errors="replace"))
-        file.seek(0)
-        return _run(space, [form, "-"], file, source, parsed, lambda _done: None, first)
+        return from_file(space, form, file, source, parsed, lambda _done, _total: None, first)
+
+
+def from_file(
+    space: Workspace,
+    form: str,
+    file: IO[bytes],
+    source: str,
+    parsed: Parsed,
+    progress: Progress,
+    first: int = 1,
+) -> Split:
+    """Take an open file apart."""
+    file.flush()
+    total = file.seek(0, 2)
+    return _ordered(
+        space, [form, "-"], file, source, parsed, lambda done: progress(done, total), first
+    )
+
+
+def _ordered(
+    space: Workspace,
+    arguments: list[str],
+    stdin: IO[bytes] | None,
+    source: str,
+    parsed: Parsed,
+    done: Callable[[int], None],
+    first: int = 1,
+) -> Split:
+    split = _run(space, arguments, stdin, source, parsed, done, first)
+    if split.summary.get("disordered"):
+        # The buffers of several CPUs, one after the other: read again in the order of time.
+        split.__exit__(None, None, None)
+        parsed.rejects.clear()
+        split = _run(space, [*arguments, "--sort"], stdin, source, parsed, done, first)
+    rejected = int(split.summary["rejected"])
+    parsed.rejects_dropped += max(0, rejected - len(parsed.rejects))
+    parsed.lines_understood += int(split.summary["lines"]) - rejected
+    return split
 
 
 def _run(
@@ -80,15 +172,18 @@ def _run(
     stdin: IO[bytes] | None,
     source: str,
     parsed: Parsed,
-    done: Any,
-    first: int = 1,
+    done: Callable[[int], None],
+    first: int,
 ) -> Split:
-    space.run(
-        "CREATE TABLE totals (second BIGINT, calls BIGINT, errors BIGINT, total_ns BIGINT, "
-        "max_ns BIGINT, tid BIGINT, name BIGINT)"
-    )
-    # Closed by whoever reads the calls.
-    split = Split(tempfile.TemporaryFile(prefix="iowhy-calls-"))  # noqa: SIM115
+    for table, rows, texts in TABLES.values():
+        columns = ", ".join(
+            f"{name} {'VARCHAR' if name in texts else 'BIGINT'}" for name in rows.names
+        )
+        space.run(f"CREATE OR REPLACE TABLE {table} ({columns})")
+    split = Split()
+    words = pa.array([""], pa.string())
+    if stdin is not None:
+        stdin.seek(0)
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             [program(PROGRAM), *arguments],
@@ -101,10 +196,13 @@ def _run(
             for kind, data in _frames(process.stdout):
                 if kind == b"S":
                     split.strings += _strings(data)
-                elif kind == b"C":
-                    split.calls.write(data)
-                elif kind == b"T":
-                    _insert(space, "totals", np.frombuffer(data, _TOTAL))
+                elif kind in ROWS:
+                    split.write(kind, data)
+                elif kind in TABLES:
+                    if len(words) < len(split.strings):
+                        new = pa.array(split.strings[len(words) :], pa.string())
+                        words = pa.concat_arrays([words, new])
+                    _insert(space, kind, data, words)
                 elif kind == b"R":
                     number = int.from_bytes(data[:8], "little") + first - 1
                     parsed.reject(number, data[8:].decode("utf-8", errors="replace"))
@@ -114,7 +212,7 @@ def _run(
                     split.summary = json.loads(data)
         except OSError as error:
             raise Problem(
-                f"{tempfile.gettempdir()}: no room for the calls of the log ({error.strerror}); "
+                f"{tempfile.gettempdir()}: no room for the rows of the log ({error.strerror}); "
                 "point TMPDIR at a larger disk"
             ) from None
         finally:
@@ -125,9 +223,6 @@ def _run(
             complaints.seek(0)
             told = complaints.read(2000).decode("utf-8", errors="replace").strip()
             raise Problem(f"{source}: cannot be taken apart: {told or 'iowhy-logs was stopped'}")
-    rejected = int(split.summary["rejected"])
-    parsed.rejects_dropped += max(0, rejected - len(parsed.rejects))
-    parsed.lines_understood += int(split.summary["lines"]) - rejected
     return split
 
 
@@ -148,11 +243,18 @@ def _strings(data: bytes) -> Iterator[str]:
         at = end
 
 
-def _insert(space: Workspace, table: str, rows: Any) -> None:
-    columns = {
-        name: pa.array(np.ascontiguousarray(rows[name]).astype(np.int64))
-        for name in rows.dtype.names
-    }
+def _insert(space: Workspace, kind: bytes, data: bytes, words: pa.Array) -> None:
+    table, record, texts = TABLES[kind]
+    rows = np.frombuffer(data, record)
+    columns = {}
+    for name in record.names:
+        values = np.ascontiguousarray(rows[name])
+        if name in texts:
+            columns[name] = words.take(pa.array(values))
+        elif record[name].itemsize == 8:
+            columns[name] = pa.array(values, mask=values == UNKNOWN)
+        else:
+            columns[name] = pa.array(values.astype(np.int64))
     space.connection.register("incoming", pa.table(columns))
     space.run(f"INSERT INTO {table} SELECT * FROM incoming")
     space.connection.unregister("incoming")

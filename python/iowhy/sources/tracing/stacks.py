@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any
 
-import pyarrow as pa
+import numpy as np
 
 from iowhy.sources.format import Parsed
 from iowhy.sources.tracing.calls import wait_rules
-from iowhy.sources.tracing.workspace import Workspace
 
 #: The kernel marks a thread as in I/O wait inside these (kernel/sched/core.c).
 IO_WAITS = {"io_schedule", "io_schedule_timeout", "io_schedule_prepare"}
@@ -36,26 +36,30 @@ def reason(frames: list[str]) -> str:
     return OTHER
 
 
-def judge(space: Workspace, parsed: Parsed) -> None:
-    """Make `stack_of` (n, stack_id, reason, io) for the switches with a stack; fill `stacks`."""
-    found = space.rows("SELECT frames, list(n) FROM frames GROUP BY frames ORDER BY min(n)")
-    ids: list[tuple[int, int, str, bool]] = []
-    for stack_id, (told, events) in enumerate(found, 1):
-        frames = [str(frame) for frame in cast(list[object], told)]
+class Judged:
+    """The stacks of a trace's waits, each judged once."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self._parsed = parsed
+        self._known: dict[int, tuple[int, str, bool]] = {0: (0, "", False)}
+
+    def add(self, number: int, strings: Sequence[str]) -> None:
+        """Judge the stack that is a string, innermost function first, and keep it in `stacks`."""
+        if number in self._known:
+            return
+        frames = strings[number].split("\n")
         while frames and frames[0].startswith(_SWITCH):
             frames.pop(0)
         frames = frames[:FRAMES_MAX]
-        parsed.add("stacks", {"stack_id": stack_id, "frames": frames})
-        why, io = reason(frames), not IO_WAITS.isdisjoint(frames)
-        ids += [(n, stack_id, why, io) for n in cast(list[int], events)]
-    space.put(
-        "stack_of",
-        pa.table(
-            {
-                "n": pa.array([i[0] for i in ids], pa.int64()),
-                "stack_id": pa.array([i[1] for i in ids], pa.int64()),
-                "reason": pa.array([i[2] for i in ids], pa.string()),
-                "io": pa.array([i[3] for i in ids], pa.bool_()),
-            }
-        ),
-    )
+        stack_id = len(self._known)
+        self._parsed.add("stacks", {"stack_id": stack_id, "frames": frames})
+        self._known[number] = (stack_id, reason(frames), not IO_WAITS.isdisjoint(frames))
+
+    def of(self, numbers: Any) -> tuple[Any, list[str], Any]:
+        """Ids, reasons and whether they are I/O waits."""
+        found = [self._known[number] for number in numbers.tolist()]
+        return (
+            np.array([one[0] for one in found], dtype=np.int64),
+            [one[1] for one in found],
+            np.array([one[2] for one in found], dtype=bool),
+        )

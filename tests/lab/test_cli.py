@@ -26,9 +26,18 @@ def test_list_names_everything() -> None:
     assert set(listed["devices"]) >= {"file", "memory", "hdd"}
 
 
+def test_list_of_one_tells_its_variants_devices_and_causes() -> None:
+    text = invoke("list", "smallfiles")
+    for said in ("batched", "one syncfs after all are written", "sync-storm", "flush-slow", "xfs"):
+        assert said in text
+    (one,) = json.loads(invoke("list", "smallfiles", "--json"))["scenarios"]
+    assert list(one["variants"])[:2] == ["small", "large"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["list", "nothing"], "no scenario nothing; there are imdb"),
         (["run", "nothing"], "no scenario nothing; there are imdb"),
         (["run", "imdb", "--fs", "vfat"], "--fs vfat: imdb runs on ext4"),
         (["run", "imdb", "--device", "zram"], "--device zram: imdb runs on hdd"),

@@ -100,6 +100,8 @@ def test_words_that_the_chain_lacks_are_named() -> None:
     one = scenario(fixed=None, chain=("msync", "extents"))
     check = verify.check(one, HDD, trial("sync-storm", 0.9, said="16 MSYNC calls"), None)
     assert check.missing == ("extents",)
+    assert check.why == ("the chain does not say extents",)
+    assert verify.check(one, HDD, trial("sync-storm", 0.9, said="msync, extents"), None).ok
 
 
 def test_the_table_of_confusion() -> None:

@@ -39,10 +39,13 @@ _Scale = Annotated[float, typer.Option(help="Multiplies sizes and counts.", min=
 
 @app.command("list")
 def list_(
+    name: Annotated[
+        str | None, typer.Argument(help="A scenario to tell all about; all of them if not given.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """List scenarios, their variants, and devices."""
-    found = scenario.scenarios()
+    """List scenarios, their variants, and devices; with a name all about one."""
+    found = scenario.scenarios() if name is None else (scenario.scenario(name),)
     if as_json:
         print(
             json.dumps(
@@ -64,6 +67,9 @@ def list_(
         )
         return
     out = console()
+    if name is not None:
+        _one(found[0], out)
+        return
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "case", "variants", "expected", "what"):
         table.add_column(heading, no_wrap=heading in ("scenario", "case"))
@@ -79,6 +85,24 @@ def list_(
     out.print()
     for kind, text in disks.KINDS.items():
         out.print(f"--device {kind:<11} {text}")
+
+
+def _one(one: scenario.Scenario, out: Console) -> None:
+    case = "" if one.case is None else f" (case {one.case})"
+    out.print(f"{one.name}{case}: {one.title}")
+    out.print()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("variant", "what", "right here"):
+        table.add_column(heading, no_wrap=heading == "variant")
+    for variant in one.variants:
+        table.add_row(variant.name, variant.text, " or ".join(variant.causes))
+    out.print(table)
+    out.print()
+    out.print(f"--device {', '.join(one.devices)}    --fs {', '.join(one.filesystems)}")
+    if one.tools:
+        out.print(f"runs {', '.join(one.tools)}")
+    if one.figures:
+        out.print(f"measures {', '.join(figure.name for figure in one.figures)}")
 
 
 @app.command()
@@ -201,8 +225,6 @@ def _tables(checks: list[Check], out: Console) -> None:
     for check in checks:
         for text in check.why:
             out.print(f"{check.scenario.name}: {text}", style="bold red")
-        if check.missing:
-            out.print(f"{check.scenario.name}: the chain does not say {', '.join(check.missing)}")
     figures = Table(box=None, pad_edge=False)
     for heading in ("figure", "published", "fixed", "here", "fixed"):
         figures.add_column(heading, justify="left" if heading == "figure" else "right")

@@ -35,7 +35,7 @@ class Check:
     """One scenario verified. `why` says what is not right; `ok` is that nothing is.
 
     `gain` is the share of the broken run's time that the fix saved, None without a fixed variant.
-    `missing` are expected words that the chain does not contain.
+    `missing` are expected words that the chain does not contain: also wrong, if the cause is right.
     """
 
     scenario: Scenario
@@ -157,6 +157,8 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
             why.append(f"claims {broken.share:.0%} of the time and the fix saves {gain:.0%}")
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
+    if missing and not why and broken.found in scenario.broken.causes:
+        why.append(f"the chain does not say {', '.join(missing)}")
     return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
 
 

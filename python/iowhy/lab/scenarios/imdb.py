@@ -93,7 +93,15 @@ SCENARIO = Scenario(
     ),
     devices=("hdd", "ssd", "flush-slow", "file", "memory"),
     filesystems=("ext4", "xfs", "btrfs"),
-    chain=("msync", "extent", "KiB"),
+    chain=(
+        "msync: ",
+        "on a CPU",
+        "KiB in the median",
+        "seek share",
+        "extents",
+        "sequentiality",
+        "threads allocated it",
+    ),
     figures=(
         Figure("msync mean", "ms", 2198.76, 117.68, lambda p: p.get("msync_mean_ms")),
         Figure("rate", "MB/s", 10.0, 160.0, _megabytes_per_s),

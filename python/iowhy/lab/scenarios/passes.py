@@ -60,7 +60,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd", "flush-slow", "file"),
-    chain=("pass", "MiB"),
+    chain=("hit ratio pass by pass", "would have to fit"),
     figures=(
         Figure("size that would have to fit", "MiB", None, None, _would_fit),
         Figure("later passes", "s each", None, None, _later_passes),

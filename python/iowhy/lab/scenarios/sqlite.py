@@ -76,7 +76,7 @@ SCENARIOS = (
         ),
         devices=("zram", "memory"),
         filesystems=("ext4", "xfs"),
-        chain=("fdatasync",),
+        chain=("fdatasync looks like the cost", "in uninterruptible wait"),
         figures=(Figure("statements", "/s", 849, None, _rate),),
         # More processor would be the fix; batching only takes work away from it.
         share_is_gain=False,
@@ -102,7 +102,7 @@ SCENARIOS = (
         ),
         devices=("hdd", "flush-slow", "ssd", "file"),
         filesystems=("ext4", "xfs"),
-        chain=("sync",),
+        chain=("fdatasync: ", "cache flushes"),
         figures=(Figure("statements", "/s", None, None, _rate),),
         tools=("sqlite3",),
     ),

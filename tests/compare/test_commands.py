@@ -25,7 +25,10 @@ def test_a_metric_is_compared_in_its_own_direction(run, tmp_path):
     words = ["-r", "5", "-w", "0", "--seed", "3", "--metric", "qps: ([0-9]+)", "--unit", "1/s"]
     done = run(*words, "--fail-on-regression", "5%", "--", first, "--vs", second)
     assert done.exit_code == cli.REGRESSED, done.output
-    assert "2.00 times slower (2.00 to 2.00)" in " ".join(done.output.split())
+    output = " ".join(done.output.split())
+    assert "2.00 times slower (2.00 to 2.00)" in output
+    # What was measured stands beside the ratio.
+    assert "100 1/s" in output and "50 1/s" in output
     runs = order.read_text().split()
     # A disturbed run is run again: at least so many.
     assert runs.count("a") >= 5 and runs.count("b") >= 5

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from iowhy.cli import compare as cli
 from iowhy.compare import comparison, terminal
 from iowhy.compare.fingerprints import bottleneck
-from iowhy.compare.sides import open_side
+from iowhy.compare.sides import open_side, open_sides
 from iowhy.errors import Problem
 from iowhy.experiment.statistics import Interval
 from iowhy.whys.verdict import judge
@@ -158,6 +158,22 @@ def test_the_command_line_prints_and_exits_for_ci(pair, run):
     assert "bottleneck" in log.output and "-87.5 %" in log.output
 
 
+def test_two_of_the_same_name_are_told_apart(tmp_path):
+    for name in ("main", "branch"):
+        computing(0.5).write(tmp_path / name / "r.iowhy")
+    computing(0.5).write(tmp_path / "other.iowhy")
+    sides = open_sides([str(tmp_path / name) for name in ("main/r.iowhy", "branch/r.iowhy")])
+    assert [one.label for one in sides] == [str(tmp_path / "main/r"), str(tmp_path / "branch/r")]
+    assert open_sides([str(tmp_path / "other.iowhy")])[0].label == "other"
+
+
+def test_progress_is_told_step_by_step(pair):
+    told = []
+    sides = open_sides(list(pair), told.append)
+    comparison.compare_all(sides, told.append)
+    assert told == [f"opening {pair[0]}", f"opening {pair[1]}", "judging before", "judging after"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -167,6 +183,9 @@ def test_the_command_line_prints_and_exits_for_ci(pair, run):
         (["--", "a", "b", "--vs", "c"], "quote each command"),
         (["--", "a", "--vs"], "quote each command"),
         (["--cache", "hot", "--", "a", "--vs", "b"], "--cache hot"),
+        (["--input", "nowhere", "--", "a", "--vs", "b"], "--input nowhere"),
+        (["-m", "9", "-M", "4", "--", "a", "--vs", "b"], "--min-runs 9"),
+        (["--export-json", "nowhere/r.json", "--", "a", "--vs", "b"], "nowhere/r.json"),
     ],
 )
 def test_bad_input_is_one_clear_error(run, arguments, told):

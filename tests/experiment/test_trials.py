@@ -103,6 +103,14 @@ def test_a_level_that_fails_leaves_the_others():
     assert "io-contention" in done.answers
 
 
+def test_progress_tells_how_many_trials_there_may_be():
+    fake = Fake(np.random.default_rng(1))
+    told = []
+    conduct(LEVERS, fake, Plan(1, least=5, most=5), tell=told.append)
+    assert [one.done for one in told] == list(range(20))
+    assert {one.at_most for one in told} == {20}
+
+
 def test_a_lever_that_took_nothing_away_has_shown_nothing():
     fake = Fake(np.random.default_rng(1))
     original = fake.run

@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from iowhy.cli import _trials as options
 from iowhy.compare import terminal
 from iowhy.compare.commands import compare_commands
-from iowhy.compare.comparison import compare, log, regressed
-from iowhy.compare.sides import open_side
+from iowhy.compare.comparison import compare_all, log, regressed
+from iowhy.compare.sides import open_sides
 from iowhy.errors import Problem
-from iowhy.experiment import metric as metrics
 from iowhy.experiment import result as results
-from iowhy.experiment.cache import STATES
-from iowhy.experiment.live import Job
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.terminal import ProgressLine
 from iowhy.views.terminal import console
@@ -53,66 +50,55 @@ def command(
         typer.Option(metavar="PERCENT", help="Exit with 1 when slower by more, e.g. 5%."),
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    runs: Annotated[
-        int | None, typer.Option("-r", "--runs", min=3, help="Exactly so many.")
-    ] = None,
-    min_runs: Annotated[int, typer.Option("-m", "--min-runs", min=3, help="At least.")] = 5,
-    max_runs: Annotated[int, typer.Option("-M", "--max-runs", min=3, help="At most.")] = 20,
-    warmup: Annotated[
-        int, typer.Option("-w", "--warmup", min=0, help="Runs that do not count.")
-    ] = 1,
-    prepare: Annotated[
-        list[str] | None, typer.Option("-p", "--prepare", help="Shell command before each run.")
-    ] = None,
-    conclude: Annotated[
-        list[str] | None, typer.Option("-C", "--conclude", help="Shell command after each run.")
-    ] = None,
-    setup: Annotated[str | None, typer.Option("-s", "--setup", help="Once before all.")] = None,
-    cleanup: Annotated[str | None, typer.Option("-c", "--cleanup", help="Once after all.")] = None,
-    cache: Annotated[
-        str, typer.Option(help="State of the page cache before each run, as in experiment.")
-    ] = "as-is",
-    metric: Annotated[
-        str | None, typer.Option(help="Compare a number of the output instead of wall time.")
-    ] = None,
-    unit: Annotated[str, typer.Option(help="With --metric: its unit.")] = "",
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="With --metric: less is better.")
-    ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=0.01, help="Kill a run that takes more seconds.")
-    ] = None,
-    ignore_failure: Annotated[
-        bool, typer.Option("-i", "--ignore-failure", help="A failing command counts too.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the order; printed.")] = None,
-    export_json: Annotated[
-        Path | None, typer.Option("--export-json", help="Commands: save in hyperfine's form.")
-    ] = None,
+    metric: options.Metric = None,
+    unit: options.Unit = "",
+    lower_is_better: options.LowerIsBetter = False,
+    cache: options.Cache = None,
+    directory: options.Directory = None,
+    runs: options.Runs = None,
+    min_runs: options.MinRuns = 5,
+    max_runs: options.MaxRuns = 20,
+    warmup: options.Warmup = 1,
+    prepare: options.Prepare = None,
+    conclude: options.Conclude = None,
+    setup: options.Setup = None,
+    cleanup: options.Cleanup = None,
+    input_: options.Input = None,
+    timeout: options.Timeout = None,
+    ignore_failure: options.IgnoreFailure = False,
+    show_output: options.ShowOutput = False,
+    seed: options.Seed = None,
+    export_json: options.ExportJson = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compare recordings, sets of recordings, or commands: time, layers, findings."""
     limit = _limit(fail_on_regression)
+    line = ProgressLine(quiet)
     given = sides or []
     if "--vs" in given:
         if baseline:
             raise Problem(
                 "--baseline goes with recordings; with commands the first is the baseline"
             )
-        if cache not in STATES:
-            raise Problem(f"--cache {cache}: choose from {', '.join(STATES)}")
         commands = split_commands(given)
-        line = ProgressLine(json_)
-        job = Job(
-            command=(commands[0],),
-            directory=Path.cwd(),
-            prepare=tuple(prepare or ()),
-            conclude=tuple(conclude or ()),
+        job = options.job(
+            commands[:1],
+            directory=directory,
+            cache=cache,
+            prepare=prepare,
+            conclude=conclude,
             setup=setup,
             cleanup=cleanup,
-            cache=cache,
-            timeout_s=timeout,
+            input_=input_,
+            timeout=timeout,
             ignore_failure=ignore_failure,
-            metric=None if metric is None else metrics.parse(metric, lower_is_better, unit),
+            show_output=show_output,
+            metric=metric,
+            unit=unit,
+            lower_is_better=lower_is_better,
+            min_runs=min_runs,
+            max_runs=max_runs,
+            exports=(export_json,),
         )
         try:
             result, found = compare_commands(
@@ -124,6 +110,7 @@ def command(
                 warmup=warmup,
                 seed=seed,
                 tell=line.trial,
+                step=line.step,
             )
         finally:
             line.end()
@@ -137,16 +124,19 @@ def command(
         return
     if len(given) < 2:
         raise Problem("give at least two: iowhy compare BEFORE AFTER, or -- 'CMD A' --vs 'CMD B'")
-    opened = [open_side(text) for text in given]
+    try:
+        opened = open_sides(given, line.step)
+        steps = log(opened, line.step) if baseline else ()
+        comparisons = () if baseline else compare_all(opened, line.step)
+    finally:
+        line.end()
     if baseline:
-        steps = log(opened)
         if json_:
             print(json.dumps([_step(step) for step in steps]))
         else:
             terminal.show_log(steps, console())
         _exit([steps[-1].against_baseline], limit)
         return
-    comparisons = [compare(opened[0], after) for after in opened[1:]]
     if json_:
         print(json.dumps([terminal.as_json(one) for one in comparisons]))
     else:

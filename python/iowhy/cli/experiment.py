@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from iowhy.cli import _trials as options
 from iowhy.errors import Problem
-from iowhy.experiment import metric as metrics
 from iowhy.experiment import result as results
 from iowhy.experiment import terminal
-from iowhy.experiment.cache import STATES
 from iowhy.experiment.experiment import Request, Told, experiment
 from iowhy.experiment.lever import levers as all_levers
 from iowhy.experiment.lever import named
-from iowhy.experiment.live import Job
 from iowhy.experiment.table import judge_table
 from iowhy.recording import open_recording
 from iowhy.views.terminal import console
@@ -59,71 +57,30 @@ def command(
         Path | None,
         typer.Option(help="The recording whose findings are tested; by itself the newest here."),
     ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(help="Measure a number of the output: a regular expression with one group."),
-    ] = None,
-    unit: Annotated[str, typer.Option(help="With --metric: its unit.")] = "",
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="With --metric: less is better.")
-    ] = False,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            help="State of the page cache before each trial: as-is, cold, warm (the files below the "
-            "work directory), cold-machine (drops all caches)."
-        ),
-    ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--work-directory", help="Where CMD runs and what levers copy or warm; by itself here."
-        ),
-    ] = None,
-    runs: Annotated[
-        int | None, typer.Option("-r", "--runs", min=3, help="Exactly so many runs of each.")
-    ] = None,
-    min_runs: Annotated[int, typer.Option("-m", "--min-runs", min=3, help="At least so many.")] = 5,
-    max_runs: Annotated[int, typer.Option("-M", "--max-runs", min=3, help="At most so many.")] = 15,
-    warmup: Annotated[
-        int, typer.Option("-w", "--warmup", min=0, help="Runs before, which do not count.")
-    ] = 1,
-    prepare: Annotated[
-        list[str] | None,
-        typer.Option("-p", "--prepare", help="Shell command before each run (not measured)."),
-    ] = None,
-    conclude: Annotated[
-        list[str] | None, typer.Option("-C", "--conclude", help="Shell command after each run.")
-    ] = None,
-    setup: Annotated[
-        str | None, typer.Option("-s", "--setup", help="Shell command once before all runs.")
-    ] = None,
-    cleanup: Annotated[
-        str | None, typer.Option("-c", "--cleanup", help="Shell command once after all runs.")
-    ] = None,
-    input_: Annotated[
-        Path | None, typer.Option("--input", help="File for the command's stdin.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0.01, help="Kill a run that takes more seconds.")
-    ] = None,
-    ignore_failure: Annotated[
-        bool, typer.Option("-i", "--ignore-failure", help="A failing command counts too.")
-    ] = False,
-    show_output: Annotated[
-        bool, typer.Option("--show-output", help="Let the command print.")
-    ] = False,
+    metric: options.Metric = None,
+    unit: options.Unit = "",
+    lower_is_better: options.LowerIsBetter = False,
+    cache: options.Cache = None,
+    directory: options.Directory = None,
+    runs: options.Runs = None,
+    min_runs: options.MinRuns = 5,
+    max_runs: options.MaxRuns = 15,
+    warmup: options.Warmup = 1,
+    prepare: options.Prepare = None,
+    conclude: options.Conclude = None,
+    setup: options.Setup = None,
+    cleanup: options.Cleanup = None,
+    input_: options.Input = None,
+    timeout: options.Timeout = None,
+    ignore_failure: options.IgnoreFailure = False,
+    show_output: options.ShowOutput = False,
     allow_unsafe: Annotated[
         bool, typer.Option("--allow-unsafe", help="Let levers run that give up durability.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the order; printed.")] = None,
-    export_json: Annotated[
-        Path | None, typer.Option("--export-json", help="Save in hyperfine's form plus ours.")
-    ] = None,
-    export_markdown: Annotated[
-        Path | None, typer.Option("--export-markdown", help="Save as Markdown.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    seed: options.Seed = None,
+    export_json: options.ExportJson = None,
+    export_markdown: options.ExportMarkdown = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Prove a cause: squeeze or relieve one resource at a time and measure how a command answers.
 
@@ -140,29 +97,29 @@ def command(
         found = judge_table(from_)
     else:
         asked, argv = split(words or [])
-        if cache is not None and cache not in STATES:
-            raise Problem(f"--cache {cache}: choose from {', '.join(STATES)}")
-        where = (directory or Path.cwd()).resolve()
-        if not where.is_dir():
-            raise Problem(f"--work-directory {where}: not a directory")
-        if min_runs > max_runs:
-            raise Problem(f"--min-runs {min_runs} is more than --max-runs {max_runs}")
+        job = options.job(
+            argv,
+            directory=directory,
+            cache=cache,
+            prepare=prepare,
+            conclude=conclude,
+            setup=setup,
+            cleanup=cleanup,
+            input_=input_,
+            timeout=timeout,
+            ignore_failure=ignore_failure,
+            show_output=show_output,
+            metric=metric,
+            unit=unit,
+            lower_is_better=lower_is_better,
+            min_runs=min_runs,
+            max_runs=max_runs,
+            exports=(export_json, export_markdown),
+        )
         findings, files, source = _findings(recording, argv, asked)
         line = terminal.ProgressLine(quiet)
         request = Request(
-            job=Job(
-                command=tuple(argv),
-                directory=where,
-                prepare=tuple(prepare or ()),
-                conclude=tuple(conclude or ()),
-                setup=setup,
-                cleanup=cleanup,
-                timeout_s=timeout,
-                ignore_failure=ignore_failure,
-                show_output=show_output,
-                input_file=None if input_ is None else input_.resolve(),
-                metric=None if metric is None else metrics.parse(metric, lower_is_better, unit),
-            ),
+            job=job,
             levers=asked,
             runs=runs,
             least=min_runs,
@@ -175,9 +132,6 @@ def command(
             files=files,
             recording=None if source is None else str(source),
         )
-        for target in (export_json, export_markdown):
-            if target is not None and not target.absolute().parent.is_dir():
-                raise Problem(f"{target}: its directory does not exist")
         try:
             found = experiment(request, Told(line.trial, line.step))
         finally:

@@ -11,6 +11,7 @@ from iowhy.errors import Problem
 from iowhy.experiment import statistics
 from iowhy.experiment.lever import Level
 from iowhy.experiment.live import Job, LiveExecutor
+from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.experiment.statistics import Interval, TwoSamples
@@ -42,6 +43,7 @@ def compare_commands(
     warmup: int,
     seed: int | None,
     tell: Callable[[Progress], None] = lambda _: None,
+    step: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, tuple[CommandComparison, ...]]:
     """Runs the commands until each one's difference from the first is resolved, or ``most`` times.
 
@@ -64,9 +66,11 @@ def compare_commands(
         executor = LiveExecutor(
             job, setting, undo, {one: (one.level.key,) for one in conditions.values() if one.level}
         )
+        step("--setup" if job.setup else "warming up")
         executor.once("--setup", job.setup)
         for _ in range(warmup):
             for condition in (BASELINE, *conditions.values()):
+                step(f"warming up: {shown(executor.commands.get(condition, job.command))}")
                 executor.run(condition)
         try:
             watch = Watch(cpus=0.25 * (os.cpu_count() or 1))

@@ -1,5 +1,6 @@
 """Two or more sides against the first: time, layers, findings, and whether it got worse."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +43,24 @@ class Step:
     bottleneck: str
 
 
+Tell = Callable[[str], None]
+"""Where progress goes: what is done now."""
+
+
 def compare(before: Side, after: Side) -> Comparison:
     """Compares two sides."""
-    first, second = judge(before.typical), judge(after.typical)
-    return _compare(before, first, after, second)
+    return compare_all([before, after])[0]
+
+
+def compare_all(sides: Sequence[Side], tell: Tell = lambda _: None) -> tuple[Comparison, ...]:
+    """Compares each side with the first one."""
+    before, first = sides[0], _judged(sides[0], tell)
+    return tuple(_compare(before, first, after, _judged(after, tell)) for after in sides[1:])
+
+
+def _judged(side: Side, tell: Tell) -> Verdict:
+    tell(f"judging {side.label}")
+    return judge(side.typical)
 
 
 def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comparison:
@@ -60,7 +75,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
     )
 
 
-def log(sides: list[Side]) -> tuple[Step, ...]:
+def log(sides: Sequence[Side], tell: Tell = lambda _: None) -> tuple[Step, ...]:
     """Successive changes, each against the first and against the one before it."""
     steps = []
     for index, side in enumerate(sides):
@@ -70,7 +85,7 @@ def log(sides: list[Side]) -> tuple[Step, ...]:
                 seconds=float(np.median(side.seconds)) if side.seconds else None,
                 against_baseline=_slower(sides[0], side) if index else None,
                 against_previous=_slower(sides[index - 1], side) if index else None,
-                bottleneck=bottleneck(judge(side.typical)),
+                bottleneck=bottleneck(_judged(side, tell)),
             )
         )
     return tuple(steps)

@@ -1,6 +1,8 @@
 """What is compared: a recording, or a set of recordings of the same thing."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iowhy.errors import Problem
@@ -20,6 +22,19 @@ class Side:
     recordings: tuple[Recording, ...]
     seconds: tuple[float, ...]
     typical: Recording
+
+
+def open_sides(texts: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> list[Side]:
+    """Each side, under a name of its own: with its directory where two would be called the same."""
+    sides = []
+    for text in texts:
+        tell(f"opening {text}")
+        sides.append(open_side(text))
+    common = {name for name, count in Counter(one.label for one in sides).items() if count > 1}
+    return [
+        replace(one, label=text.rstrip("/").removesuffix(_SUFFIX)) if one.label in common else one
+        for one, text in zip(sides, texts, strict=True)
+    ]
 
 
 def open_side(text: str) -> Side:

@@ -1,6 +1,7 @@
 """Comparisons on the terminal."""
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +11,11 @@ from iowhy import units
 from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
+from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
-from iowhy.experiment.sentence import times
+from iowhy.experiment.sentence import plain, times
 from iowhy.experiment.statistics import Interval, TwoSamples
+from iowhy.experiment.terminal import counted, measure
 from iowhy.views.terminal import Field, paragraph, printable, rows
 
 _COLOURS = {
@@ -41,7 +44,7 @@ def show(found: Comparison, console: Console) -> None:
                 units.duration(part.before_s * 1e9),
                 units.duration(part.after_s * 1e9),
                 _signed(part.difference_s),
-                "" if part.explains is None else units.percent(part.explains).replace("-", "−"),
+                _explained(part.explains),
             )
             for part in found.parts
             if max(part.before_s, part.after_s) >= _PART_SHOWN_S
@@ -65,6 +68,12 @@ def show(found: Comparison, console: Console) -> None:
         console.print(Text("findings"))
         for fate in found.fates:
             paragraph(console, fate_text(fate), _COLOURS[fate.fate], 2)
+
+
+def _explained(share: float | None) -> str:
+    if share is None:
+        return ""
+    return "0 %" if abs(share) < 0.0005 else units.percent(share).replace("-", "−")
 
 
 def headline(found: Comparison) -> str:
@@ -113,22 +122,45 @@ def show_log(steps: Sequence[Step], console: Console) -> None:
 
 
 def show_commands(result: Result, found: Sequence[CommandComparison], console: Console) -> None:
-    """Each command against the first."""
-    console.print(Text(f"baseline: {printable(' '.join(result.command))}"))
+    """Each command against the first: the answer, then what was measured, then how sure it is."""
+    baseline = shown(result.command)
+    for one in found:
+        text = f"{one.command} against {baseline}: {times(one.slower)}"
+        if not one.resolved:
+            text += ", not resolved" + (
+                f": about {one.more_runs:,} more runs of each would" if one.more_runs else ""
+            )
+        paragraph(console, text, "bold")
+    console.print()
+    against = ["", *(_ratio(one.slower) for one in found)]
+    names = [baseline, *(one.command for one in found)]
+    table = []
+    for name, condition, ratio in zip(names, result.conditions, against, strict=True):
+        values = [trial.measure for trial in result.kept(condition)]
+        cells = [
+            measure(value, result.unit) for value in (median(values), min(values), max(values))
+        ]
+        table.append((name, len(values), *cells, ratio))
+    heads = ("command", "runs", f"{result.measure}, median", "least", "most", "times slower")
+    _table(console, heads, table)
+    console.print()
     for one, condition in zip(found, result.conditions[1:], strict=True):
         runs = len(result.kept(result.conditions[0])), len(result.kept(condition))
-        text = f"{printable(one.command)}: {times(one.slower)}"
-        if not one.resolved:
-            text += "; not resolved" + (
-                f", about {one.more_runs} more runs of each would" if one.more_runs else ""
-            )
-        console.print(Text(text, style="bold"))
         for line in evidence(one.samples, *runs):
-            paragraph(console, line, "bright_black", 2)
-    notes = [f"{result.blocks} blocks in random order, seed {result.seed}; intervals are of 95 %"]
+            paragraph(console, f"{one.command}: {line}", "bright_black", 2)
+    notes = [
+        f"{result.blocks} blocks in random order, seed {result.seed}, cache "
+        f"{result.settings.get('cache', 'as-is')}; intervals are of 95 %"
+    ]
     if result.repeated:
-        notes.append(f"{result.repeated} disturbed runs were repeated")
+        notes.append(f"{counted(result.repeated, 'disturbed run')} repeated")
     paragraph(console, "; ".join(notes), "bright_black", 2)
+
+
+def _ratio(slower: Interval) -> str:
+    if not slower.known:
+        return f"{slower.value:.2f}"
+    return f"{slower.value:.2f} ({plain(slower.low)} to {plain(slower.high)})"
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
@@ -195,9 +227,17 @@ def _factor(ratio: float) -> str:
     return f"{sign} {factor:,.0f}" if factor >= 100 else f"{sign} {factor:.3g}"
 
 
+_NS = {"s": 1e9, "ms": 1e6}
+_BYTES = {"MB": 1e6, "KiB": 1024}
+
+
 def _number(value: float | None, unit: str) -> str:
     if value is None:
         return "unknown"
+    if unit in _NS:
+        return units.duration(value * _NS[unit])
+    if unit in _BYTES:
+        return units.size(value * _BYTES[unit])
     text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
     return f"{text} {unit}".rstrip()
 

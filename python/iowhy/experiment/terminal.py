@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from iowhy import units
 from iowhy.experiment.answer import Answer, Verdict
 from iowhy.experiment.process import shown
-from iowhy.experiment.result import Result
+from iowhy.experiment.result import Judged, Result
 from iowhy.experiment.sentence import plain
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition, Progress
@@ -43,12 +44,7 @@ def show(result: Result, console: Console) -> None:
         colour = _COLOURS[one.verdict]
         paragraph(console, f"{one.lever}: {verdict_text(one)}", colour, 2)
     for judged in result.findings:
-        paragraph(
-            console,
-            f"finding {judged.cause}: {judged.outcome} ({judged.because}); confidence "
-            f"{judged.confidence_before:.2f} → {judged.confidence_after:.2f}",
-            indent=2,
-        )
+        paragraph(console, finding_text(judged), indent=2)
     for text in limits(result):
         paragraph(console, text, "bright_black", 2)
 
@@ -64,13 +60,16 @@ def markdown(result: Result) -> str:
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     lines.append("")
     lines += [f"- {one.lever}: {verdict_text(one)}" for one in result.answers]
-    lines += [
-        f"- finding {one.cause}: {one.outcome} ({one.because}); confidence "
-        f"{one.confidence_before:.2f} → {one.confidence_after:.2f}"
-        for one in result.findings
-    ]
+    lines += [f"- {finding_text(one)}" for one in result.findings]
     lines += [f"- {text}" for text in limits(result)]
     return "\n".join(lines) + "\n"
+
+
+def finding_text(one: Judged) -> str:
+    """``finding sync-storm: confirmed (sync-free: bound by); confidence 54 % → 86 %``."""
+    text = f"finding {one.cause}: {one.outcome} ({one.because}); confidence "
+    before, after = f"{one.confidence_before * 100:.0f} %", f"{one.confidence_after * 100:.0f} %"
+    return text + (f"stays {before}" if before == after else f"{before} → {after}")
 
 
 def verdict_text(one: Answer) -> str:
@@ -95,10 +94,11 @@ def limits(result: Result) -> list[str]:
     out += [f"{name} gave no answer: {why}" for name, why in result.failed]
     out += [text for condition in result.conditions if (text := _reached(result, condition))]
     if result.repeated:
-        out.append(f"{result.repeated} disturbed trials were run again (other load on the machine)")
+        again = counted(result.repeated, "disturbed trial")
+        out.append(f"{again} run again (other load on the machine)")
     if result.kept_disturbed:
         out.append(
-            f"{result.kept_disturbed} disturbed trials were kept: the machine was never quiet"
+            f"{counted(result.kept_disturbed, 'disturbed trial')} kept: no quiet moment came"
         )
     # Without a lever: a busy loop of ours counts as others'.
     busy = [trial.others.cpus for trial in result.kept(BASELINE) if trial.others is not None]
@@ -160,9 +160,9 @@ def _table(result: Result) -> tuple[list[Field], list[list[object]]]:
                 condition.lever or "baseline",
                 "" if condition.level is None else condition.level.label,
                 len(kept),
-                _measure(middle, result.unit),
-                f"{sum(cpu) / len(cpu):.3g} s" if cpu else "",
-                f"{sum(moved) / len(moved) / 1e6:.3g} MB" if moved else "",
+                measure(middle, result.unit),
+                units.duration(sum(cpu) / len(cpu) * 1e9) if cpu else "",
+                units.size(sum(moved) / len(moved)) if moved else "",
                 _slower(answers, condition),
             )
         )
@@ -242,9 +242,15 @@ def _share(found: Interval) -> str:
     return f"{found.value * 100:.0f} ({low} to {found.high * 100:.0f})"
 
 
-def _measure(value: float, unit: str) -> str:
-    if unit == "s" and value < 1:
-        return f"{value * 1e3:.3g} ms"
+def counted(number: int, what: str) -> str:
+    """``1 disturbed trial was``, ``2 disturbed trials were``."""
+    return f"{number:,} {what} was" if number == 1 else f"{number:,} {what}s were"
+
+
+def measure(value: float, unit: str) -> str:
+    """What was measured, in its unit."""
+    if unit == "s":
+        return units.duration(value * 1e9)
     text = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return f"{text} {unit}".rstrip()
 
@@ -271,7 +277,7 @@ class ProgressLine:
             text += (
                 f", at most {left / 60:.0f} min left"
                 if left > 90
-                else f", at most {left:.0f} s left"
+                else f", at most {max(left, 1):.0f} s left"
             )
         self._write(text)
 

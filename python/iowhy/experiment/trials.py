@@ -162,12 +162,12 @@ def conduct(
             sequence = order.sample(conditions, len(conditions))
         else:
             sequence = [one for one in reversed(sequence) if one in conditions]
-        for condition in sequence:
+        for place, condition in enumerate(sequence):
             if condition in out.failed:
                 continue
             while True:
                 done = len(out.trials)
-                at_most = done + (plan.most - block) * len(conditions)
+                at_most = done + (plan.most - block) * len(conditions) - place
                 tell(Progress(condition, block, done, at_most, spent_s / done if done else None))
                 try:
                     trial = executor.run(condition)

@@ -1,5 +1,7 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
+import inspect
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,9 +17,11 @@ from iowhy.experiment import terminal
 from iowhy.experiment.experiment import Request, Told, experiment
 from iowhy.experiment.lever import levers as all_levers
 from iowhy.experiment.lever import named
+from iowhy.experiment.setting import Profile, Setting
 from iowhy.experiment.table import judge_table
 from iowhy.recording import open_recording
-from iowhy.views.terminal import console
+from iowhy.undo import Undo
+from iowhy.views.terminal import console, paragraph
 
 if TYPE_CHECKING:
     from iowhy.whys.finding import Finding
@@ -47,7 +51,7 @@ def command(
         ),
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="List the levers and what each needs.")
+        bool, typer.Option("--list", help="List the levers, and which can act here.")
     ] = False,
     from_: Annotated[
         Path | None,
@@ -88,7 +92,7 @@ def command(
     machine is put back, on every way out.
     """
     if list_:
-        _list()
+        _list((directory or Path.cwd()).resolve())
         return
     out = console()
     if from_ is not None:
@@ -169,12 +173,29 @@ def _lever_misspelt(word: str) -> bool:
     return bool(near) and shutil.which(word) is None
 
 
-def _list() -> None:
+def _list(directory: Path) -> None:
+    """Each lever: what it does, what it needs, and whether it can act here and now."""
     out = console()
+    # Nothing is pulled, so nothing is ever written to this journal. What depends on the command (how
+    # much memory it holds) or on options is taken as if it allowed the lever.
+    setting = Setting((), directory, Undo(Path(os.devnull), -1), Profile(1.0, 1.0, 1 << 40, 0))
     for lever in sorted(all_levers().values(), key=lambda one: (one.relieves, one.cost, one.name)):
+        setting.base_cache = "as-is" if lever.name == "cache-cold" else "cold"
+        setting.allow_unsafe = lever.unsafe
         kind = "relieves" if lever.relieves else "squeezes"
         extra = ", only when named" if lever.explicit else ""
-        out.print(f"{lever.name}: {kind} {lever.resource}; needs {lever.needs}{extra}")
+        what = (inspect.getdoc(inspect.getmodule(type(lever))) or "").splitlines()[0]
+        paragraph(out, f"{lever.name}: {kind}{extra}. {what}")
+        paragraph(out, f"needs {lever.needs}", "bright_black", 2)
+        try:
+            why = lever.refusal(setting)
+            levels = "" if why else ", ".join(one.label for one in lever.levels(setting, ()))
+        except Problem as problem:
+            why, levels = str(problem), ""
+        if why is None:
+            paragraph(out, f"can act here; by itself: {levels}", "green", 2)
+        else:
+            paragraph(out, f"cannot act here: {why}", "yellow", 2)
 
 
 def _findings(

@@ -12,13 +12,14 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from iowhy.sources.format import Interval, Reading
+from iowhy.sources.intervals import Intervals
 from iowhy.sources.numbers import NS_PER_S
 from iowhy.sources.paste import Part
 
 Key: TypeAlias = tuple[tuple[str, object], ...]
 
 
-def intervals_of_copies(parts: Sequence[Part]) -> tuple[list[Interval], list[str]]:
+def intervals_of_copies(parts: Sequence[Part]) -> tuple[Intervals, list[str]]:
     """Intervals over all files in their order; notes on what is assumed.
 
     /proc/stat and /proc/vmstat both fill vm_samples: intervals of the same copies become one.
@@ -60,7 +61,10 @@ def intervals_of_copies(parts: Sequence[Part]) -> tuple[list[Interval], list[str
                     table, dict(key), start, length, changes, levels
                 )
             start += length
-    return list(found.values()), notes
+    intervals = Intervals()
+    for one in found.values():
+        intervals.append(one)
+    return intervals, notes
 
 
 def _lengths(series: dict[tuple[str, str, Key], list[Reading]]) -> list[int]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +27,8 @@ from iowhy.recording.recording import Recording
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.writer import write_recording
 from iowhy.sources.copies import intervals_of_copies
-from iowhy.sources.format import Format, Interval, Parsed, Progress, formats
+from iowhy.sources.format import Format, Parsed, Progress, formats
+from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import NS_PER_S
 from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
@@ -252,9 +255,10 @@ def _span(parsed: Parsed) -> tuple[int, int] | None:
     """First and last time in a part (with what begins then), None when nothing in it is dated."""
     low: list[int] = []
     high: list[int] = []
-    for one in parsed.intervals:
-        low.append(one.start_ns)
-        high.append(one.start_ns + one.interval_ns)
+    for columns in parsed.intervals.groups():
+        starts = np.array(columns.starts)
+        low.append(int(starts.min()))
+        high.append(int((starts + np.array(columns.lengths)).max()))
     for name, rows in parsed.tables.items():
         for column in _time_columns(name):
             lengths = ("interval_ns", "dur_ns") if column == "ts_ns" else ()
@@ -326,47 +330,72 @@ _Key: TypeAlias = tuple[str, tuple[tuple[str, object], ...]]
 
 @dataclass
 class _Series:
-    """All intervals of one table and key from one part, in time order."""
+    """All intervals of one table and key from one part, in time order; arrays of one length."""
 
     format: str
-    intervals: list[Interval]
+    starts: Any
+    lengths: Any
+    counters: dict[str, Any]
+    levels: dict[str, Any]
 
     def worth(self) -> tuple[int, int]:
-        return (len(self.intervals), len({n for i in self.intervals for n in i.counters}))
+        return len(self.starts), len(self.counters)
 
     def span(self) -> tuple[int, int]:
-        last = self.intervals[-1]
-        return self.intervals[0].start_ns, last.start_ns + last.interval_ns
+        return int(self.starts[0]), int(self.starts[-1] + self.lengths[-1])
+
+
+def _series(form: str, groups: Sequence[Columns], offset: int, cpus: int | None) -> _Series:
+    """Groups of one table and key as one series; what some intervals lack is NaN, or NO_LEVEL."""
+
+    def joined(
+        name: str, of: Callable[[Columns], Mapping[str, array[Any]]], none: float, kind: type
+    ) -> Any:
+        return np.concatenate(
+            [
+                np.array(of(group)[name], kind)
+                if name in of(group)
+                else np.full(len(group.starts), none, kind)
+                for group in groups
+            ]
+        )
+
+    starts = np.concatenate([np.array(group.starts, np.int64) for group in groups]) + offset
+    order = np.argsort(starts, kind="stable")
+    lengths = np.concatenate([np.array(group.lengths, np.int64) for group in groups])
+    counters = {
+        name: joined(name, lambda group: group.counters, np.nan, np.float64)[order]
+        for name in dict.fromkeys(name for group in groups for name in group.counters)
+    }
+    levels = {
+        name: joined(name, lambda group: group.levels, NO_LEVEL, np.int64)[order]
+        for name in dict.fromkeys(name for group in groups for name in group.levels)
+    }
+    first = groups[0]
+    if first.table == "cpu_samples" and dict(first.key).get("cpu") == -1 and cpus:
+        # Tools print all CPUs' mean in percent; the kernel's counters are the sum.
+        counters = {name: values * cpus for name, values in counters.items()}
+    return _Series(form, starts[order], lengths[order], counters, levels)
 
 
 def _sum_up(
     parts: Sequence[Part], offsets: Sequence[int], cpus: int | None
-) -> tuple[dict[str, list[dict[str, object]]], list[str]]:
+) -> tuple[dict[str, list[pa.Table]], list[str]]:
     groups: dict[_Key, list[_Series]] = defaultdict(list)
+
+    def gather(form: str, intervals: Intervals, offset: int, count: int | None) -> None:
+        mine: dict[_Key, list[Columns]] = defaultdict(list)
+        for columns in intervals.groups():
+            mine[columns.table, columns.key].append(columns)
+        for key, found in mine.items():
+            groups[key].append(_series(form, found, offset, count))
+
     for part, offset in zip(parts, offsets, strict=True):
         own = part.parsed.host.get("cpus")
-        count = own if isinstance(own, int) else cpus
-        mine: dict[_Key, list[Interval]] = defaultdict(list)
-        for one in part.parsed.intervals:
-            counters = one.counters
-            if one.table == "cpu_samples" and one.key.get("cpu") == -1 and count:
-                # Tools print all CPUs' mean in percent; the kernel's counters are the sum.
-                counters = {name: value * count for name, value in counters.items()}
-            mine[one.table, tuple(sorted(one.key.items()))].append(
-                Interval(
-                    one.table, one.key, one.start_ns + offset, one.interval_ns, counters, one.levels
-                )
-            )
-        for key, intervals in mine.items():
-            intervals.sort(key=lambda i: i.start_ns)
-            groups[key].append(_Series(part.format, intervals))
+        gather(part.format, part.parsed.intervals, offset, own if isinstance(own, int) else cpus)
     copied, notes = intervals_of_copies(parts)
-    mine = defaultdict(list)
-    for one in copied:
-        mine[one.table, tuple(sorted(one.key.items()))].append(one)
-    for key, found in mine.items():
-        groups[key].append(_Series("/proc", sorted(found, key=lambda i: i.start_ns)))
-    rows: dict[str, list[dict[str, object]]] = defaultdict(list)
+    gather("/proc", copied, 0, None)
+    rows: dict[str, list[pa.Table]] = defaultdict(list)
     for (table, key_items), series in groups.items():
         chosen: list[_Series] = []
         for candidate in sorted(series, key=_Series.worth, reverse=True):
@@ -381,7 +410,7 @@ def _sum_up(
                 if note not in notes:
                     notes.append(note)
         chosen.sort(key=lambda c: c.span())
-        rows[table] += _counters(dict(key_items), [i for c in chosen for i in c.intervals])
+        rows[table].append(_counters(table, dict(key_items), chosen))
     return rows, notes
 
 
@@ -389,27 +418,54 @@ def _sum_up(
 _COUNTER_MAX = 2.0**62
 
 
-def _counters(key: dict[str, object], intervals: Sequence[Interval]) -> list[dict[str, object]]:
+def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> pa.Table:
     """Cumulative rows: one at the start of each stretch of time, one at the end of each interval."""
-    names = set(intervals[0].counters)
-    for one in intervals:
-        names &= set(one.counters)
-    sums = dict.fromkeys(names, 0.0)
-    rows: list[dict[str, object]] = []
-    end: int | None = None
-    for one in intervals:
-        if end is None or one.start_ns > end:
-            levels = dict.fromkeys(one.levels)
-            rows.append(
-                {"ts_ns": one.start_ns, **key, **levels, **{n: round(v) for n, v in sums.items()}}
-            )
-        if any(sums[name] + one.counters[name] > _COUNTER_MAX for name in names):
-            continue  # more than a counter can hold is damage, not load
-        for name in names:
-            sums[name] += one.counters[name]
-        end = one.start_ns + one.interval_ns
-        rows.append({"ts_ns": end, **key, **one.levels, **{n: round(v) for n, v in sums.items()}})
-    return rows
+    names = [
+        name
+        for name in series[0].counters
+        if all(name in one.counters and not np.isnan(one.counters[name]).any() for one in series)
+    ]
+    levels = dict.fromkeys(name for one in series for name in one.levels)
+    starts = np.concatenate([one.starts for one in series])
+    ends = starts + np.concatenate([one.lengths for one in series])
+    changes = {name: np.concatenate([one.counters[name] for one in series]) for name in names}
+    # More than a counter can hold is damage, not load.
+    sound = np.ones(len(starts), dtype=bool)
+    for values in changes.values():
+        if np.abs(np.cumsum(values)).max() > _COUNTER_MAX:
+            sound &= np.abs(values) <= _COUNTER_MAX / len(values)
+    starts, ends = starts[sound], ends[sound]
+    begins = np.ones(len(starts), dtype=bool)
+    begins[1:] = starts[1:] > ends[:-1]
+    # Where each interval's row comes, and, before it, the row of a stretch that begins with it.
+    at = np.arange(len(starts)) + np.cumsum(begins)
+    first = at[begins] - 1
+    count = len(starts) + len(first)
+
+    def laid(values: Any, before: Any, kind: type = np.int64) -> Any:
+        whole: Any = np.empty(count, kind)
+        whole[at], whole[first] = values, before
+        return whole
+
+    columns: dict[str, pa.Array] = {"ts_ns": pa.array(laid(ends, starts[begins]))}
+    schema = schema_tables()[table].arrow_schema
+    for name, value in key.items():
+        columns[name] = pa.array([value] * count, schema.field(name).type)
+    for name in levels:
+        told = np.concatenate(
+            [one.levels.get(name, np.full(len(one.starts), NO_LEVEL)) for one in series]
+        )
+        whole = laid(told[sound], NO_LEVEL)
+        columns[name] = pa.array(whole, mask=whole == NO_LEVEL)
+    for name, values in changes.items():
+        sums = np.cumsum(values[sound])
+        before = (sums - values[sound])[begins]
+        before[:1] = 0.0
+        # What is summed up before a stretch is the sum of the interval before it, to the bit.
+        places = np.flatnonzero(begins)[1:] - 1
+        before[1:] = sums[places]
+        columns[name] = pa.array(np.rint(laid(sums, before, np.float64)).astype(np.int64))
+    return pa.table(columns)
 
 
 # --- the recording ------------------------------------------------------------------------------
@@ -425,7 +481,7 @@ def _record(
     notes += sum_notes
     merged: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)
     for table, made in rows.items():
-        merged[table].append(made)
+        merged[table] += made
     _tell_apart(parts)
     for part, offset in zip(parts, offsets, strict=True):
         for table, given in part.parsed.tables.items():
@@ -442,7 +498,12 @@ def _record(
         for part, offset in zip(parts, offsets, strict=True)
         if (span := _span(part.parsed)) is not None
     ]
-    ends += [cast(int, row["ts_ns"]) for made in rows.values() for row in made]
+    ends += [
+        int(pc.max(table.column("ts_ns")).as_py())
+        for made in rows.values()
+        for table in made
+        if table.num_rows
+    ]
     manifest = Manifest.made(
         source="diagnose",
         mode="paste",

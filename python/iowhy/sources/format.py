@@ -39,6 +39,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from iowhy.sources.intervals import Interval as Interval
+from iowhy.sources.intervals import Intervals
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -86,22 +89,6 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """What happened in one interval, for the *_samples tables, whose counters are cumulative.
-
-    `counters` hold the change within the interval (rate times length), `levels` the value at its
-    end; `key` tells the things apart ({"dev": n}, {"cpu": 3}, {}). Diagnosis sums the intervals up.
-    """
-
-    table: str
-    key: Mapping[str, object]
-    start_ns: int
-    interval_ns: int
-    counters: Mapping[str, float]
-    levels: Mapping[str, int | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """Counters since boot as one copy of a /proc file has them; two copies make an interval.
 
@@ -135,7 +122,7 @@ class Parsed:
     units: str | None = None
     clock: Clock = "own"
     tables: dict[str, list[dict[str, object]] | pa.Table] = field(default_factory=dict)
-    intervals: list[Interval] = field(default_factory=list)
+    intervals: Intervals = field(default_factory=Intervals)
     readings: list[Reading] = field(default_factory=list)
     host: dict[str, object] = field(default_factory=dict)
     lines_understood: int = 0

@@ -20,6 +20,8 @@ def number(text: str) -> float | None:
 
     Thousands are never grouped by the tools read here, so a single comma is a decimal comma.
     """
+    if text.isdecimal() and text.isascii() and len(text) < 16:
+        return float(text)
     if len(text) > 40 or _NUMBER.fullmatch(text) is None:
         return None
     value = float(text.rstrip("%").replace(",", "."))

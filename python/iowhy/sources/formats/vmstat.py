@@ -7,10 +7,16 @@ scaled by -S. The first line is the average since boot and no load, unless -y le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from iowhy.sources.clock import interval_of, wall_ns
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "vmstat"
@@ -19,6 +25,11 @@ HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*r\s+b\s+swpd\s+free\s"
 
 #: Without these columns a header is not one.
 NEEDED = {"r", "b", "swpd", "free", "si", "so", "bi", "bo", "cs", "us", "sy", "id"}
+#: Columns that are used.
+USED = (
+    "r", "b", "free", "buff", "cache", "si", "so", "bi", "bo", "cs", "us", "gu", "sy", "id", "wa", "st",
+)  # fmt: skip
+UNDATED = -(2**63)
 #: -S letter → bytes (vmstat(8): k and m are 1000, K and M are 1024).
 UNITS = {"k": 1000, "K": 1024, "m": 1_000_000, "M": 1_048_576}
 
@@ -43,7 +54,7 @@ def read(block: Block) -> Parsed:
     skip_first = not any(word.startswith("-") and "y" in word for word in command)
     interval_ns = interval_of(command)
     columns: list[str] = []
-    rows: list[tuple[int | None, dict[str, float]]] = []
+    rows = _Rows()
     for number_, line in enumerate(block.lines, block.first_line):
         words = line.split()
         if not words:
@@ -59,11 +70,11 @@ def read(block: Block) -> Parsed:
                 parsed.reject(number_, line)
                 continue
             parsed.lines_understood += 1
-            rows.append((wall_ns(" ".join(words[_width(columns) :])), row))
-    if skip_first and rows:
+            rows.add(wall_ns(" ".join(words[_width(columns) :])), row)
+    if skip_first and len(rows):
         parsed.note("the first line of vmstat is an average since boot, and not taken for load")
-        rows = rows[1:]
-        if not rows:
+        rows.drop_first()
+        if not len(rows):
             parsed.missing.append("vmstat 1 10")
     _emit(parsed, rows, interval_ns, unit)
     return parsed
@@ -97,62 +108,94 @@ def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | Non
     return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
 
 
-def _emit(
-    parsed: Parsed,
-    rows: Sequence[tuple[int | None, dict[str, float]]],
-    interval_ns: int | None,
-    unit: int,
-) -> None:
-    dates = [wall for wall, _ in rows if wall is not None]
-    dated = len(dates) == len(rows) and len(rows) > 0
-    if dated and interval_ns is None and len(dates) > 1:
-        interval_ns = round((dates[-1] - dates[0]) / (len(dates) - 1)) or None
+class _Rows:
+    """Lines as columns of what is used of them, NaN where a line has no such column."""
+
+    def __init__(self) -> None:
+        self._columns = {name: array("d") for name in USED}
+        self._walls: array[int] = array("q")
+
+    def __len__(self) -> int:
+        return len(self._walls)
+
+    def add(self, wall: int | None, row: dict[str, float]) -> None:
+        self._walls.append(UNDATED if wall is None else wall)
+        for name, values in self._columns.items():
+            values.append(row.get(name, math.nan))
+
+    def drop_first(self) -> None:
+        del self._walls[:1]
+        for values in self._columns.values():
+            del values[:1]
+
+    def __getitem__(self, name: str) -> Any:
+        return np.array(self._columns[name])
+
+    def walls(self) -> Any | None:
+        """The dates, if all lines have one."""
+        walls = np.array(self._walls)
+        return walls if len(walls) and (walls != UNDATED).all() else None
+
+
+def _emit(parsed: Parsed, rows: _Rows, interval_ns: int | None, unit: int) -> None:
+    walls = rows.walls()
+    if walls is not None and interval_ns is None and len(walls) > 1:
+        interval_ns = round(int(walls[-1] - walls[0]) / (len(walls) - 1)) or None
     if interval_ns is None:
         interval_ns = NS_PER_S
-        if rows:
+        if len(rows):
             parsed.note("the interval of vmstat is not shown: 1 s is assumed")
-    parsed.clock = "wall" if dated else "own"
-    seconds = interval_ns / NS_PER_S
-    for at, (wall, row) in enumerate(rows):
-        end = wall if dated and wall is not None else (at + 1) * interval_ns
-        start = end - interval_ns
-        percent = interval_ns / 100
-        cpu = {
-            "user_ns": row["us"] + row.get("gu", 0.0),
-            "system_ns": row["sy"],
-            "idle_ns": row["id"],
-        }
-        if "wa" in row:
-            cpu["iowait_ns"] = row["wa"]
-        if "st" in row:
-            cpu["steal_ns"] = row["st"]
-        parsed.intervals.append(
-            Interval(
-                "cpu_samples",
-                {"cpu": -1},
-                start,
-                interval_ns,
-                {name: value * percent for name, value in cpu.items()},
-            )
+    parsed.clock = "own" if walls is None else "wall"
+    seconds, percent = interval_ns / NS_PER_S, interval_ns / 100
+    ends = np.arange(1, len(rows) + 1) * interval_ns if walls is None else walls
+    cpu = {
+        "user_ns": rows["us"] + np.nan_to_num(rows["gu"]),
+        "system_ns": rows["sy"],
+        "idle_ns": rows["id"],
+        "iowait_ns": rows["wa"],
+        "steal_ns": rows["st"],
+    }
+    # Lines of older versions, and of newer ones, in one paste: a column is told of those that have it.
+    for kind in _kinds(~np.isnan(cpu["iowait_ns"]), ~np.isnan(cpu["steal_ns"])):
+        told = {name: values[kind] * percent for name, values in cpu.items()}
+        parsed.intervals.extend(
+            "cpu_samples",
+            {"cpu": -1},
+            ends[kind] - interval_ns,
+            interval_ns,
+            {name: values for name, values in told.items() if not np.isnan(values).any()},
         )
-        parsed.intervals.append(
-            Interval(
-                "vm_samples",
-                {},
-                start,
-                interval_ns,
-                {
-                    "context_switches": row["cs"] * seconds,
-                    "page_in_bytes": row["bi"] * 1024 * seconds,
-                    "page_out_bytes": row["bo"] * 1024 * seconds,
-                    "swap_in_pages": row["si"] * unit * seconds / 4096,
-                    "swap_out_pages": row["so"] * unit * seconds / 4096,
-                },
-                {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])},
+    parsed.intervals.extend(
+        "vm_samples",
+        {},
+        ends - interval_ns,
+        interval_ns,
+        {
+            "context_switches": rows["cs"] * seconds,
+            "page_in_bytes": rows["bi"] * 1024 * seconds,
+            "page_out_bytes": rows["bo"] * 1024 * seconds,
+            "swap_in_pages": rows["si"] * unit * seconds / 4096,
+            "swap_out_pages": rows["so"] * unit * seconds / 4096,
+        },
+        {"procs_running": rows["r"], "procs_blocked": rows["b"]},
+    )
+    if len(rows):
+        memory = {"ts_ns": pa.array(ends, pa.int64()), "free_bytes": _bytes(rows["free"] * unit)}
+        apart = np.isnan(rows["cache"]) | np.isnan(rows["buff"])
+        if not apart.all():
+            memory["cached_bytes"] = _bytes(rows["cache"] * unit, apart)
+            memory["buffers_bytes"] = _bytes(rows["buff"] * unit, apart)
+        parsed.tables["memory_samples"] = pa.table(memory)
+
+
+def _bytes(values: Any, unknown: Any = None) -> pa.Array:
+    return pa.array(np.nan_to_num(values).astype(np.int64), mask=unknown)
+
+
+def _kinds(*has: Any) -> Iterator[Any]:
+    """The lines of each set of columns that occurs."""
+    if len(has[0]):
+        for wanted in sorted(set(zip(*(one.tolist() for one in has), strict=True))):
+            yield np.logical_and.reduce(
+                [one == want for one, want in zip(has, wanted, strict=True)]
             )
-        )
-        memory: dict[str, object] = {"ts_ns": end, "free_bytes": int(row["free"] * unit)}
-        if "cache" in row and "buff" in row:
-            memory["cached_bytes"] = int(row["cache"] * unit)
-            memory["buffers_bytes"] = int(row["buff"] * unit)
-        parsed.add("memory_samples", memory)

@@ -33,6 +33,9 @@ def test_a_scenario_names_causes_devices_and_filesystems_that_exist(one: Scenari
     assert variants and len(variants) == len(set(variants))
     for variant in one.variants:
         assert variant.causes and set(variant.causes) <= known
+        assert set(variant.elsewhere) <= set(one.devices[1:])
+        for causes_there in variant.elsewhere.values():
+            assert set(causes_there) <= known - set(variant.causes)
     assert set(one.devices) <= set(disks.KINDS)
     assert set(one.filesystems) <= set(filesystems.KINDS)
     assert all(

@@ -62,6 +62,18 @@ def test_a_control_may_get_a_small_wrong_finding(share: float, ok: bool) -> None
     assert check.ok is ok
 
 
+def test_what_is_right_on_another_device_is_not_right_on_the_usual_one() -> None:
+    one = scenario(("sync-storm",), None)
+    there = dataclasses.replace(one.broken, elsewhere={"memory": ("cpu-serial",)})
+    one = dataclasses.replace(one, variants=(there,))
+    found = trial("cpu-serial", 0.9)
+    assert not verify.check(one, HDD, found, None).ok
+    on_memory = verify.check(one, Choice("ext4", "memory"), found, None)
+    assert on_memory.ok
+    assert verify.confusion([on_memory]) == [("cpu-serial", "cpu-serial", 1, True)]
+    assert on_memory.document()["accepted"] == ["sync-storm", "cpu-serial"]
+
+
 def test_on_a_busy_machine_a_computing_program_lacks_cpus() -> None:
     one = scenario(("cpu-serial",), None)
     found = trial("cpu-saturated", 0.9)

@@ -97,6 +97,9 @@ def _one(one: scenario.Scenario, out: Console) -> None:
     for variant in one.variants:
         table.add_row(variant.name, variant.text, " or ".join(variant.causes))
     out.print(table)
+    for variant in one.variants:
+        for device, causes in variant.elsewhere.items():
+            out.print(f"{variant.name} on {device}: {' or '.join(causes)} is right too")
     out.print()
     out.print(f"--device {', '.join(one.devices)}    --fs {', '.join(one.filesystems)}")
     if one.tools:
@@ -132,7 +135,8 @@ def run(
     if not as_json:
         figures = {k: v for k, v in found.printed.items() if isinstance(v, (int, float))}
         _say("measured: " + ", ".join(f"{k} {v:g}" for k, v in figures.items()))
-        _say(f"right here: {' or '.join(chosen.causes)}; found: {found.found} ({found.share:.0%})")
+        right = " or ".join(chosen.right_on(choice.device))
+        _say(f"right here: {right}; found: {found.found} ({found.share:.0%})")
 
 
 @app.command("verify")

@@ -34,14 +34,23 @@ class Plan:
 class Variant:
     """One form of a scenario: what is prepared and run, and which causes are right for it.
 
-    `causes` are names of causes; the first is the best answer, any other is right too. Without any
-    nothing should be found.
+    `causes` are names of causes; the first is the best answer, any other is right too. `elsewhere` are those
+    that are right too on some devices, where something else is the limit.
     """
 
     name: str
     text: str
     prepare: Callable[[Stage], Plan]
     causes: tuple[str, ...]
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def right_on(self, device: str) -> tuple[str, ...]:
+        """The causes that are right on a kind of device, the best answer first."""
+        return (*self.causes, *self.elsewhere.get(device, ()))
+
+
+#: What limits a program on a device that answers as fast as it can ask.
+CPU = ("cpu-serial", "cpu-saturated")
 
 
 @dataclass(frozen=True)

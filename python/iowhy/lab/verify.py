@@ -68,7 +68,7 @@ class Check:
             "seed": self.choice.seed,
             "scale": self.choice.scale,
             "expected": _expected(self.scenario),
-            "accepted": list(self.scenario.broken.causes),
+            "accepted": list(self.scenario.broken.right_on(self.choice.device)),
             "found": None if broken is None else broken.found,
             "share": None if broken is None else broken.share,
             "confidence": None if broken is None or broken.top is None else broken.top.confidence,
@@ -140,11 +140,12 @@ def verify(
 
 def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None) -> Check:
     """Judges the verdicts of a scenario's trials."""
-    why = _wrong(broken, scenario.broken.causes, must_find=True)
+    why = _wrong(broken, scenario.broken.right_on(choice.device), must_find=True)
     if fixed is not None and scenario.fixed is not None:
-        why += [f"fixed: {text}" for text in _wrong(fixed, scenario.fixed.causes, must_find=False)]
+        right = scenario.fixed.right_on(choice.device)
+        why += [f"fixed: {text}" for text in _wrong(fixed, right, must_find=False)]
         starved = fixed.found == "cpu-saturated" and full(fixed)
-        if fixed.found == broken.found and fixed.found not in scenario.fixed.causes and not starved:
+        if fixed.found == broken.found and fixed.found not in right and not starved:
             why.append(f"fixed: {fixed.found} is still found")
         gain = 1.0 - fixed.seconds / broken.seconds
         if (
@@ -199,8 +200,9 @@ def confusion(checks: Sequence[Check]) -> list[tuple[str, str, int, bool]]:
         ):
             if found is None or variant is None:
                 continue
-            right = not _wrong(found, variant.causes, must_find=must_find)
+            causes = variant.right_on(one.choice.device)
+            right = not _wrong(found, causes, must_find=must_find)
             # Any accepted name counts as the expected one, so that the table shows confusions only.
-            expected = found.found if found.found in variant.causes else variant.causes[0]
+            expected = found.found if found.found in causes else causes[0]
             counts[expected, found.found, right] += 1
     return [(e, f, n, right) for (e, f, right), n in sorted(counts.items())]

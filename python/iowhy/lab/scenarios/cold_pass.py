@@ -1,6 +1,6 @@
 """Control: one pass over a file that nobody has read yet."""
 
-from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -20,6 +20,7 @@ SCENARIO = Scenario(
             "nothing cached",
             lambda s: _once(s, cold=True),
             ("cache-cold", "device-saturated"),
+            {"file": CPU},
         ),
         Variant(
             "warm",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iowhy.lab.disks import MIB
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, said
+from iowhy.lab.scenario import CPU, Figure, Plan, Scenario, Variant, said
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Stage
 
@@ -45,12 +45,19 @@ SCENARIO = Scenario(
     title="4 passes over a file twice as large as the memory that may cache it",
     case=4,
     variants=(
-        Variant("whole", "each pass goes over the whole file", _passes, ("cache-thrash",)),
+        Variant(
+            "whole",
+            "each pass goes over the whole file",
+            _passes,
+            ("cache-thrash",),
+            {"file": CPU},
+        ),
         Variant(
             "per-part",
             "all passes over a part of 32 MiB before the next",
             _chunk,
             ("cache-cold", "device-saturated", "device-slow", "readahead-poor", "queue-shallow"),
+            {"file": CPU},
         ),
         Variant(
             "more-memory",

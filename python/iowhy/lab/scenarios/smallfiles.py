@@ -4,7 +4,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.lab import shell
-from iowhy.lab.scenario import Figure, Plan, Scenario, Variant, per_disk
+from iowhy.lab.scenario import CPU, Figure, Plan, Scenario, Variant, per_disk
 from iowhy.lab.scenarios._work import work
 from iowhy.lab.stage import Stage
 
@@ -55,6 +55,7 @@ def _write(stage: Stage, folder: Path, file_kib: int, sync: str = "each") -> Pla
 
 
 _SYNC = ("sync-storm", "flush-cost", "journal-entangled")
+_QUICK = {"ssd": CPU, "file": CPU}
 _REST = ("healthy", "device-saturated", "not-io", *_SYNC)
 
 SCENARIO = Scenario(
@@ -63,12 +64,13 @@ SCENARIO = Scenario(
     case=5,
     variants=(
         Variant("small", "files of 64 KiB", lambda s: _files(s, 64), _SYNC),
-        Variant("large", "files of 2 MiB", lambda s: _files(s, 2048), _REST),
+        Variant("large", "files of 2 MiB", lambda s: _files(s, 2048), _REST, _QUICK),
         Variant(
             "batched",
             "one syncfs after all are written",
             lambda s: _files(s, 64, sync="batch"),
             _REST,
+            _QUICK,
         ),
         Variant(
             "nobarrier",

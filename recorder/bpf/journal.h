@@ -117,8 +117,8 @@ static __always_inline void tell_force(__u64 start, __u64 end, __u32 dev)
 }
 
 /*
- * XFS tells when a force begins. One inside a sync call of the command ends, as far as can be told, with the
- * call, in which it is the last step.
+ * XFS tells when a force begins. One inside a call of the command that syncs, or that writes (O_SYNC), ends, as
+ * far as can be told, with the call, in which it is the last step.
  */
 SEC("tp_btf/xfs_log_force")
 int BPF_PROG(on_log_force, struct xfs_mount *mp)
@@ -127,7 +127,8 @@ int BPF_PROG(on_log_force, struct xfs_mount *mp)
 	__u32 dev = BPF_CORE_READ(mp, m_super, s_dev);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (t && t->call >= 0 && (t->call_kind == CALL_SYNC || t->call_kind == CALL_MEMORY) && !t->force_start) {
+	if (t && t->call >= 0 && !t->force_start &&
+	    (t->call_kind == CALL_SYNC || t->call_kind == CALL_MEMORY || t->call_kind == CALL_WRITE)) {
 		t->force_start = now;
 		t->force_dev = dev;
 		return 0;

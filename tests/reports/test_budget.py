@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.reports import Filters, run
-from iowhy.reports.calls import WAITS
+from iowhy.reports.calls import KINDS, WAITS
+from iowhy.whys import classes
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 
 ROOT = Path(__file__).parents[2]
@@ -87,6 +88,11 @@ def test_every_second_of_one_thread(make: Make) -> None:
         ("journal_commit", "pwrite64", "waiting for sync"),  # O_SYNC
         ("page_writeback", "pwrite64", "waiting for sync"),
         ("page_writeback", "ftruncate", "waiting to write"),
+        ("stable_page", "pwrite64", "waiting to write"),
+        ("discard", "ioctl", "waiting to write"),  # fstrim
+        ("discard", "fsync", "waiting for sync"),
+        ("metadata_lock", "unlink", "waiting for a lock"),
+        ("userfault", None, "idle"),
         ("log_force", "fsync", "waiting for sync"),
         ("device_flush", None, "waiting for sync"),
         ("page_lock", "fsync", "waiting for sync"),
@@ -127,6 +133,25 @@ def test_class_of_a_wait(make: Make, reason: str, syscall: str | None, expected:
 def test_every_reason_of_the_recorder_is_known() -> None:
     rules = tomllib.loads((ROOT / "recorder" / "src" / "reasons.toml").read_text("utf-8"))["rule"]
     assert {rule["reason"] for rule in rules} == set(WAITS)
+
+
+def test_every_wait_is_of_the_class_that_the_whys_give_it(make: Make) -> None:
+    """The report and the verdict class each reason in each call alike.
+
+    Calls that collect asynchronous I/O are left out: the report divides them by the requests in flight.
+    """
+    calls = [name for kind, names in KINDS.items() if kind != "collect" for name in names]
+    waits: dict[str, list[dict[str, object]]] = {}
+    for reason in [*WAITS, "other"]:
+        for name in [*calls, "ioctl", None]:
+            for io in (False, True):
+                same = waits.setdefault(classes.of_wait(reason, name, io), [])
+                same.append(wait(len(same) * MS, MS, reason, syscall=name, io=io))
+    assert set(waits) == set(classes.ALL) - classes.CPU - {classes.RUNNABLE}
+    for name, rows in waits.items():
+        length = len(rows) * MS
+        rec = make({"thread_time": [spent(0, length, blocked=length)], "waits": rows}, end_s=10)
+        assert nonzero(rec) == {name: length}
 
 
 def test_a_wait_over_many_intervals(make: Make) -> None:

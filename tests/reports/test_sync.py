@@ -92,8 +92,12 @@ def test_writes_that_wait_for_the_log_are_synchronous(make: Make) -> None:
                 call(0, 10 * MS, "pwrite64", ret=4096),
                 call(20 * MS, 10 * MS, "pwrite64", ret=4096),
                 call(40 * MS, 10 * MS, "write", ret=4096),
+                call(60 * MS, 10 * MS, "pwritev", ret=4096),
+                call(80 * MS, 10 * MS, "writev", ret=4096),
             ],
             "waits": [
+                wait(60 * MS, 4 * MS, "page_writeback"),  # without barriers there is no flush
+                wait(80 * MS, 4 * MS, "stable_page"),  # not O_SYNC
                 wait(0, 6 * MS, "page_writeback"),
                 wait(6 * MS, 3 * MS, "device_flush"),
                 wait(20 * MS, 10 * MS, "page_read"),  # reads the block it changes: not O_SYNC
@@ -102,7 +106,8 @@ def test_writes_that_wait_for_the_log_are_synchronous(make: Make) -> None:
         }
     )
     found = sync(rec)
-    assert set(found) == {"pwrite64 (O_SYNC)"}
+    assert set(found) == {"pwrite64 (O_SYNC)", "pwritev (O_SYNC)"}
+    assert parts(found["pwritev (O_SYNC)"]) == [4, 0, 0, 0, 0, 0, 0, 6]
     assert found["pwrite64 (O_SYNC)"]["calls"] == 1
     assert parts(found["pwrite64 (O_SYNC)"]) == [6, 0, 0, 3, 0, 0, 0, 1]
 

@@ -100,12 +100,14 @@ WAITS: dict[str, tuple[str, str]] = {
     "swap": ("memory", "other"),
     "memory_reclaim": ("memory", "other"),
     "device_flush": ("sync", "flush"),
+    "discard": ("write", "other"),
     "journal_space": ("write", "journal"),
     "log_force": ("sync", "commit"),
     "journal_commit": ("sync", "commit"),
     "direct_io": ("call", "own"),
-    # In a write only O_SYNC and O_DSYNC wait for it (or, on few devices, stable pages).
+    # In a write only O_SYNC and O_DSYNC wait for it (who writes to a page under way is stable_page).
     "page_writeback": ("writeback", "own"),
+    "stable_page": ("write", "own"),
     "metadata_read": ("read", "own"),
     "page_read": ("read", "own"),
     "fuse": ("call", "own"),
@@ -113,6 +115,8 @@ WAITS: dict[str, tuple[str, str]] = {
     "page_lock": ("call", "others"),
     "memory_map_lock": ("lock", "others"),
     "inode_lock": ("lock", "others"),
+    "metadata_lock": ("lock", "others"),
+    "userfault": ("idle", "other"),
     "vfork": ("idle", "other"),
     "kernel_sync": ("unexplained", "other"),
 }

@@ -1,7 +1,7 @@
 -- title: Synchronous writing
 -- question: Where did each fsync-like call's time go: own data, journal, flush, others, CPU?
 -- stands in for: ext4slower, latencytop
--- column name: call; writes that waited for the log or the device are O_SYNC ones, text
+-- column name: call; writes that waited for their pages, the log or a flush are O_SYNC ones, text
 -- column calls: calls, count
 -- column total_ns: their durations, ns
 -- column own_data_ns: waiting for the file's own pages, ns
@@ -69,16 +69,17 @@ WITH calls AS (
         least(w.wait_end_ns, c.end_ns) AS end_ns,
         least(w.wait_end_ns, c.end_ns) - w.ts_ns AS dur_ns,
         coalesce(w.wait_dev, c.dev) AS dev,
-        coalesce(x.part, 'other') AS part
+        coalesce(x.part, 'other') AS part,
+        coalesce(x.budget = 'writeback', false) AS own_writeback
     FROM last_call w
     JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
     LEFT JOIN wait_kinds x ON x.reason = w.reason
     WHERE w.is_wait = 1 AND w.ts_ns < c.end_ns
 ), durable AS (
-    -- Writes that waited for the log or for a flush were made with O_SYNC or O_DSYNC.
+    -- Writes that waited for their pages, the log or a flush were made with O_SYNC or O_DSYNC.
     SELECT DISTINCT tid, call_ns
     FROM inside
-    WHERE kind <> 'sync' AND part IN ('commit', 'flush')
+    WHERE (kind <> 'sync' AND part IN ('commit', 'flush')) OR (kind = 'write' AND own_writeback)
 ), syncs AS (
     SELECT c.tid, c.ts_ns, c.name AS name, c.dur_ns, c.cpu_ns, c.runnable_ns, c.dev, c.ino
     FROM calls c

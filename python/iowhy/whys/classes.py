@@ -40,24 +40,31 @@ READ_CALLS = frozenset(
     {
         "read", "pread64", "pread", "readv", "preadv", "preadv2", "sendfile", "sendfile64",
         "getdents", "getdents64", "readahead", "open", "openat", "openat2", "creat",
-        "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink",
-        "readlinkat", "execve", "execveat", "kread", "kreadv",
+        "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
+        "readlink", "readlinkat", "execve", "execveat", "kread", "kreadv",
     }
 )  # fmt: skip
 WRITE_CALLS = frozenset(
     {
         "write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "fallocate", "truncate",
-        "ftruncate", "copy_file_range", "splice", "unlink", "unlinkat", "rename", "renameat",
+        "ftruncate", "copy_file_range", "splice", "tee", "unlink", "unlinkat", "rename", "renameat",
         "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat",
         "close", "kwrite", "kwritev",
     }
 )  # fmt: skip
 SYNC_CALLS = frozenset(
-    {"fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range", "kfsync", "aio_fsync"}
-)
+    {
+        "fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range", "sync_file_range2",
+        "kfsync", "aio_fsync",
+    }
+)  # fmt: skip
 #: Calls that move a file's data, with a length: the others above only touch names.
-DATA_READS = frozenset({"read", "pread64", "pread", "readv", "preadv", "preadv2", "kread"})
-DATA_WRITES = frozenset({"write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "kwrite"})
+DATA_READS = frozenset(
+    {"read", "pread64", "pread", "readv", "preadv", "preadv2", "kread", "kreadv"}
+)
+DATA_WRITES = frozenset(
+    {"write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "kwrite", "kwritev"}
+)
 #: Interruptible sleeps that wait for I/O: asynchronous I/O is reaped here.
 REAP_CALLS = frozenset({"io_getevents", "io_pgetevents", "io_uring_enter"})
 
@@ -73,8 +80,11 @@ _ALWAYS = {
     "log_force": SYNC,
     "memory_map_lock": LOCK,
     "inode_lock": LOCK,
+    "metadata_lock": LOCK,
     # A parent that waits for its child's exec waits for a child, like wait4.
     "vfork": IDLE,
+    # So does a thread whose page another process supplies.
+    "userfault": IDLE,
     "kernel_sync": UNEXPLAINED,
 }
 #: Reasons that are what they say, unless a sync-like call waits for them.
@@ -82,6 +92,8 @@ _UNLESS_SYNC = {
     "page_read": READ,
     "metadata_read": READ,
     "page_writeback": WRITE,
+    "stable_page": WRITE,
+    "discard": WRITE,
     "journal_space": WRITE,
     # blk-wbt holds writers to what the device gets done: the wait is for the device.
     "writeback_throttle": WRITE,
@@ -101,7 +113,8 @@ def of_wait(reason: str | None, call: str | None, io: bool | None = None) -> str
     """The budget class of an uninterruptible wait: by its reason, then by the call it was in."""
     if reason is not None and reason in _ALWAYS:
         return _ALWAYS[reason]
-    if call in SYNC_CALLS:
+    # A write waits for its pages to be written only where it is to be durable (O_SYNC, O_DSYNC).
+    if call in SYNC_CALLS or (reason == "page_writeback" and call in DATA_WRITES):
         return SYNC
     if reason is not None and reason in _UNLESS_SYNC:
         return _UNLESS_SYNC[reason]

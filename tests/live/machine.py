@@ -61,11 +61,22 @@ class Filesystem:
 
 @contextmanager
 def filesystem(
-    kind: str, folder: Path, *, bytes_: int = 512 * 2**20, options: str = "noatime"
+    kind: str,
+    folder: Path,
+    *,
+    bytes_: int = 512 * 2**20,
+    options: str = "noatime",
+    made: Sequence[str] = (),
 ) -> Iterator[Filesystem]:
-    """A filesystem on a loop device over a file in `folder`, that nothing else writes to."""
-    with _loop(folder / f"{kind}.img", bytes_) as disk, _mounted(kind, disk, folder, options) as it:
-        yield it
+    """A filesystem on a loop device over a file in `folder`, that nothing else writes to.
+
+    `made`: more options of mkfs.
+    """
+    with (
+        _loop(folder / f"{kind}.img", bytes_) as disk,
+        _mounted(kind, disk, folder, options, made) as scratch,
+    ):
+        yield scratch
 
 
 @contextmanager
@@ -77,7 +88,7 @@ def in_memory(
     options: str = "noatime",
     made: Sequence[str] = (),
 ) -> Iterator[Filesystem]:
-    """A filesystem on compressed memory, whose pages of zeros take none; `made`: options of mkfs.
+    """A filesystem on compressed memory, whose pages of zeros take none.
 
     For what counts pages, not requests: such a disk reads a page faster than any other, but the
     kernel does not trace its requests. Without zram it is a loop device over a file in memory.

@@ -100,12 +100,92 @@ os.sync()
         assert set(passes[0][1]) <= {"sync", "background", "periodic", "fsync"}  # type: ignore[arg-type]
 
 
-def test_the_parts_of_sync_sum_to_the_calls(tmp_path: Path) -> None:
-    with filesystem("ext4", tmp_path) as scratch:
-        recording = record(python(SYNCED, scratch.mount / "f"), tmp_path / "a.iowhy")
-        rows = report(recording, "sync").to_pylist()
-        fsync = next(row for row in rows if row["name"] == "fsync")
-        assert fsync["calls"] == 23
-        parts = ("own_data", "journal", "flush", "queue", "others", "cpu", "runnable", "other")
-        summed = sum(fsync[f"{part}_ns"] for part in parts)
-        assert summed == pytest.approx(fsync["total_ns"], abs=len(parts)), fsync
+#: Three threads that sync at the same time, writes that are durable each, and sync(2) for many files.
+SYNCING = """
+import os, sys, threading
+folder = sys.argv[1]
+def opened(name, flags=0): return os.open(f"{folder}/{name}", os.O_CREAT | os.O_WRONLY | flags)
+def writer(number):
+    fd = opened(number)
+    for turn in range(20):
+        os.pwrite(fd, os.urandom(32768), turn * 32768)
+        (os.fsync if number else os.fdatasync)(fd)
+threads = [threading.Thread(target=writer, args=(number,)) for number in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+fd = opened("durable", os.O_SYNC)
+for _ in range(10): os.write(fd, bytes(8192))
+for number in range(100):
+    fd = opened(f"many{number}")
+    os.write(fd, bytes(65536))
+    os.close(fd)
+os.sync()
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+def test_the_parts_of_sync_sum_to_the_calls(tmp_path: Path, kind: str) -> None:
+    with filesystem(kind, tmp_path) as scratch:
+        recording = record(python(SYNCING, scratch.mount), tmp_path / "a.iowhy")
+    rows = {row["name"]: row for row in report(recording, "sync").to_pylist()}
+    assert {name: row["calls"] for name, row in rows.items()} == {
+        "fsync": 40,
+        "fdatasync": 20,
+        "write (O_SYNC)": 10,
+        "sync": 1,
+    }
+    parts = ("own_data", "journal", "flush", "queue", "others", "cpu", "runnable", "other")
+    for name, row in rows.items():
+        summed = sum(row[f"{part}_ns"] for part in parts)
+        assert summed == pytest.approx(row["total_ns"], abs=len(parts)), row
+        total = one(
+            recording,
+            "SELECT sum(dur_ns)::BIGINT FROM syscalls WHERE name = ?"
+            " AND (name <> 'write' OR bytes = 8192)",
+            name.removesuffix(" (O_SYNC)"),
+        )
+        assert row["total_ns"] == total, row
+        assert all(row[f"{part}_ns"] >= -1 for part in parts), row
+        # Each of them waits for its pages, the journal and the device, and for next to nothing else.
+        assert row["own_data_ns"] > 0 and row["journal_ns"] + row["flush_ns"] > 0, row
+        assert row["flush_ns"] > 0 and row["cpu_ns"] > 0, row
+        assert row["other_ns"] <= 0.25 * row["total_ns"], row
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_waiting_for_a_discard_is_named(tmp_path: Path, kind: str) -> None:
+    with filesystem(kind, tmp_path) as scratch:
+        recording = record(["fstrim", scratch.mount], tmp_path / "a.iowhy")
+        requests = ask(
+            recording,
+            "SELECT count(*) FROM block_requests WHERE dev = ? AND op = 'discard'",
+            disk_number(scratch.disk),
+        )
+    assert requests[0][0] != 0
+    waited = dict(
+        ask(recording, "SELECT reason, count(*) FROM waits WHERE syscall = 'ioctl' GROUP BY 1")
+    )
+    assert "discard" in waited, waited
+    assert "other" not in waited, waited
+
+
+def test_a_log_force_lasts_to_the_end_of_its_call(tmp_path: Path) -> None:
+    """XFS tells only when one begins: at least one in each call that makes something durable."""
+    with filesystem("xfs", tmp_path) as scratch:
+        recording = record(python(SYNCING, scratch.mount), tmp_path / "a.iowhy")
+    forces = ask(
+        recording,
+        "SELECT ts_ns, dur_ns FROM journal_commits WHERE dev = ? AND kind = 'xfs-log-force'"
+        " AND dur_ns IS NOT NULL",
+        scratch.dev,
+    )
+    calls = ask(
+        recording,
+        "SELECT ts_ns, dur_ns FROM syscalls WHERE name IN ('fsync', 'fdatasync', 'sync')"
+        " OR (name = 'write' AND bytes = 8192)",
+    )
+    ends = {int(str(start)) + int(str(length)) for start, length in calls}
+    assert {int(str(start)) + int(str(length)) for start, length in forces} <= ends
+    assert len(forces) >= 40
+    busy = next(row for row in report(recording, "journal").to_pylist() if row["kind"] != "jbd2")
+    assert 0 < busy["busy_share"] <= 1

@@ -1,11 +1,11 @@
 """Extents agree with filefrag, for every kind of file."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
+from iowhy.reports.engine import run as report
 from machine import ask, filesystem, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -34,55 +34,81 @@ for number in range(30):
 """
 
 
-def filefrag(path: Path) -> list[tuple[int, int, int]]:
-    """(logical, physical, length) in bytes of each extent, as filefrag prints them."""
-    told = run("filefrag", "-e", "-b1", str(path))
+#: Copies of a file that share its extents, one read (extents are kept of files that are read or
+#: written), one changed in the middle.
+SHARE = """
+import subprocess
+for name in ("shared", "shared-in-part"):
+    subprocess.run(["cp", "--reflink=always", f"{folder}/in-order", f"{folder}/{name}"], check=True)
+os.read(opened("shared"), 4096)
+fd = opened("shared-in-part")
+os.pwrite(fd, b"y" * 4096, 40960)
+os.fsync(fd)
+"""
+
+#: Filesystem, options of its mount and of mkfs, and the kinds of extents that it must show here.
+SETUPS = {
+    "ext4": ("ext4", "noatime", [], {"unwritten"}),
+    "ext4-inline": ("ext4", "noatime", ["-O", "inline_data", "-I", "256"], {"inline"}),
+    "xfs": ("xfs", "noatime", ["-m", "reflink=1"], {"unwritten", "shared"}),
+    "btrfs": ("btrfs", "noatime", [], {"unwritten", "shared", "inline"}),
+    "btrfs-compressed": ("btrfs", "noatime,compress-force=zstd", [], {"encoded", "shared"}),
+}
+#: Words of filefrag for bits of FIEMAP that the recording does not keep.
+NOT_KEPT = {"eof", "merged", ""}
+
+
+def filefrag(path: Path) -> tuple[list[tuple[int, int, int, set[str]]], int]:
+    """Logical and physical offset, length in bytes and flags of each extent, and filefrag's count."""
+    told = run("filefrag", "-v", "-b1", str(path))
+    row = r"\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):(?:\s*\d+:)?\s*(\S*)"
     found = []
-    for line in told.splitlines():
-        match = re.match(r"\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):", line)
-        if match:
-            found.append(tuple(map(int, match.groups())))
-    return found  # type: ignore[return-value]
+    for match in re.finditer(rf"^{row}$", told, re.MULTILINE):
+        logical, physical, length = (int(match[number]) for number in (1, 2, 3))
+        found.append((logical, physical, length, set(match[4].split(",")) - NOT_KEPT))
+    count = re.search(r"(\d+) extents? found", told)
+    assert count is not None, told
+    return found, int(count[1])
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
-def test_extents_are_those_of_filefrag(tmp_path: Path, kind: str) -> None:
-    with filesystem(kind, tmp_path) as scratch:
-        recording = record(python(MAKE, scratch.mount), tmp_path / "a.iowhy")
+@pytest.mark.parametrize("name", SETUPS)
+def test_extents_are_those_of_filefrag(tmp_path: Path, name: str) -> None:
+    kind, options, made, expected = SETUPS[name]
+    code = MAKE + (SHARE if "shared" in expected else "")
+    with filesystem(kind, tmp_path, options=options, made=made) as scratch:
+        recording = record(python(code, scratch.mount), tmp_path / "a.iowhy")
+        assert recording.ran("extents")
+        layout = {
+            row["ino"]: row
+            for row in report(recording, "layout").to_pylist()
+            if row["phase"] == "after" and row["dev"] == scratch.dev
+        }
+        seen: set[str] = set()
         files = [p for p in scratch.mount.iterdir() if p.is_file()]
-        assert len(files) == 6
+        assert len(files) == (8 if "shared" in expected else 6)
         for file in files:
+            ino = file.stat().st_ino
             ours = ask(
                 recording,
-                "SELECT logical_bytes, coalesce(physical_bytes, 0), bytes FROM extents"
+                "SELECT logical_bytes, physical_bytes, bytes, flags FROM extents"
                 " WHERE phase = 'after' AND dev = ? AND ino = ? ORDER BY logical_bytes",
                 scratch.dev,
-                file.stat().st_ino,
+                ino,
             )
-            expected = filefrag(file)
-            if any("inline" in str(flags) for (flags,) in ask(
-                recording, "SELECT flags FROM extents WHERE ino = ?", file.stat().st_ino
-            )):  # fmt: skip
-                assert len(ours) == len(expected), file.name
-                continue
-            assert ours == expected, file.name
-        assert recording.ran("extents")
-
-
-def test_shared_extents_are_marked(tmp_path: Path) -> None:
-    code = "import os, sys, subprocess\nsubprocess.run(['cp', '--reflink=always', sys.argv[1], sys.argv[2]], check=True)\nfd = os.open(sys.argv[1], os.O_RDONLY); os.read(fd, 1 << 20)"
-    with filesystem("xfs", tmp_path) as scratch:
-        one, two = scratch.mount / "one", scratch.mount / "two"
-        one.write_bytes(os.urandom(1 << 20))
-        run("sync", "-f", str(scratch.mount))
-        recording = record(python(code, one, two), tmp_path / "a.iowhy")
-        flags = ask(
-            recording,
-            "SELECT flags FROM extents WHERE phase = 'after' AND dev = ? AND ino = ?",
-            scratch.dev,
-            one.stat().st_ino,
-        )
-        assert flags and all("shared" in row[0] for row in flags)  # type: ignore[operator]
+            theirs, count = filefrag(file)
+            assert [(row[0], row[2], set(row[3])) for row in ours] == [  # type: ignore[call-overload]
+                (logical, length, flags) for logical, _, length, flags in theirs
+            ], file.name
+            for (_, physical, _, _), (_, shown, _, flags) in zip(ours, theirs, strict=True):
+                # What lies in the inode has no place of its own.
+                assert physical == (None if "inline" in flags else shown), file.name
+            assert layout[ino]["extents"] == count, file.name
+            assert layout[ino]["mapped_extents"] == len(theirs), file.name
+            for flag in ("unwritten", "shared"):
+                marked = sum(length for _, _, length, flags in theirs if flag in flags)
+                assert layout[ino][f"{flag}_bytes"] == marked, (file.name, flag)
+            seen.update(*(flags for _, _, _, flags in theirs))
+        assert expected <= seen, seen
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])

@@ -9,7 +9,8 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.lab import trial
-from iowhy.lab.scenario import Plan
+from iowhy.lab.scenario import Plan, scenario
+from iowhy.lab.stage import Choice
 from iowhy.sources import live
 
 
@@ -58,3 +59,10 @@ def test_statistics_are_those_of_the_command() -> None:
     after = {"reads": 9, "paced": True, "busy_ns": 30}
     assert trial._difference(before, after) == {"reads": 4, "busy_ns": 20}
     assert trial._difference(None, after) == {}
+
+
+def test_a_recording_is_not_overwritten_nor_is_anything_done_for_it(tmp_path: Path) -> None:
+    one = scenario("cpu-only")
+    with pytest.raises(Problem, match="exists already"):
+        trial.run(one, one.broken, Choice("ext4", "memory"), parent=tmp_path, keep=tmp_path)
+    assert list(tmp_path.iterdir()) == []

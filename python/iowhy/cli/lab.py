@@ -129,12 +129,14 @@ def run(
     _say(f"{one.name}: {chosen.name} ({chosen.text}) on {choice.fs}, {choice.device}")
 
     def look(recording: Path) -> None:
-        show.verdict(open_recording(recording), as_json=as_json)
+        show.verdict(open_recording(recording), as_json=as_json, kept=False)
 
     found = trial.run(one, chosen, choice, parent=dir_, keep=keep, look=look)
+    if keep is not None:
+        _say(f"kept in {show.typed(keep)}; more: iowhy report NAME {show.typed(keep)}")
     if not as_json:
         figures = {k: v for k, v in found.printed.items() if isinstance(v, (int, float))}
-        _say("measured: " + ", ".join(f"{k} {v:g}" for k, v in figures.items()))
+        _say("measured: " + ", ".join(f"{k} {_number(v)}" for k, v in figures.items()))
         right = " or ".join(chosen.right_on(choice.device))
         _say(f"right here: {right}; found: {found.found} ({found.share:.0%})")
 

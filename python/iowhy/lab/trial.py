@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -77,6 +78,8 @@ def run(
 
     Raises Problem when the stage cannot be set, the command fails or cannot be recorded.
     """
+    if keep is not None and keep.exists():
+        raise Problem(f"{keep}: exists already; choose another name or remove it")
     with stage(choice, parent) as made:
         plan = variant.prepare(made)
         for filesystem in made.filesystems:
@@ -91,6 +94,9 @@ def run(
         others = _CpuUse.now().others_since(used)
         after = [disk.statistics() for disk in made.disks]
         made.stop_clock()
+        if status == 128 + signal.SIGINT:
+            # Ctrl-C, which the recorder passed on: nobody waits for a verdict on half a trial.
+            raise SystemExit(status)
         if status != 0:
             raise Problem(f"{scenario.name} {variant.name}: {' '.join(plan.argv)}: status {status}")
         recording = open_recording(out)
@@ -101,8 +107,6 @@ def run(
         verdict = judge(recording)
         look(out)
         if keep is not None:
-            if keep.exists():
-                raise Problem(f"{keep}: exists already; choose another name or remove it")
             shutil.copytree(out, keep)
         statistics = tuple(_difference(a, b) for a, b in zip(before, after, strict=True))
         links = [link for finding in verdict.findings for link in finding.chain]

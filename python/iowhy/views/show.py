@@ -54,14 +54,22 @@ Row = dict[str, object]
 
 
 def verdict(
-    recording: Recording, *, as_json: bool = False, to_stderr: bool = False, every: bool = False
+    recording: Recording,
+    *,
+    as_json: bool = False,
+    to_stderr: bool = False,
+    every: bool = False,
+    kept: bool = True,
 ) -> None:
-    """Judge a recording and print the verdict, on the terminal or as the documented JSON object."""
+    """Judge a recording and print the verdict, on the terminal or as the documented JSON object.
+
+    `kept` is that the recording stays where it is, and can be asked more.
+    """
     found = judge(recording)
     if as_json:
         print(json.dumps(_as_json(recording, found), ensure_ascii=False))
         return
-    show_verdict(recording, found, console(to_stderr), every=every)
+    show_verdict(recording, found, console(to_stderr), every=every, kept=kept)
 
 
 def _as_json(recording: Recording, found: Verdict) -> dict[str, Any]:
@@ -75,7 +83,12 @@ def _as_json(recording: Recording, found: Verdict) -> dict[str, Any]:
 
 
 def show_verdict(
-    recording: Recording, found: Verdict, out: Console, *, every: bool = False
+    recording: Recording,
+    found: Verdict,
+    out: Console,
+    *,
+    every: bool = False,
+    kept: bool = True,
 ) -> None:
     """Print a verdict that is there already."""
     paragraph(out, f"iowhy: {found.answer}", "bold")
@@ -86,13 +99,16 @@ def show_verdict(
         _finding(out, number, finding, proven.get(finding.cause))
     if len(found.findings) > len(shown):
         more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
-        paragraph(out, f"also: {more} (iowhy why --all {typed(recording.path)})", "dim", 2)
+        rest = f" (iowhy why --all {typed(recording.path)})" if kept else ""
+        paragraph(out, f"also: {more}{rest}", "dim", 2)
     _budget(out, found)
     calls, devices, files = _reports(recording)
     _calls(out, calls)
     _devices(out, devices)
     _files(out, files)
     _unknown(out, recording, found)
+    if not kept:
+        return
     out.print()
     place = typed(recording.path)
     paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")

@@ -3,6 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.sources.format import formats
+from iowhy.sources.paste import NUMBERS
+
 from .reading import FIXTURES, intervals, quick, taken_apart
 
 
@@ -130,3 +133,9 @@ def test_any_order_and_any_prose(order: list[str], prose: list[str]) -> None:
     said = [text for _, text in result.unread]
     said += [text for part in result.parts for _, text in part.parsed.rejects]
     assert sorted(said) == sorted(prose[: len(order)])
+
+
+@given(st.text("0123456789 .,:%+/-", max_size=60))
+def test_lines_of_numbers_begin_no_output(line: str) -> None:
+    assert NUMBERS.fullmatch(line)
+    assert not [form.name for form in formats() if form.hint is not None and form.hint.search(line)]

@@ -137,6 +137,8 @@ def test_the_same_file_written_in_order(tmp_path: Path) -> None:
     )
     absent(verdict, "file-fragmented")
     absent(verdict, "random-access")
+    text = chain(leads(verdict, "device-saturated", 0.9))
+    assert "256 KiB on average" in text and "4.1 % of the requests" in text
 
 
 def test_small_files_against_large_ones_with_the_waits(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def command(
     verdict = judge(found.recording)
     steps = next_steps(
         verdict.findings[0].cause if verdict.findings else None,
+        _largest(verdict),
         {name for name, kept in found.recording.manifest.tables.items() if kept.kept},
+        {part.parsed.tool for part in found.parts},
         found.recording.manifest.host.os,
         found.missing,
     )
@@ -87,6 +89,13 @@ def command(
     show.show_verdict(found.recording, verdict, screen)
     _unread(screen, found)
     _steps(screen, steps)
+
+
+def _largest(verdict: Verdict) -> str | None:
+    """The class with most of the time, where the time is known."""
+    if not verdict.budget.known:
+        return None
+    return max(verdict.budget.lines, key=lambda line: line.elapsed_share).cls
 
 
 def _stem(file: str) -> str:

@@ -50,12 +50,19 @@ _LINUX: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("disk_samples", "iostat -x 1 10", "whether a device is busy"),
     ),
 }
-_AIX = {
-    "file": (("", "fileplace -pv FILE", "how contiguous the file is on disk"),),
+_AIX: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "file": (
+        ("", "fileplace -pv FILE", "how contiguous the file is on disk"),
+        ("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks"),
+        ("", "cp FILE COPY", "whether work on a copy, which is written in order, is faster"),
+    ),
     "sync": (("", "curt -e -i TRACE", "elapsed and CPU time of each call"),),
-    "": (("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks"),),
+    "": (
+        ("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks"),
+        ("", "fileplace -pv FILE", "how contiguous the file is on disk"),
+    ),
 }
-_FREEBSD = {
+_FREEBSD: dict[str, tuple[tuple[str, str, str], ...]] = {
     "cpu": (("", "top -H -d 2", "which thread uses the CPU"),),
     "": (("", "iostat -x -w 1 -c 10", "whether a disk is busy, and how long requests wait"),),
 }
@@ -79,21 +86,43 @@ _FAMILIES = {
     "flush-cost": "sync",
     "journal-entangled": "sync",
 }
+#: Where no cause was found: what the largest class of the time asks for.
+_CLASSES = {
+    "waiting for sync": "sync",
+    "waiting to read": "device",
+    "waiting to write": "device",
+    "waiting for memory": "cache",
+    "on-CPU user": "cpu",
+    "on-CPU kernel": "cpu",
+    "runnable": "cpu",
+}
 WHOLE = Step("sudo iowhy run -- CMD", "the whole chain, from the call to the request")
 
 
 def next_steps(
-    cause: str | None, filled: Collection[str], system: str | None, missing: Sequence[str]
+    cause: str | None,
+    largest: str | None,
+    filled: Collection[str],
+    tools: Collection[str],
+    system: str | None,
+    missing: Sequence[str],
 ) -> tuple[Step, ...]:
     """One command of a usual tool and, where iowhy runs, iowhy itself.
 
-    `cause` is that of the first finding, `filled` the tables that have rows, `system` the manifest's
-    `os`; `missing` are commands that the formats named for what their output lacked.
+    `cause` is that of the first finding, `largest` the largest class of the time, `filled` the tables that
+    have rows, `tools` those whose output was read, `system` the manifest's `os`; `missing` are commands that
+    the formats named for what their output lacked.
     """
-    family = _FAMILIES.get(cause or "", "")
+    family = _FAMILIES.get(cause or "", "") or _CLASSES.get(largest or "", "")
     tables = {"AIX": _AIX, "FreeBSD": _FREEBSD}.get(system or "", _LINUX)
     choices = (*tables.get(family, ()), *tables[""])
-    first = next((Step(c, tells) for table, c, tells in choices if table not in filled), None)
+    told = {word for tool in tools for word in tool.split()[:1]}
+
+    def new(table: str, command: str) -> bool:
+        words = command.removeprefix("sudo ").split()
+        return table not in filled and words[0] not in told
+
+    first = next((Step(c, tells) for table, c, tells in choices if new(table, c)), None)
     if missing and (first is None or family == ""):
         first = Step(missing[0], "what its output above leaves out")
     steps = [] if first is None else [first]

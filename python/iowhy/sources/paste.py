@@ -47,6 +47,8 @@ _PROMPT = re.compile(
     r"[\w.-]{1,40}:[~/][^$#%>❯]{0,120}?)?\s?(?P<sign>[$#%>❯])\s?(?P<line>\S.*)"
 )
 _SIGN = re.compile("[$#%>❯]")
+#: Lines of numbers begin no output: most lines of long samples need not be asked for one.
+NUMBERS = re.compile(r"[\d\s.,:%+/-]*")
 _BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
 
 
@@ -178,6 +180,8 @@ def _blocks(
             start, current, command = at + 1, None, typed
             continue
         head = line[:HINT_CHARACTERS]
+        if NUMBERS.fullmatch(head):
+            continue
         if any_hint.search(head) is None:
             continue
         best = _best(with_hints, lines, at, head, current)

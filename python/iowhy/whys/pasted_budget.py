@@ -145,8 +145,8 @@ def _machine(facts: "Facts") -> Pasted | None:
         # waits to run is time that storage costs.
         waiting = facts.numbers(_IDLE_WHILE_BLOCKED.format(cpus=cpus))["waiting"] or 0.0
         waiting = min(waiting, idle * cpus)
-        if machine.blocked_always and machine.runnable_always_zero and idle > IDLE:
-            # Nobody ever waits to run and somebody always for I/O: these are its threads.
+        if machine.waits_for_disks and idle > IDLE:
+            # Nobody ever waits to run and somebody mostly for I/O: these are its threads.
             waiting = machine.blocked
     active = busy + waiting
     if active <= 0:

@@ -17,7 +17,7 @@ TOOL = "filemon"
 HINT = (
     r"^Most Active (?:Files|Segments|Logical Volumes|Physical Volumes)|^(?:FILE|VOLUME): /"
     r"|^Detailed (?:File|Logical Volume|Physical Volume|VM Segment) Stats|^System: AIX "
-    r"|^Cpu utilization:"
+    r"|^Cpu utilization:|^[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: [A-Z]+)? \d{4}$"
 )
 
 BLOCK = 512
@@ -36,9 +36,11 @@ _THROUGHPUT = re.compile(r"throughput:\s+(\d+(?:\.\d+)?) KB/sec")
 _UTILISATION = re.compile(r"utilization:\s+(\d+(?:\.\d+)?)")
 _ACTIVE_VOLUME = re.compile(r"(\d+(?:\.\d+)?)\s+(\d+)\s+(\d+)\s+(\d+(?:\.\d+)?)\s+(/\S+)(?:\s+.*)?")
 _ACTIVE_FILE = re.compile(r"(\d+(?:\.\d+)?)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)(?:\s+.*)?")
+_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: [A-Z]+)? \d{4}")
+_SYSTEM = re.compile(r"System: (AIX \S+).*")
 _TABLE_HEAD = re.compile(r"(#MBs|util)\s+#.*")
 _KNOWN_REST = re.compile(
-    r"(System: AIX|avg\s+\d+(?:\.\d+)? min|opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
+    r"(avg\s+\d+(?:\.\d+)? min|opens:|total bytes xfrd:|(?:read|write) seq\. lengths:|seek dist|time to next req|"
     r"(?:lseeks|time to open|time to close|segtype|segments):?|Cpu utilization:|"
     r"Most Active|Detailed|\d+\.\d+ secs? in measured interval)"
 )
@@ -47,6 +49,11 @@ _KNOWN_REST = re.compile(
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """One of its titles, or a detailed section whose title is cut off."""
     line = lines[at]
+    if _DATE.fullmatch(line):
+        # Above the title.
+        return (
+            Claim(0.8) if at + 1 < len(lines) and lines[at + 1].startswith("System: AIX") else None
+        )
     if line.startswith(("System:", "Cpu utilization:")):
         ahead = any(text.startswith(("Most Active", "Detailed")) for text in lines[at : at + 12])
         return Claim(0.8, again=True) if ahead else None
@@ -77,6 +84,10 @@ def read(block: Block) -> Parsed:
             measure(parsed, match[5], "bytes", float(match[1]) * 1024**2)
             measure(parsed, match[5], "read_count", float(match[3]))
             measure(parsed, match[5], "write_count", float(match[4]))
+        elif match := _SYSTEM.fullmatch(text):
+            parsed.version = match[1]
+        elif _DATE.fullmatch(text):
+            pass
         elif _TABLE_HEAD.fullmatch(text) or _KNOWN_REST.match(text):
             if text.startswith(("Most Active", "Detailed")):
                 subject = None

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 BUSY = 0.9
 DEPTH = 4.0
 LARGE_BYTES = 128 * 1024
+#: Share of vmstat's lines with blocked processes that is called "at any time".
+ALWAYS = 0.9
+#: Share of seeks up to which requests are in order.
+IN_ORDER = 0.1
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -30,9 +34,9 @@ def find(facts: "Facts") -> Candidate | None:
     elif device is not None:
         depth, median = device.depth, device.request_bytes
     else:
-        return _blocked_only(facts)
+        return _large_in_order(facts) or _blocked_only(facts)
     if busy is None:
-        return _blocked_only(facts)
+        return _large_in_order(facts) or _blocked_only(facts)
     if busy < BUSY or depth is None:
         return None
     large = median is not None and median >= LARGE_BYTES
@@ -99,17 +103,52 @@ def _bulk_sync(facts: "Facts") -> bool:
     )
 
 
+def _large_in_order(facts: "Facts") -> Candidate | None:
+    """filemon alone: large requests in order, which is the best that a disk can be asked for."""
+    if not facts.run.pasted:
+        return None
+    seeks = facts.measured.of("filemon", "seek_share")
+    for kind in ("write", "read"):
+        sizes = facts.measured.of("filemon", f"{kind}_mean_bytes")
+        volume = max((name for name in sizes if name in seeks), key=sizes.__getitem__, default=None)
+        if volume and sizes[volume] >= LARGE_BYTES and seeks[volume] < IN_ORDER:
+            return Candidate(
+                claims=(Claim(classes.STORAGE),),
+                chain=(
+                    link(
+                        f"a {kind} to {volume} moves {size(sizes[volume])} on average",
+                        sizes[volume],
+                        "bytes",
+                        "measurements",
+                    ),
+                    link(
+                        f"{percent(seeks[volume])} of the requests need a seek",
+                        seeks[volume],
+                        "share",
+                        "measurements",
+                    ),
+                ),
+                summary="waits for a device that moves large requests in order",
+                remedy="nothing is wrong with the way it is used: move less, or split it over devices",
+                confidence=0.6,
+                lowered_by=("how busy the device is is not in the text (iostat tells)",),
+            )
+    return None
+
+
 def _blocked_only(facts: "Facts") -> Candidate | None:
     """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
     machine = facts.machine
-    if not facts.run.pasted or not machine.blocked_always or not machine.runnable_always_zero:
+    if not facts.run.pasted or not machine.waits_for_disks:
         return None
-    blocked = machine.blocked or 0.0
+    blocked, share = machine.blocked or 0.0, machine.blocked_share or 0.0
+    disks = sorted(facts.measured.metric("operations_per_s").items(), key=lambda pair: -pair[1])
+    always = share >= ALWAYS
     return Candidate(
         claims=(Claim(classes.STORAGE),),
-        chain=(
+        chain=some(
             link(
-                f"{blocked:.1f} processes are blocked at any time and none waits for a CPU",
+                f"{blocked:.1f} processes are blocked {'at any time' if always else 'on average'} and none waits for a CPU",
                 blocked,
                 "processes",
                 "system",
@@ -120,11 +159,25 @@ def _blocked_only(facts: "Facts") -> Candidate | None:
                 "share",
                 "system",
             ),
+            link(
+                "the load is on "
+                + ", ".join(
+                    f"{name} ({rate:.0f} operations/s)" for name, rate in disks if rate > 0
+                ),
+                sum(rate for _, rate in disks),
+                "operations/s",
+                "devices",
+            )
+            if any(rate > 0 for _, rate in disks)
+            else None,
         ),
         summary="waits for disks while CPUs idle",
-        confidence=0.5,
-        lowered_by=("how busy the disks are is not in the text (iostat -x 1 tells)",),
-        remedy="split the files over disks",
+        confidence=0.5 if always else 0.4,
+        lowered_by=(
+            "how busy the disks are is not in the text (iostat -x 1 tells)",
+            *(() if always else (f"no process is blocked in {percent(1 - share)} of the samples",)),
+        ),
+        remedy="split the load over devices",
     )
 
 

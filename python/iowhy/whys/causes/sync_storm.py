@@ -1,5 +1,6 @@
 """Many sync calls for few bytes."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iowhy.whys import classes, signs
@@ -14,6 +15,7 @@ CALLS_MIN = 20
 CALLS_FEW = 3
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
+SMALL_COSTS = 1.33
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -104,49 +106,81 @@ def _passes(facts: "Facts") -> Link | None:
 
 
 def _measured(facts: "Facts") -> Candidate | None:
-    """iozone of many small files against few large ones."""
-    if facts.budget.known and facts.budget.elapsed(classes.SYNC) >= 0.05:
+    """iozone of many small files against few large ones, and what latencytop says of the waiting."""
+    known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= 0.05
+    pairs = sorted(_iozone(facts), key=lambda pair: pair.times, reverse=True)
+    if (known and facts.calls.syncs.calls) or not pairs or pairs[0].times < SMALL_COSTS:
         return None
-    pair = _iozone(facts)
-    if pair is None:
-        return None
-    small, small_rate, large, large_rate = pair
-    share = 1 - small_rate / large_rate
+    reasons = facts.budget.heaviest_reasons(frozenset({classes.SYNC}))
+    if any("flush" in reason.lower() or "barrier" in reason.lower() for reason, _ in reasons):
+        return None  # what the waits name says it better: flush-cost
+    worst = pairs[0]
+    others = [pair for pair in pairs[1:] if pair.times < SMALL_COSTS]
     return Candidate(
-        claims=(),
-        chain=(
+        claims=(Claim(frozenset({classes.SYNC})),) if known else (),
+        chain=some(
+            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync") if known else None,
             link(
-                f"{small}: {size(small_rate)}/s, {large}: {size(large_rate)}/s: the same bytes in "
-                f"small files take {large_rate / small_rate:.1f} times as long",
-                large_rate / small_rate,
+                f"{worst.small}: {size(worst.small_rate)}/s, {worst.large}: "
+                f"{size(worst.large_rate)}/s: the same bytes in small files take "
+                f"{worst.times:.1f} times as long",
+                worst.times,
                 "times",
                 "measurements",
             ),
+            *(
+                link(
+                    f"in {pair.run} they take {pair.times:.1f} times as long: it is not the files alone",
+                    pair.times,
+                    "times",
+                    "measurements",
+                )
+                for pair in others[:1]
+            ),
         ),
-        summary="is what many small files cost over few large ones",
-        confidence=0.55,
+        summary="is what syncing many small files costs over few large ones"
+        if known
+        else "is what many small files cost over few large ones",
+        remedy="write fewer, larger files, or sync once for many of them (syncfs)",
+        confidence=0.75 if known else 0.55,
         lowered_by=(
-            "that the files are synced is not in the text; latencytop or strace would tell",
+            "how much each call makes durable is not known"
+            if known
+            else "that the files are synced is not in the text; latencytop or strace would tell",
         ),
-        fixed_share=share,
+        fixed_share=None if known else 1 - 1 / worst.times,
     )
 
 
-def _iozone(facts: "Facts") -> tuple[str, float, str, float] | None:
-    """The write rate with the smallest and the largest file size, when they differ by a third."""
-    rates = {
-        subject: value
-        for subject, value in facts.measured.of("iozone", "bytes_per_s").items()
-        if subject.split(" ")[0] in ("write", "initial") and value > 0
-    }
-    sized = [(_size_of(subject), subject) for subject in rates]
-    known = sorted((n, subject) for n, subject in sized if n is not None)
-    if len(known) < 2 or known[-1][0] < 4 * known[0][0]:
-        return None
-    small, large = known[0][1], known[-1][1]
-    if rates[small] * 1.33 > rates[large]:
-        return None
-    return small, rates[small], large, rates[large]
+@dataclass(frozen=True)
+class _Pair:
+    """Write rates with the smallest and the largest file size of one run of iozone."""
+
+    run: str
+    small: str
+    small_rate: float
+    large: str
+    large_rate: float
+
+    @property
+    def times(self) -> float:
+        return self.large_rate / self.small_rate
+
+
+def _iozone(facts: "Facts") -> list[_Pair]:
+    """Of each run: the file that it is in stands behind its subjects, where there are several."""
+    runs: dict[str, list[tuple[int, str, float]]] = {}
+    for subject, value in facts.measured.of("iozone", "bytes_per_s").items():
+        test, _, run = subject.partition(" [")
+        length = _size_of(test)
+        if test.split(" ")[0] in ("write", "initial") and value > 0 and length is not None:
+            runs.setdefault(run.rstrip("]"), []).append((length, test, value))
+    pairs = []
+    for run, found in runs.items():
+        small, large = min(found), max(found)
+        if large[0] >= 4 * small[0]:
+            pairs.append(_Pair(run or "it", small[1], small[2], large[1], large[2]))
+    return pairs
 
 
 def _size_of(subject: str) -> int | None:
@@ -180,6 +214,10 @@ CAUSE = Cause(
             "flush share from which flush-cost says it better", FLUSH_DOMINATES, "share",
             "then one file is synced over and over and the device's flush is most of it; when each "
             "file gets its own sync, fewer files are the remedy and this cause stays",
+        ),
+        Threshold(
+            "times that small files take as long as large ones in iozone, at least", SMALL_COSTS, "times",
+            "runs of iozone differ by some 10 %; a third is no noise",
         ),
     ),
     fooled_by=(

@@ -7,9 +7,16 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 
+#: Share of samples with blocked processes from which they are what the machine does: more often than not.
+BLOCKED = 0.5
+
+
 @dataclass(frozen=True)
 class Machine:
-    """Shares are 0..1 of the machine's CPU time; levels are means over the samples."""
+    """Shares are 0..1 of the machine's CPU time; levels are means over the samples.
+
+    `blocked_share` is the share of the samples in which processes were blocked.
+    """
 
     cpus: int | None
     busy: float | None
@@ -32,7 +39,7 @@ class Machine:
     runnable: float | None
     blocked: float | None
     runnable_always_zero: bool | None
-    blocked_always: bool | None
+    blocked_share: float | None
     throttled_share: float | None
     throttled_periods_share: float | None
     quota_cores: float | None
@@ -45,6 +52,11 @@ class Machine:
     read_limit_ops_per_s: float | None
     write_limit_ops_per_s: float | None
     pressure: dict[tuple[str, str], float]
+
+    @property
+    def waits_for_disks(self) -> bool:
+        """No process ever waits to run, and mostly some are blocked."""
+        return bool(self.runnable_always_zero) and (self.blocked_share or 0.0) >= BLOCKED
 
     @property
     def cache_room_bytes(self) -> float | None:
@@ -177,7 +189,7 @@ def measure(facts: "Facts") -> Machine:
         runnable=vm.get("running"),
         blocked=vm.get("blocked"),
         runnable_always_zero=None if most is None else most == 0,
-        blocked_always=None if blocked_share is None else blocked_share >= 0.9,
+        blocked_share=blocked_share,
         throttled_share=throttled / span_ns if throttled is not None and span_ns else None,
         throttled_periods_share=group.get("throttled_periods"),
         quota_cores=group.get("quota"),

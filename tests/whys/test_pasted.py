@@ -186,3 +186,12 @@ def test_text_without_any_time(tmp_path: Path) -> None:
     verdict = judge(pasted(tmp_path / "a", {"memory_samples": memory(0, 5)}))
     assert verdict.answer.startswith("Unknown") and verdict.findings == ()
     assert not verdict.budget.known and verdict.unknowns
+
+
+def test_a_device_without_figures_of_the_cpus(tmp_path: Path) -> None:
+    rows = measure("sar", "sda", busy_share=0.99, queue_mean=25.0, operations_per_s=740.0)
+    rows += measure("sar", "sdb", busy_share=0.4, queue_mean=30.0)
+    found = leads(judge(pasted(tmp_path / "a", {"measurements": rows})), "device-saturated", 0.9)
+    assert "sda is busy 99 % with 25.0 requests" in chain(found) and found.confidence <= 0.5
+    rows = measure("sar", "sda", busy_share=0.99, queue_mean=1.0)
+    assert judge(pasted(tmp_path / "b", {"measurements": rows})).findings == ()

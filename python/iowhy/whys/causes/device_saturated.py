@@ -22,6 +22,8 @@ IN_ORDER = 0.1
 def find(facts: "Facts") -> Candidate | None:
     """While the command waits, the device is busy, with more queued or with large requests."""
     requests, budget = facts.requests, facts.budget
+    if not budget.known:
+        return _device_alone(facts)
     share = budget.elapsed(*classes.STORAGE)
     if share < 0.05:
         return None
@@ -34,7 +36,7 @@ def find(facts: "Facts") -> Candidate | None:
     elif device is not None:
         depth, median = device.depth, device.request_bytes
     else:
-        return _large_in_order(facts) or _blocked_only(facts)
+        return _device_alone(facts) or _large_in_order(facts) or _blocked_only(facts)
     if busy is None:
         return _large_in_order(facts) or _blocked_only(facts)
     if busy < BUSY or depth is None:
@@ -100,6 +102,35 @@ def _bulk_sync(facts: "Facts") -> bool:
         and each > signs.BYTES_PER_SYNC
         and run is not None
         and run >= LARGE_BYTES
+    )
+
+
+def _device_alone(facts: "Facts") -> Candidate | None:
+    """iostat -dx or sar -d: the device's own figures, without or beside those of the CPUs."""
+    if not facts.run.pasted:
+        return None
+    device, known = facts.devices.top, facts.budget.known
+    if device is not None:
+        busy, depth, shown = device.busy_share, device.depth, signs.device_load(facts)
+    else:
+        shares, queues = facts.measured.metric("busy_share"), facts.measured.metric("queue_mean")
+        name = max((name for name in shares if name in queues), key=shares.__getitem__, default="")
+        busy, depth = shares.get(name), queues.get(name)
+        shown = link(
+            f"{name} is busy {percent(busy or 0.0)} with {depth or 0.0:.1f} requests in flight",
+            busy,
+            "share",
+            "measurements",
+        )
+    if busy is None or depth is None or busy < BUSY or depth < DEPTH:
+        return None
+    return Candidate(
+        claims=(Claim(classes.STORAGE),) if known else (),
+        chain=some(shown),
+        summary="waits for a device that has no rest" if known else "a device has no rest",
+        confidence=0.7 if known else 0.5,
+        lowered_by=() if known else ("whether anything waits for the device is not in the text",),
+        fixed_share=None if known else busy,
     )
 
 

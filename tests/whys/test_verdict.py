@@ -1,6 +1,8 @@
 """The verdict: what leads, who gets the time, what lowers confidence, and the JSON form."""
 
+import ast
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Kept, Manifest, Recorder
 from iowhy.recording.writer import write_recording
-from iowhy.whys import classes, document
+from iowhy.whys import classes, document, signs
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.facts import Facts
@@ -51,6 +53,26 @@ def test_every_cause_is_whole_and_tested() -> None:
         assert cause.remedies and cause.fooled_by and cause.thresholds and cause.meaning
         assert all(t.reason for t in cause.thresholds)
         assert set(cause.beats) <= names - {cause.name}
+
+
+@pytest.mark.parametrize("cause", causes(), ids=lambda cause: cause.name)
+def test_every_number_that_decides_carries_its_reason(cause: Cause) -> None:
+    """As a threshold on the cause's page or among the shared ones, or in a comment above it."""
+    module = sys.modules[cause.find.__module__]
+    source = Path(str(module.__file__)).read_text().splitlines()
+    tree = ast.parse("\n".join(source))
+    told = {threshold.value for threshold in (*cause.thresholds, *signs.SHARED)}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = getattr(module, node.targets[0].id)
+            number = isinstance(value, (int, float))
+            commented = source[node.lineno - 2].startswith("#")
+            assert not number or value in told or commented, node.targets[0].id
+    for compare in (node for node in ast.walk(tree) if isinstance(node, ast.Compare)):
+        for node in (one for side in compare.comparators for one in ast.walk(side)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+                # Counting, and the nanoseconds of a second.
+                assert node.value in (0, 1, 2, 1e9), source[node.lineno - 1]
 
 
 def test_a_finding_of_a_quarter_leads_before_time_that_nothing_explains(judged: Judge) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from iowhy.whys import classes
+from iowhy.whys.cause import Threshold
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.finding import Link
 
@@ -24,6 +25,48 @@ SEEK_NS = 2e6
 BYTES_PER_SYNC = 1024 * 1024
 #: Half of the requests elsewhere than where the last one ended: then the way dominates.
 JUMPS = 0.5
+#: A finding below this share of the time is not listed, and less of a wait is not looked at: nobody
+#: changes a thing for less.
+LISTED = 0.05
+#: Of the time of all requests on a device, the share of other processes' up to which it counts as the
+#: command's own: with more, what is seen of the device is their doing too.
+OTHERS = 0.3
+#: Requests or calls that jump, up to which they are in order: readers and writers of one stream go back
+#: now and then, for metadata or a header.
+IN_ORDER = 0.3
+
+#: What several causes decide by, for the documentation.
+SHARED = (
+    Threshold("share of the time, at least", LISTED, "share", "nobody changes a thing for less"),
+    Threshold(
+        "device time of others, for a device of its own, below", OTHERS, "share",
+        "with more, what is seen of the device is their doing too",
+    ),
+    Threshold(
+        "requests or calls that jump, for in order, below", IN_ORDER, "share",
+        "readers and writers of one stream go back now and then, for metadata or a header",
+    ),
+    Threshold(
+        "requests or calls that jump, for jumping, at least", JUMPS, "share",
+        "then the device spends more of its moves on the way than on the data",
+    ),
+    Threshold(
+        "service time of a device that seeks, at least", SEEK_NS, "ns",
+        "a seek and half a turn of a disk take 4 to 12 ms, flash and memory answer below 1 ms",
+    ),
+    Threshold(
+        "mean extent of a file in pieces, below", EXTENT_BYTES, "bytes",
+        "1 ms of transfer at 130 MB/s, against 8 ms and more of the way to the next one",
+    ),
+    Threshold(
+        "extents of a file in pieces, at least", EXTENTS_MIN, "extents",
+        "a few jumps cost nothing beside thousands of requests",
+    ),
+    Threshold(
+        "bytes per sync call of a sync of little, at most", BYTES_PER_SYNC, "bytes",
+        "a commit and flush take 1 to 10 ms, as long as moving 1 MiB at 100 MB/s",
+    ),
+)  # fmt: skip
 
 
 def fragmented(facts: "Facts") -> list[tuple["Owner", "File"]]:

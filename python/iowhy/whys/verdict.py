@@ -13,12 +13,11 @@ from iowhy.whys.cause import Cause, causes
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Finding
+from iowhy.whys.signs import LISTED
 
 if TYPE_CHECKING:
     from iowhy.whys.budget import Piece
 
-#: A finding below this share is not listed: nobody changes a thing for less.
-LISTED = 0.05
 #: Below this share of every finding the run is healthy: to remove the cause would gain less than
 #: the noise between two runs.
 HEALTHY = 0.10

@@ -13,20 +13,23 @@ if TYPE_CHECKING:
 
 PAGES_MIN = 32
 THROUGH_CACHE = 0.5
+FIRST_TIME = 0.5
+# A file of less than this of the pages is one among many.
+MOST = 0.2
 
 
 def find(facts: "Facts") -> Candidate | None:
     """Reads that go through the page cache and find nothing there yet."""
     cache, requests = facts.cache, facts.requests
     reading = facts.budget.elapsed(classes.READ)
-    if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < 0.05:
+    if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < signs.LISTED:
         return None
     if facts.run.pasted:
         return None
     first = 1 - (cache.reread_share or 0.0)
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     through = 1.0 if read is None else min(1.0, cache.added * PAGE_BYTES / read)
-    if first < 0.5 or through < THROUGH_CACHE:
+    if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=first),),
@@ -41,7 +44,7 @@ def find(facts: "Facts") -> Candidate | None:
             ),
             link(f"{percent(first)} of them were read for the first time", first, "share", "cache"),
             None
-            if cache.top_path is None or (cache.top_share or 0.0) < 0.2
+            if cache.top_path is None or (cache.top_share or 0.0) < MOST
             else link(
                 f"most for {cache.top_path} ({percent(cache.top_share)})",
                 cache.top_share,
@@ -72,6 +75,10 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are a program's own start, and take some ten requests"),
+        Threshold(
+            "of the pages, read for the first time", FIRST_TIME, "share",
+            "else reading again is the larger part (cache-thrash)",
+        ),
         Threshold(
             "of the bytes read, through the page cache", THROUGH_CACHE, "share",
             "direct I/O has no cache to be cold",

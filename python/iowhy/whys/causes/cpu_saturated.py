@@ -2,15 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from iowhy.whys import classes
+from iowhy.whys import classes, signs
 from iowhy.whys.budget import SATURATED, SHORTAGE
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import link, percent, some
 from iowhy.whys.finding import Candidate, Claim
-from iowhy.whys.signs import sync_looks_long
 
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
+
+# Of the CPUs, in use by others: from here on they are worth a word.
+OTHERS = 0.25
+# Less saturated time than this is left out of the words.
+NONE = 0.01
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -18,7 +22,7 @@ def find(facts: "Facts") -> Candidate | None:
     budget, machine = facts.budget, facts.machine
     full = budget.modes("saturated")
     runnable = budget.elapsed(classes.RUNNABLE)
-    if full + runnable < 0.05:
+    if full + runnable < signs.LISTED:
         return None
     used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
     cpus = machine.cpus
@@ -27,11 +31,11 @@ def find(facts: "Facts") -> Candidate | None:
         machine.busy is not None
         and cpus is not None
         and used is not None
-        and machine.busy * cpus - used > 0.25 * cpus
+        and machine.busy * cpus - used > OTHERS * cpus
     )
     chain = some(
         None
-        if full < 0.01
+        if full < NONE
         else link(
             f"{percent(full + runnable)} of the time is spent on CPUs that are all taken, or "
             "waiting for one",
@@ -39,7 +43,7 @@ def find(facts: "Facts") -> Candidate | None:
             "share",
             "budget",
         ),
-        *sync_looks_long(facts),
+        *signs.sync_looks_long(facts),
         None
         if machine.busy is None
         else link(

@@ -2,18 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from iowhy.whys import classes
+from iowhy.whys import classes, signs
 from iowhy.whys.budget import SERIAL_CORES
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import link, percent, some
 from iowhy.whys.finding import Candidate, Claim
-from iowhy.whys.signs import sync_looks_long
 
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 # Less than this of the CPUs idle gives nothing to more threads of the command.
 LEFT_OVER = 0.1
+# A machine that is busier cannot be told from one with a CPU more.
+TOLD_BY_LOAD = 0.6
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -21,13 +22,13 @@ def find(facts: "Facts") -> Candidate | None:
     budget, machine = facts.budget, facts.machine
     modes = ("serial", "parallel")
     share = budget.modes(*modes)
-    if share < 0.05:
+    if share < signs.LISTED:
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     used, cpus = facts.threads.cores_used, machine.cpus
     if used is None and machine.busy is not None:
         # Pasted figures may lack the number of CPUs where their load gives it away.
-        cpus = cpus or (round(1 / machine.busy) if 0 < machine.busy <= 0.6 else None)
+        cpus = cpus or (round(1 / machine.busy) if 0 < machine.busy <= TOLD_BY_LOAD else None)
         used = None if cpus is None else machine.busy * cpus
     waiting = budget.elapsed(*classes.STORAGE)
     top = facts.threads
@@ -35,11 +36,11 @@ def find(facts: "Facts") -> Candidate | None:
     who = f" ({top.top_name})" if top.top_name else ""
     chain = some(
         link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
-        *sync_looks_long(facts),
+        *signs.sync_looks_long(facts),
         None
         if used is None or cpus is None
         else link(
-            f"about {used:.1f} of {cpus} CPUs {'do' if used >= 1.5 else 'does'} the work",
+            f"about {used:.1f} of {cpus} CPUs {'does' if round(used) == 1 else 'do'} the work",
             used,
             "CPUs",
             "threads",
@@ -88,7 +89,11 @@ def find(facts: "Facts") -> Candidate | None:
             "is on the CPUs, of which it uses too few"
             if parallel
             else "is one thread's work on one CPU"
-            + (" while others idle" if machine.idle is not None and machine.idle >= 0.1 else "")
+            + (
+                " while others idle"
+                if machine.idle is not None and machine.idle >= LEFT_OVER
+                else ""
+            )
         ),
         confidence=confidence,
         lowered_by=tuple(lowered),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from iowhy.whys import classes
+from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import link, percent, some
 from iowhy.whys.finding import Candidate, Claim
@@ -21,7 +21,7 @@ def find(facts: "Facts") -> Candidate | None:
     periods = machine.throttled_periods_share or 0.0
     throttled = machine.throttled_share or 0.0
     steal = machine.steal or 0.0
-    by_quota = periods >= THROTTLED_PERIODS or throttled >= 0.05
+    by_quota = periods >= THROTTLED_PERIODS or throttled >= signs.LISTED
     if not by_quota and steal < STOLEN:
         return None
     runnable = budget.elapsed(classes.RUNNABLE)

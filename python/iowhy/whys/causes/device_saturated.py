@@ -25,12 +25,12 @@ def find(facts: "Facts") -> Candidate | None:
     if not budget.known:
         return _device_alone(facts)
     share = budget.elapsed(*classes.STORAGE)
-    if share < 0.05:
+    if share < signs.LISTED:
         return None
     busy = signs.waits_while_busy(facts)
     device = facts.devices.top
     if requests.known and requests.count:
-        alone = (requests.others_share or 0.0) < 0.3
+        alone = (requests.others_share or 0.0) < signs.OTHERS
         depth = requests.own_depth if alone else requests.depth
         median = requests.median_bytes
     elif device is not None:
@@ -96,7 +96,7 @@ def _bulk_sync(facts: "Facts") -> bool:
     syncing = facts.budget.elapsed(classes.SYNC)
     each, run = signs.bytes_per_sync(facts), facts.requests.run_bytes
     return (
-        syncing >= 0.5 * facts.budget.elapsed(*classes.STORAGE)
+        2 * syncing >= facts.budget.elapsed(*classes.STORAGE)
         and not facts.calls.by_write
         and each is not None
         and each > signs.BYTES_PER_SYNC

@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 SERVICE_NS = 20e6
+# 50 MB/s: the inner tracks of an old disk.
 SLOWEST_BYTES_PER_NS = 0.05
 SHALLOW = 2.0
 OUTLIERS = 0.3
 REQUESTS_MIN = 16
+ERRORS = 0.001
+# A device that works less than this is not what is waited for.
+WORKS = 0.3
 
 
 def find(facts: "Facts") -> Candidate | None:
     """Long service at a shallow queue, a few requests that take most of the time, or errors."""
-    if facts.budget.elapsed(*classes.STORAGE) < 0.05:
+    if facts.budget.elapsed(*classes.STORAGE) < signs.LISTED:
         return None
     requests = facts.requests
     if not requests.known or not requests.count:
@@ -32,7 +36,7 @@ def find(facts: "Facts") -> Candidate | None:
         requests.count >= REQUESTS_MIN and median > allowed and (requests.depth or 99.0) <= SHALLOW
     )
     outliers = (requests.slow_share or 0.0) >= OUTLIERS and requests.slow_count >= 1
-    failing = requests.errors > 0 and requests.errors >= 0.001 * requests.count
+    failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
     if not (slow or outliers or failing):
         return None
     return Candidate(
@@ -76,7 +80,7 @@ def _counters(facts: "Facts") -> Candidate | None:
     if device is None or device.wait_ns is None or device.depth is None:
         return None
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    if device.depth > SHALLOW or device.wait_ns <= allowed or (device.busy_share or 0.0) < 0.3:
+    if device.depth > SHALLOW or device.wait_ns <= allowed or (device.busy_share or 0.0) < WORKS:
         return None
     return Candidate(
         claims=(Claim(classes.STORAGE),),
@@ -111,6 +115,11 @@ CAUSE = Cause(
         Threshold(
             "share of service time in outliers", OUTLIERS, "share",
             "when a few requests take a third of all time, they are the problem",
+        ),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "of fewer the median is chance"),
+        Threshold(
+            "requests that fail, at least", ERRORS, "share",
+            "one of a thousand, retried for seconds each, is most of the time already",
         ),
     ),
     fooled_by=(

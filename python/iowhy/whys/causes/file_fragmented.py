@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SEQUENTIALITY = 0.5
 SEEKS = 0.5
-SMALL_WRITE_BYTES = 16 * 1024
+REQUEST_BYTES = 64 * 1024
 #: What a device moves in order, by kind: a disk, flash behind SATA, flash behind PCIe.
 IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
 
@@ -119,9 +119,7 @@ def _measured(facts: "Facts") -> Candidate | None:
     request = min((s for s in sizes if s > 0), default=None)
     if seeks is None and request is None:
         return None
-    if (seeks is not None and seeks < SEEKS) or (
-        request is not None and request > SMALL_WRITE_BYTES * 4
-    ):
+    if (seeks is not None and seeks < SEEKS) or (request is not None and request > REQUEST_BYTES):
         return None
     calls = measured.of("curt", "elapsed_mean_ns")
     cpu = measured.of("curt", "cpu_mean_ns")
@@ -214,6 +212,10 @@ CAUSE = Cause(
         Threshold(
             "sequentiality printed by another tool, at most", SEQUENTIALITY, "share",
             "every other block elsewhere: half of all blocks cost a seek",
+        ),
+        Threshold(
+            "mean request printed by another tool, at most", REQUEST_BYTES, "bytes",
+            "half a millisecond of transfer: the way to it costs a disk ten times as much",
         ),
     ),
     fooled_by=(

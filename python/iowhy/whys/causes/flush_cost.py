@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
+# How sure one can be of few.
 FEW = 0.6
 
 
 def find(facts: "Facts") -> Candidate | None:
     """Flushes fill the time inside the sync calls."""
     waiting = facts.budget.elapsed(classes.SYNC)
-    if waiting < 0.05:
+    if waiting < signs.LISTED:
         return None
     flush = signs.flush_share(facts)
     requests = facts.requests

@@ -16,6 +16,8 @@ IDLE_DEVICE = 0.5
 IDLE_WITHOUT_LIMIT = 0.2
 WAITING = 0.3
 REQUESTS_MIN = 16
+TIGHT = 0.9
+FLUSHING = 0.1
 IDLE_CPUS = 0.1
 
 
@@ -36,7 +38,11 @@ def find(facts: "Facts") -> Candidate | None:
     )
     confidence = 0.9
     lowered: tuple[str, ...] = ()
-    if limits and storage >= 0.05 and (busy is None or busy < IDLE_DEVICE or _tight(limits)):
+    if (
+        limits
+        and storage >= signs.LISTED
+        and (busy is None or busy < IDLE_DEVICE or _tight(limits))
+    ):
         ways = frozenset(cls for cls, _, _ in limits)
         claims.append(Claim(ways))
         chain += [one for _, one, _ in limits]
@@ -79,7 +85,7 @@ def _reasons(facts: "Facts") -> frozenset[str]:
 
 
 def _tight(limits: list[tuple[str, Link, float]]) -> bool:
-    return any(ratio >= 0.9 for _, _, ratio in limits)
+    return any(ratio >= TIGHT for _, _, ratio in limits)
 
 
 def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
@@ -95,9 +101,9 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
         (classes.SYNC, machine.write_limit_bytes_per_s, write_bytes, "write"),
     ):
         share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < 0.05:
+        if limit is None or not limit or share < signs.LISTED:
             continue
-        speed = done * 1e9 / (elapsed * max(share, 0.05))
+        speed = done * 1e9 / (elapsed * max(share, signs.LISTED))
         if speed < AT_LIMIT * limit:
             continue
         found.append(
@@ -119,9 +125,9 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
         (classes.SYNC, machine.write_limit_ops_per_s, requests.writes, "writes"),
     ):
         share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < 0.05:
+        if limit is None or not limit or share < signs.LISTED:
             continue
-        speed = number * 1e9 / (elapsed * max(share, 0.05))
+        speed = number * 1e9 / (elapsed * max(share, signs.LISTED))
         if speed < AT_LIMIT * limit:
             continue
         found.append(
@@ -143,7 +149,7 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
 def _many_flushes(facts: "Facts") -> bool:
     """A device that flushes is at work although it moves nothing."""
     wall = facts.requests.flush_wall_ns or 0.0
-    return wall > 0.1 * (facts.run.elapsed_ns or 1)
+    return wall > FLUSHING * (facts.run.elapsed_ns or 1)
 
 
 def _cpus_full(facts: "Facts") -> bool:
@@ -180,6 +186,22 @@ CAUSE = Cause(
             "and the machine's CPUs idle, at least", IDLE_CPUS, "share",
             "on full CPUs the kernel's threads that submit and complete requests wait for their turn, "
             "which looks the same",
+        ),
+        Threshold(
+            "and waiting, at least", WAITING, "share",
+            "without a limit to name, only what is a good part of the run is worth the guess",
+        ),
+        Threshold(
+            "and requests, at least", REQUESTS_MIN, "requests",
+            "fewer are a program's own start, whose pauses have other reasons",
+        ),
+        Threshold(
+            "and flushing, at most", FLUSHING, "share",
+            "a device that flushes is at work although it moves nothing",
+        ),
+        Threshold(
+            "rate over limit that is proof enough on a busy device", TIGHT, "share",
+            "who gets just what the limit lets through would get more without it",
         ),
     ),
     fooled_by=(

@@ -18,7 +18,7 @@ COMMITS_MIN = 3
 def find(facts: "Facts") -> Candidate | None:
     """Commits spend their time writing data of files that the command did not sync."""
     journal, syncs, requests = facts.journal, facts.calls.syncs, facts.requests
-    if facts.budget.elapsed(classes.SYNC) < 0.05 or not syncs.calls:
+    if facts.budget.elapsed(classes.SYNC) < signs.LISTED or not syncs.calls:
         return None
     if not journal.commits or journal.commits < COMMITS_MIN or journal.flushing_share is None:
         return None

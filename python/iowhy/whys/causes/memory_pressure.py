@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 SHARE = 0.05
+# 1 MiB: less is not worth a word.
 SWAP_PAGES = 256
 PASTED_SWAP_PAGES_PER_S = 100
 

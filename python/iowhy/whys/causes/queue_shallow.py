@@ -19,7 +19,7 @@ def find(facts: "Facts") -> Candidate | None:
     """Requests come one by one, are small enough and quick enough that more could be under way."""
     requests, budget = facts.requests, facts.budget
     share = budget.elapsed(classes.READ, classes.WRITE)
-    if share < 0.05:
+    if share < signs.LISTED:
         return None
     if requests.known and requests.count:
         depth, service = requests.own_depth, requests.median_service_ns
@@ -33,7 +33,12 @@ def find(facts: "Facts") -> Candidate | None:
         number, others = REQUESTS_MIN, 0.0
     if depth is None or service is None or number < REQUESTS_MIN:
         return None
-    if depth > DEPTH or service >= signs.SEEK_NS or (median or 0.0) >= LARGE_BYTES or others > 0.3:
+    if (
+        depth > DEPTH
+        or service >= signs.SEEK_NS
+        or (median or 0.0) >= LARGE_BYTES
+        or others > signs.OTHERS
+    ):
         return None
     possible = 1e9 / service if service > 0 else None
     rate = None
@@ -94,6 +99,7 @@ CAUSE = Cause(
             "request size, below", LARGE_BYTES, "bytes",
             "larger requests keep a device busy one by one",
         ),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no usual depth"),
     ),
     fooled_by=(
         "a device with a single channel (an SD card) gains nothing from depth",

@@ -14,6 +14,7 @@ LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
 CONTIGUOUS = 0.8
 REQUESTS_MIN = 32
+PRINTED_SEEKS = 0.8
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -56,7 +57,7 @@ def find(facts: "Facts") -> Candidate | None:
         confidence = 0.7
         against = ("no offsets of calls were seen: that it jumps is told from its requests",)
     budget = facts.budget
-    if budget.elapsed(*claimed) < 0.05:
+    if budget.elapsed(*claimed) < signs.LISTED:
         return None
     return Candidate(
         claims=(Claim(frozenset(claimed)),),
@@ -92,7 +93,7 @@ def _measured(facts: "Facts") -> Candidate | None:
     measured = facts.measured
     seeks = max(measured.metric("seek_share").values(), default=None)
     order = min(measured.metric("sequentiality").values(), default=None)
-    if seeks is None or seeks < 0.8 or order is None or order < CONTIGUOUS:
+    if seeks is None or seeks < PRINTED_SEEKS or order is None or order < CONTIGUOUS:
         return None
     return Candidate(
         claims=(Claim(classes.STORAGE),),
@@ -137,6 +138,15 @@ CAUSE = Cause(
         Threshold(
             "request size, at most", LARGE_BYTES, "bytes",
             "2 ms of transfer at 130 MB/s: beyond it a jump is a small part of a request",
+        ),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no pattern"),
+        Threshold(
+            "sequentiality of a file that is in order, at least", CONTIGUOUS, "share",
+            "four of five blocks follow the one before: the layout cannot be why most requests jump",
+        ),
+        Threshold(
+            "requests that need a seek, printed by another tool", PRINTED_SEEKS, "share",
+            "a tool that prints it counts short hops too: only nearly all of them say that it jumps",
         ),
     ),
     fooled_by=(

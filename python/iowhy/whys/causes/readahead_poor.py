@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 WASTED = 0.5
 PAGES_MIN = 1024
 SMALL_BYTES = 32 * 1024
+OF_ALL = 0.25
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -21,7 +22,7 @@ def find(facts: "Facts") -> Candidate | None:
     cache = facts.cache
     if facts.run.pasted or not cache.known or not cache.added or cache.added < PAGES_MIN:
         return None
-    if facts.budget.elapsed(classes.READ) < 0.05:
+    if facts.budget.elapsed(classes.READ) < signs.LISTED:
         return None
     return _wasted(facts) or _missing(facts)
 
@@ -31,7 +32,7 @@ def _wasted(facts: "Facts") -> Candidate | None:
     if cache.wasted_share is None or not cache.readahead or not cache.added:
         return None
     fraction = cache.wasted_share * cache.readahead / cache.added
-    if cache.wasted_share < WASTED or fraction < 0.25:
+    if cache.wasted_share < WASTED or fraction < OF_ALL:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=fraction),),
@@ -64,7 +65,7 @@ def _missing(facts: "Facts") -> Candidate | None:
     if cache.misses is None or not cache.added or walk.jump_share is None:
         return None
     alone = cache.misses / cache.added
-    in_order = walk.jump_share < 0.3
+    in_order = walk.jump_share < signs.IN_ORDER
     small = requests.median_bytes is not None and requests.median_bytes <= SMALL_BYTES
     if alone < WASTED or not in_order or not small:
         return None
@@ -105,6 +106,10 @@ CAUSE = Cause(
         Threshold(
             "pages read ahead and never used", WASTED, "share",
             "then readahead costs more reads than it saves",
+        ),
+        Threshold(
+            "of all pages read, unused ones, at least", OF_ALL, "share",
+            "fewer cost a large sequential read little more",
         ),
         Threshold(
             "request size, at most, for readahead that is missing", SMALL_BYTES, "bytes",

@@ -15,6 +15,7 @@ TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
 DEPTH = 4.0
+MOSTLY = 0.5
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -22,7 +23,7 @@ def find(facts: "Facts") -> Candidate | None:
     tiny, small = _tiny(facts), _small(facts)
     if tiny is None or small is None:
         return tiny or small
-    return tiny if tiny.claims[0].fraction > 0.5 else small
+    return tiny if tiny.claims[0].fraction > MOSTLY else small
 
 
 def _tiny(facts: "Facts") -> Candidate | None:
@@ -33,7 +34,7 @@ def _tiny(facts: "Facts") -> Candidate | None:
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
     fraction = min(1.0, group.cpu_ns / 1e9 / kernel.thread_s)
-    if fraction * kernel.elapsed_share < 0.05 or group.calls < 0.5 * all_calls:
+    if fraction * kernel.elapsed_share < signs.LISTED or group.calls < MOSTLY * all_calls:
         return None
     number = group.calls
     mean = group.cpu_ns / group.calls
@@ -77,7 +78,7 @@ def _small(facts: "Facts") -> Candidate | None:
     ):
         in_order = walk.jump_share is not None and walk.jump_share < signs.JUMPS
         small = walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES
-        if in_order and small and budget.elapsed(cls) >= 0.05:
+        if in_order and small and budget.elapsed(cls) >= signs.LISTED:
             ways.append((cls, walk, group))
     if (
         not ways
@@ -135,6 +136,15 @@ CAUSE = Cause(
         Threshold(
             "small request", SMALL_BYTES, "bytes",
             "below it, even fast devices spend more on the request than on its data",
+        ),
+        Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer cost nothing together"),
+        Threshold(
+            "requests in flight, at most", DEPTH, "requests",
+            "with more, the device has work while one is answered: size is not what it waits for",
+        ),
+        Threshold(
+            "of the calls, tiny ones; of the kernel's time, theirs", MOSTLY, "share",
+            "below half something else is the larger part",
         ),
     ),
     fooled_by=(

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 CALLS_MIN = 20
+# Two may be the first and the last of a run.
 CALLS_FEW = 3
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
+# Sizes nearer to each other show no price of a file.
+TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
 
@@ -23,7 +26,7 @@ def find(facts: "Facts") -> Candidate | None:
     syncs = facts.calls.syncs
     waiting = facts.budget.elapsed(classes.SYNC)
     rate = syncs.calls / (facts.run.seconds or 1.0)
-    if waiting < 0.05 or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
+    if waiting < signs.LISTED or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
         return _measured(facts)
     each = signs.bytes_per_sync(facts)
     if each is not None and each > signs.BYTES_PER_SYNC:
@@ -107,7 +110,7 @@ def _passes(facts: "Facts") -> Link | None:
 
 def _measured(facts: "Facts") -> Candidate | None:
     """iozone of many small files against few large ones, and what latencytop says of the waiting."""
-    known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= 0.05
+    known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= signs.LISTED
     pairs = sorted(_iozone(facts), key=lambda pair: pair.times, reverse=True)
     if (known and facts.calls.syncs.calls) or not pairs or pairs[0].times < SMALL_COSTS:
         return None
@@ -178,7 +181,7 @@ def _iozone(facts: "Facts") -> list[_Pair]:
     pairs = []
     for run, found in runs.items():
         small, large = min(found), max(found)
-        if large[0] >= 4 * small[0]:
+        if large[0] >= TIMES_AS_LARGE * small[0]:
             pairs.append(_Pair(run or "it", small[1], small[2], large[1], large[2]))
     return pairs
 

@@ -21,13 +21,13 @@ def find(facts: "Facts") -> Candidate | None:
     share = budget.elapsed(classes.WRITE, classes.THROTTLED) + budget.calls(
         WHOLE_SYNCS, {classes.SYNC}
     )
-    if not writeback.known or share < 0.05:
+    if not writeback.known or share < signs.LISTED:
         return None
     pages = writeback.median_background_pages
     if writeback.background_inodes < INODES_MIN or pages is None or pages > PAGES:
         return None
     jumps = facts.requests.jump_share
-    if jumps is not None and jumps < 0.3:
+    if jumps is not None and jumps < signs.IN_ORDER:
         return None
     return Candidate(
         claims=(

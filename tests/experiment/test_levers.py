@@ -400,3 +400,11 @@ def test_cpu_frequency_takes_a_policy_whose_cpus_we_may_use(tmp_path, setting):
     (other / "cpuinfo_min_freq").write_text("4000000")
     with pytest.raises(Problem, match=r"the lowest clock here is 1\.00"):
         CpuFrequency(root=tmp_path).levels(setting, ())
+
+
+def test_a_small_share_of_a_cpu_is_not_rounded_up(unified, setting):
+    # 1 ms is the least quota that the kernel takes: 2 % of a CPU is 1 ms of each 50.
+    lever = levers()["cpu-quota"]
+    with lever.pull(lever.levels(setting, ("0.02",))[0], setting):
+        made = next(path for path in unified.root.iterdir() if path.is_dir())
+        assert (made / "cpu.max").read_text() == "1000 50000"

@@ -11,8 +11,10 @@ from iowhy.experiment.process import enter_group
 from iowhy.experiment.setting import Setting
 
 # Short against the default of 100 ms, so that the quota slows evenly and does not just stop the
-# command for long; 1 ms is the least quota that the kernel takes (Documentation/scheduler/sched-bwc).
+# command for long; 1 ms is the least quota that the kernel takes (Documentation/scheduler/sched-bwc),
+# so that a small share needs a longer period.
 PERIOD_US = 10_000
+_LEAST_US = 1000
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,15 @@ class CpuQuota:
     def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
         """One group per trial, so that no throttling is carried over."""
         at_once = math.ceil(setting.profile.cpus - 0.1)
-        quota = max(1000, round(float(level.key) * at_once * PERIOD_US))
+        share = float(level.key) * at_once
+        period = max(PERIOD_US, math.ceil(_LEAST_US / share))
+        quota = round(share * period)
         with setting.undo.scope():
             group = groups.make("cpu", "cpu", setting.undo)
             if group.version == 2:
-                group.write("cpu.max", f"{quota} {PERIOD_US}")
+                group.write("cpu.max", f"{quota} {period}")
             else:
-                group.write("cpu.cfs_period_us", str(PERIOD_US))
+                group.write("cpu.cfs_period_us", str(period))
                 group.write("cpu.cfs_quota_us", str(quota))
             yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
 

@@ -63,6 +63,8 @@ pub struct Thread {
     start_ns: i64,
     end_ns: Option<i64>,
     calls: u64,
+    /// All time but that asleep.
+    active_ns: i64,
     #[serde(skip)]
     run: Run,
     #[serde(skip)]
@@ -100,6 +102,7 @@ impl Thread {
             start_ns: ts_ns,
             end_ns: None,
             calls: 0,
+            active_ns: 0,
             run: Run::Unknown,
             woken: false,
             left: 0,
@@ -329,6 +332,9 @@ impl Threads {
         };
         if ts_ns <= since {
             return Ok(());
+        }
+        if class != SLEEPING {
+            thread.active_ns += ts_ns - since;
         }
         if let Some(call) = thread.call.as_mut() {
             call.parts[class.max(KERNEL) - KERNEL] += ts_ns - since;

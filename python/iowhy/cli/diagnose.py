@@ -47,6 +47,16 @@ def command(
     cpus: Annotated[
         int | None, typer.Option(min=1, max=65536, help="CPUs of the machine, if no tool tells.")
     ] = None,
+    pids: Annotated[
+        list[int] | None,
+        typer.Option(
+            "-p",
+            "--pid",
+            min=1,
+            metavar="PID",
+            help="Only this process and what it forks (repeat).",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Where to keep the recording.")
     ] = None,
@@ -71,7 +81,7 @@ def command(
     out = output or live.free_name([_stem(files[0])], Path.cwd())
     if out.exists():
         raise Problem(f"{out}: exists already; choose another name with -o, or remove it")
-    found = _read(files, out, as_format, cpus)
+    found = _read(files, out, as_format, cpus, pids or [])
     verdict = judge(found.recording)
     steps = next_steps(
         verdict.findings[0].cause if verdict.findings else None,
@@ -103,9 +113,11 @@ def _stem(file: str) -> str:
     return stem or "paste"
 
 
-def _read(files: list[str], out: Path, as_format: str | None, cpus: int | None) -> Diagnosis:
+def _read(
+    files: list[str], out: Path, as_format: str | None, cpus: int | None, pids: list[int]
+) -> Diagnosis:
     if not sys.stderr.isatty():
-        return diagnose(files, out, as_format=as_format, cpus=cpus)
+        return diagnose(files, out, as_format=as_format, cpus=cpus, pids=pids)
     bar = Progress(
         BarColumn(),
         DownloadColumn(),
@@ -119,7 +131,7 @@ def _read(files: list[str], out: Path, as_format: str | None, cpus: int | None) 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        return diagnose(files, out, as_format=as_format, cpus=cpus, progress=progress)
+        return diagnose(files, out, as_format=as_format, cpus=cpus, pids=pids, progress=progress)
 
 
 def _document(found: Diagnosis, verdict: Verdict, steps: tuple[Step, ...]) -> dict[str, object]:

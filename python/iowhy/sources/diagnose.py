@@ -11,7 +11,7 @@ import sys
 import tempfile
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
@@ -26,6 +26,7 @@ from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.writer import write_recording
+from iowhy.sources.chosen import keep
 from iowhy.sources.copies import intervals_of_copies
 from iowhy.sources.format import Format, Parsed, Progress, formats
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
@@ -91,15 +92,17 @@ def diagnose(
     *,
     as_format: str | None = None,
     cpus: int | None = None,
+    pids: Collection[int] = (),
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Read the files ("-" is standard input) into a new recording at `output`.
 
-    `cpus` is the number of CPUs of the machine, for tools that do not print it. Raises Problem when a file cannot
+    `cpus` is the number of CPUs of the machine, for tools that do not print it; `pids` are the processes whose
+    time counts, with all that they fork, where the texts tell of others too. Raises Problem when a file cannot
     be read, or nothing in any file is understood.
     """
     only = _named(as_format)
-    names = Names()
+    names = Names(pids)
     parts: list[Part] = []
     unread: list[Unread] = []
     dropped = 0
@@ -118,6 +121,8 @@ def diagnose(
             f"{', '.join(files)}: no tool's output was recognised in it; "
             f"name the format with --as (one of {known})"
         )
+    if pids:
+        keep(parts, names.rows()["threads"], pids)
     unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
     recording = _record(parts, names, files, output, cpus)
     missing = tuple(dict.fromkeys(m for part in parts for m in part.parsed.missing))

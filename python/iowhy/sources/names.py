@@ -8,6 +8,7 @@ Numbers that had to be made up are marked by a major number that no driver has.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 #: Major number of made-up disks (block majors end below 512: BLKDEV_MAJOR_MAX, linux/blkdev.h).
 MADE_UP_DISK = 4094
@@ -33,9 +34,10 @@ def _conventional(name: str) -> int | None:
 
 
 class Names:
-    """Names seen so far, with their numbers."""
+    """Names seen so far, with their numbers, and the processes that are asked about (none: all)."""
 
-    def __init__(self) -> None:
+    def __init__(self, pids: Collection[int] = ()) -> None:
+        self.pids = frozenset(pids)
         self._disks: dict[str, int] = {}
         self._files: dict[str, tuple[int, int]] = {}
         self._threads: dict[tuple[int, int], dict[str, object]] = {}

@@ -57,25 +57,25 @@ def read(block: Block) -> Parsed:
         split = splitter.from_lines(
             space, NAME, block.lines, block.first_line, block.source, parsed
         )
-        return events.finish(space, split, parsed, ticks=tool == TRACE_CMD)
+        return events.finish(space, split, parsed, block.names, ticks=tool == TRACE_CMD)
 
 
-def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
+def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Events in a file of any size."""
     with path.open("rb") as file:
         tool = _tool(file.read(4096).splitlines()[:3])
     parsed = _parsed(tool)
     with space_for(path) as space:
         split = splitter.from_path(space, NAME, path, parsed, progress)
-        return events.finish(space, split, parsed, ticks=tool == TRACE_CMD)
+        return events.finish(space, split, parsed, names, ticks=tool == TRACE_CMD)
 
 
-def from_file(file: IO[bytes], source: str, tool: str, progress: Progress) -> Parsed:
+def from_file(file: IO[bytes], source: str, tool: str, names: Names, progress: Progress) -> Parsed:
     """Events of ftrace's text that another format holds."""
     parsed = _parsed(tool)
     with Workspace(on_disk=file.seek(0, 2) > ON_DISK_FROM_BYTES) as space:
         split = splitter.from_file(space, NAME, file, source, parsed, progress)
-        return events.finish(space, split, parsed)
+        return events.finish(space, split, parsed, names)
 
 
 def _tool(first: Iterable[bytes]) -> str:

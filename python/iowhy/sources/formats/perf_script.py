@@ -50,15 +50,15 @@ def read(block: Block) -> Parsed:
         split = splitter.from_lines(
             space, SPLIT_AS, block.lines, block.first_line, block.source, parsed
         )
-        return events.finish(space, split, parsed)
+        return events.finish(space, split, parsed, block.names)
 
 
-def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
+def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Events in a file of any size."""
     parsed = _parsed()
     with space_for(path) as space:
         split = splitter.from_path(space, SPLIT_AS, path, parsed, progress)
-        return events.finish(space, split, parsed)
+        return events.finish(space, split, parsed, names)
 
 
 def _parsed() -> Parsed:

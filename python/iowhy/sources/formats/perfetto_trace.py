@@ -52,7 +52,7 @@ def sniff_head(head: bytes) -> float | None:
     return 0.9 if found >= 2 or (found and at == len(head)) else (0.6 if found else None)
 
 
-def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
+def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Into what the events tell, as for ftrace's text."""
     try:
         proto = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -84,7 +84,9 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
                 space, "ftrace", file, str(path), parsed, lambda _done, _total: None
             )
         split.summary["others"].update(reader.others)
-        events.finish(space, split, parsed, machine=str(reader.host.get("machine") or "aarch64"))
+        events.finish(
+            space, split, parsed, names, machine=str(reader.host.get("machine") or "aarch64")
+        )
     if parsed.lines_understood:
         parsed.lines_understood = reader.packets
         parsed.host = {key: value for key, value in reader.host.items() if value}

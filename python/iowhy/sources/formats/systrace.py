@@ -53,7 +53,7 @@ def sniff_head(head: bytes) -> float | None:
     return 0.9 if _PACKED.search(head[:4096]) else None
 
 
-def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG001
+def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """The ftrace text of the page, read as such."""
     with tempfile.TemporaryFile(prefix="iowhy-systrace-") as found:
         try:
@@ -71,7 +71,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
                 "atrace or of /sys/kernel/tracing/trace"
             )
         # Line numbers are those of the trace inside the page.
-        return ftrace.from_file(found, str(path), TOOL, progress)
+        return ftrace.from_file(found, str(path), TOOL, names, progress)
 
 
 def _extract(page: mmap.mmap, found: IO[bytes], path: Path) -> None:

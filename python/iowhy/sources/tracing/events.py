@@ -7,6 +7,7 @@ joined over the whole of a trace is done here by SQL: requests, page cache, jour
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from iowhy.sources.chosen import family
 from iowhy.sources.format import Parsed
+from iowhy.sources.names import Names
 from iowhy.sources.tracing import block, cache, filesystem, stacks
 from iowhy.sources.tracing.calls import call_names, shapes
 from iowhy.sources.tracing.splitter import UNKNOWN, Split
 from iowhy.sources.tracing.workspace import Workspace, mapped
 
+#: From this many processes on, a note says how to choose one.
+MANY = 4
 #: Live recordings' totals and thread times are of one second too.
 INTERVAL_NS = 1_000_000_000
 
@@ -55,11 +60,12 @@ def finish(
     space: Workspace,
     split: Split,
     parsed: Parsed,
+    names: Names,
     *,
     machine: str | None = None,
     ticks: bool = False,
 ) -> Parsed:
-    """All tables that a trace tells.
+    """All tables that a trace tells; `names.pids` are the processes whose time counts.
 
     `machine` (uname -m) gives system calls their names, unless the trace says it. `ticks`: the printer leaves
     jiffies_to_msecs() away, so durations of jbd2 are ticks.
@@ -72,14 +78,14 @@ def finish(
             return parsed
         machine = _headers(told["headers"], parsed) or machine
         _others(told["others"], parsed)
-        threads = _threads(space, told["threads"], bool(told["calls"]), parsed)
-        names = _names(split, machine)
+        threads = _threads(space, told["threads"], bool(told["calls"]), names.pids, parsed)
+        words = _names(split, machine)
         states = told["switches_in"] and told["switches_out"]
         if told["calls"]:
-            _calls(space, split, names, threads, states, parsed)
+            _calls(space, split, words, threads, states, parsed)
         if states:
             _times(split, threads, bool(told["calls"]), parsed)
-            _waits(split, names, threads, parsed)
+            _waits(split, words, threads, parsed)
         elif told["switches_out"]:
             parsed.note(
                 "only one side of context switches was recorded: record with -a for thread states"
@@ -119,7 +125,11 @@ def _others(others: dict[str, int], parsed: Parsed) -> None:
 
 
 def _threads(
-    space: Workspace, told: dict[str, dict[str, Any]], calls: bool, parsed: Parsed
+    space: Workspace,
+    told: dict[str, dict[str, Any]],
+    calls: bool,
+    pids: frozenset[int],
+    parsed: Parsed,
 ) -> Threads:
     """The recording's threads, and the work space's `scope` (tid) and `tids` (tid, tgid)."""
     known = sorted((int(tid), thread) for tid, thread in told.items())
@@ -133,6 +143,17 @@ def _threads(
         ],
         dtype=bool,
     )
+    if pids:
+        rows = (
+            {"tid": tid, "tgid": tgid, "ppid": thread["ppid"]}
+            for (tid, thread), tgid in zip(known, tgids.tolist(), strict=True)
+        )
+        mine = np.isin(tids, list(family(rows, pids)[0]))
+    elif len(processes := dict.fromkeys(tgids[mine].tolist())) >= MANY:
+        parsed.note(
+            f"the figures are those of {len(processes):,} processes in the trace; --pid tells of one: "
+            + _busiest(known, tgids, mine)
+        )
     space.put("tids", pa.table({"tid": tids, "tgid": tgids}))
     space.put("scope", pa.table({"tid": tids[mine]}))
     starts = [thread["start_ns"] for _, thread in known]
@@ -147,6 +168,18 @@ def _threads(
         }
     )
     return Threads(tids, tgids, tids[mine])
+
+
+def _busiest(known: list[tuple[int, dict[str, Any]]], tgids: Any, mine: Any) -> str:
+    """The processes with the most time, or the most calls, as "name (number)"."""
+    sums: Counter[int] = Counter()
+    names: dict[int, str] = {}
+    for (tid, thread), tgid, scoped in zip(known, tgids.tolist(), mine.tolist(), strict=True):
+        if scoped:
+            sums[tgid] += thread["active_ns"] or thread["calls"]
+            if tid == tgid or tgid not in names:
+                names[tgid] = thread["comm"] or "?"
+    return ", ".join(f"{names[tgid]} ({tgid})" for tgid, _ in sums.most_common(3))
 
 
 def _names(split: Split, machine: str | None) -> pa.Array:

@@ -1,0 +1,101 @@
+"""The processes that a diagnosis is asked about, in texts that tell of a whole machine (`--pid`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from iowhy.errors import Problem
+from iowhy.sources.paste import Part
+
+#: What a row of these is of: a process, or one thread of it.
+TABLES = (
+    "syscalls", "syscall_totals", "thread_time", "waits", "page_cache", "dirty_throttle", "allocations",
+    "process_io",
+)  # fmt: skip
+
+
+def family(
+    threads: Iterable[Mapping[str, object]], pids: Collection[int]
+) -> tuple[set[int], set[int]]:
+    """The threads and the processes of `pids` and of all that they forked (tids, tgids)."""
+    known = [(_number(t["tid"]), _number(t["tgid"]), t.get("ppid")) for t in threads]
+    tgids = set(pids)
+    # A number may be that of a thread: its process is meant.
+    tgids |= {tgid for tid, tgid, _ in known if tid in tgids}
+    before = 0
+    while before < len(tgids):
+        before = len(tgids)
+        tgids |= {tgid for _, tgid, ppid in known if ppid in tgids}
+    return {tid for tid, tgid, _ in known if tgid in tgids} | tgids, tgids
+
+
+def _number(value: object) -> int:
+    return int(str(value))
+
+
+def keep(
+    parts: Sequence[Part], named: Sequence[Mapping[str, object]], pids: Collection[int]
+) -> None:
+    """Leave the other processes' rows out of the parts; their requests stay as others' load.
+
+    `named` are threads that no part has in its own table. Raises Problem when no input tells of any of `pids`.
+    """
+    threads = [*named]
+    for part in parts:
+        threads += _rows(part.parsed.tables.get("threads", []))
+    tids, tgids = family(threads, pids)
+    kept = 0
+    for part in parts:
+        tables = part.parsed.tables
+        for name in TABLES:
+            if name in tables:
+                table = _filtered(tables[name], tids, tgids)
+                tables[name] = table
+                kept += len(table)
+        if "block_requests" in tables:
+            requests = _scoped(tables["block_requests"], tids)
+            tables["block_requests"] = requests
+            kept += sum(row.get("in_scope") is True for row in _rows(requests))
+    if not kept:
+        seen = Counter(f"{t.get('comm') or '?'} ({t['tgid']})" for t in threads)
+        some = ", ".join(name for name, _ in seen.most_common(8))
+        asked = ", ".join(map(str, sorted(pids)))
+        raise Problem(
+            f"--pid {asked}: no input tells of it"
+            + (f"; there are {some}" if some else "; the inputs name no processes")
+        )
+
+
+def _rows(table: list[dict[str, object]] | pa.Table) -> list[dict[str, object]]:
+    return table.to_pylist() if isinstance(table, pa.Table) else table
+
+
+def _filtered(
+    table: list[dict[str, object]] | pa.Table, tids: set[int], tgids: set[int]
+) -> list[dict[str, object]] | pa.Table:
+    if isinstance(table, pa.Table):
+        mask = pc.is_in(table.column("tgid"), pa.array(tgids, pa.int64()))
+        if "tid" in table.column_names:
+            mask = pc.or_(mask, pc.is_in(table.column("tid"), pa.array(tids, pa.int64())))
+        return table.filter(mask)
+    return [row for row in table if row.get("tgid") in tgids or row.get("tid") in tids]
+
+
+def _scoped(
+    table: list[dict[str, object]] | pa.Table, tids: set[int]
+) -> list[dict[str, object]] | pa.Table:
+    """Requests of the processes are in scope, those of kernel threads unknown, as they were."""
+    if not isinstance(table, pa.Table):
+        return [
+            row if row.get("in_scope") is None else {**row, "in_scope": row.get("tid") in tids}
+            for row in table
+        ]
+    at = table.column_names.index("in_scope")
+    mine = pc.is_in(table.column("tid"), pa.array(tids, pa.int64()))
+    known = pc.is_valid(table.column("in_scope"))
+    scoped = pc.if_else(pc.or_(known, mine), mine, pa.scalar(None, pa.bool_()))
+    return table.set_column(at, "in_scope", scoped)

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,12 @@ from iowhy.experiment.result import Result, as_json, save_beside, save_json
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.table import judge_table
 from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
+from iowhy.recording import open_recording
+from iowhy.recording.experiments import tested
+from iowhy.whys import causes
 from iowhy.whys.finding import Finding
 
+from ..whys.made import Story
 from .fake import HALF, OFF, TAKEN, Fake
 
 PUBLISHED = Path(__file__).parent / "fixtures" / "android-squeeze.csv"
@@ -205,3 +211,23 @@ def test_a_bad_metric_is_told(pattern):
 def test_a_metric_that_is_not_there_is_told(output):
     with pytest.raises(Problem, match="--metric"):
         metric.parse(r"qps: (\S+)", False, "").read(output)
+
+
+def test_what_was_shown_once_stays_shown(tmp_path):
+    Story(seconds=1.0).write(tmp_path / "r.iowhy")
+    recording = open_recording(tmp_path / "r.iowhy")
+    for slower, noise in ((2.0, 0.01), (1.1, 0.4)):
+        found = made({"cpu-quota 50 %": slower}, {"cpu-quota": [HALF]}, noise=noise, blocks=5)
+        judged = confirm.judge([finding("cpu-serial", "cpu-quota")], found.answers)
+        save_beside(recording.path, replace(found, findings=judged))
+    assert tested(recording)["cpu-serial"].outcome == "confirmed"
+    refuting = made({}, {"cpu-quota": [HALF]})
+    judged = confirm.judge([finding("cpu-serial", "cpu-quota")], refuting.answers)
+    save_beside(recording.path, replace(refuting, findings=judged))
+    assert tested(recording)["cpu-serial"].outcome == "refuted"
+
+
+def test_each_lever_that_a_cause_names_exists():
+    texts = [path.read_text() for path in Path(causes.__file__).parent.glob("*.py")]
+    named = {name for text in texts for name in re.findall(r'experiment="([^"]+)"', text)}
+    assert named and named <= set(levers())

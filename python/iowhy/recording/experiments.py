@@ -19,7 +19,7 @@ class Tested:
 
 
 def tested(recording: Recording) -> dict[str, Tested]:
-    """By cause, what the latest experiment on this recording says; files that are none are left out."""
+    """By cause, what the latest experiment that resolved it says; files that are none are left out."""
     found: dict[str, Tested] = {}
     folder = recording.path / "experiments"
     if folder.is_symlink() or not folder.is_dir():
@@ -29,7 +29,9 @@ def tested(recording: Recording) -> dict[str, Tested]:
             continue
         try:
             for one in json.loads(path.read_bytes())["iowhy"]["findings"]:
-                if one["outcome"] != "not tested":
+                # What was shown once stays shown when a later experiment was too short to tell.
+                open_ = one["outcome"] == "not resolved" and str(one["cause"]) in found
+                if one["outcome"] != "not tested" and not open_:
                     found[str(one["cause"])] = Tested(
                         str(one["cause"]),
                         str(one["outcome"]),

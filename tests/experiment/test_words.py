@@ -19,8 +19,7 @@ from iowhy.experiment.result import Result, as_json, save_beside, save_json
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.table import judge_table
 from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
-from iowhy.recording import open_recording
-from iowhy.recording.experiments import tested
+from iowhy.recording import experiments, open_recording
 from iowhy.whys import causes
 from iowhy.whys.finding import Finding
 
@@ -220,11 +219,11 @@ def test_what_was_shown_once_stays_shown(tmp_path):
         found = made({"cpu-quota 50 %": slower}, {"cpu-quota": [HALF]}, noise=noise, blocks=5)
         judged = confirm.judge([finding("cpu-serial", "cpu-quota")], found.answers)
         save_beside(recording.path, replace(found, findings=judged))
-    assert tested(recording)["cpu-serial"].outcome == "confirmed"
+    assert experiments.tested(recording)["cpu-serial"].outcome == "confirmed"
     refuting = made({}, {"cpu-quota": [HALF]})
     judged = confirm.judge([finding("cpu-serial", "cpu-quota")], refuting.answers)
     save_beside(recording.path, replace(refuting, findings=judged))
-    assert tested(recording)["cpu-serial"].outcome == "refuted"
+    assert experiments.tested(recording)["cpu-serial"].outcome == "refuted"
 
 
 def test_each_lever_that_a_cause_names_exists():

@@ -1,9 +1,11 @@
 //! From the programs' records to the rows of a recording.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs;
 
 use anyhow::Result;
+use iowhy_readings::names::escaped;
 use iowhy_readings::symbols::Symbols;
 use iowhy_readings::{host, Reading};
 use iowhy_store::manifest::Sensor;
@@ -20,6 +22,9 @@ use crate::request;
 
 /// A thread that only sleeps gets a row this often, not at every sample.
 const SLEEPER_EVERY_NS: u64 = 1_000_000_000;
+
+/// Processes outside the command that are named.
+const NEIGHBOURS_MOST: usize = 10_000;
 
 /// What is known of a thread while it is in scope.
 struct Thread {
@@ -38,6 +43,8 @@ pub struct Collector {
     symbols: Symbols,
     reasons: Reasons,
     threads: HashMap<u32, Thread>,
+    /// Processes outside the command whose requests were seen.
+    neighbours: HashSet<u32>,
     /// Threads that ended in this interval and in the one before, with their start: a reading of the clocks
     /// still meets the zombie, whose time has been told.
     gone: [HashMap<u32, u64>; 2],
@@ -64,6 +71,7 @@ impl Collector {
             symbols,
             reasons: Reasons::kept()?,
             threads: HashMap::new(),
+            neighbours: HashSet::new(),
             gone: Default::default(),
             totals: HashMap::new(),
             latest_total: Default::default(),
@@ -134,9 +142,7 @@ impl Collector {
             match header.kind {
                 kind::CALL => event::read(bytes).map_or(Ok(()), |e| self.call(&e)),
                 kind::WAIT => event::read(bytes).map_or(Ok(()), |e| self.wait(&e, stack)),
-                kind::REQUEST => {
-                    event::read(bytes).map_or(Ok(()), |e| self.recording.push(request::row(&e)))
-                }
+                kind::REQUEST => event::read(bytes).map_or(Ok(()), |e| self.request(&e)),
                 kind::FILE => self.file(bytes),
                 kind::THREAD => event::read(bytes).map_or(Ok(()), |e| self.thread(&e)),
                 kind::EXIT => event::read(bytes).map_or(Ok(()), |e| self.exit(&e)),
@@ -151,6 +157,22 @@ impl Collector {
                 _ => Ok(()),
             };
         self.note(done);
+    }
+
+    fn request(&mut self, e: &event::Request) -> Result<()> {
+        let unknown = e.scope == request::SCOPE_OTHER
+            && self.neighbours.len() < NEIGHBOURS_MOST
+            && self.neighbours.insert(e.tgid);
+        if unknown {
+            // One that has ended meanwhile stays a number.
+            if let Ok(comm) = fs::read(format!("/proc/{}/comm", e.tgid)) {
+                self.recording.push(rows::Neighbours {
+                    tgid: e.tgid.into(),
+                    comm: Cow::Owned(escaped(comm.trim_ascii_end())),
+                })?;
+            }
+        }
+        self.recording.push(request::row(e))
     }
 
     /// One row of a sampler or of the watcher of /proc.

@@ -26,7 +26,7 @@ const FLAGS: [&str; 8] = [
 
 const OWNER_DATA: u8 = 1;
 const OP_FLUSH: u8 = 2;
-const SCOPE_OTHER: u8 = 0;
+pub const SCOPE_OTHER: u8 = 0;
 const SCOPE_COMMAND: u8 = 1;
 
 /// The errno of a status that the block layer gives (blk_status_t, block/blk-core.c).

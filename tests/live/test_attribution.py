@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.reports.engine import run as report
-from machine import ask, disk_counters, disk_number, filesystem, one, python, record, work
+from iowhy.whys.verdict import judge
+from machine import ask, disk_counters, disk_number, filesystem, one, python, record, run, work
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -57,6 +58,37 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
             (scratch.mount / "mine").stat().st_ino,
         )
         assert mine == [(True,)]
+
+
+def test_a_neighbour_that_keeps_the_device_busy_is_named(tmp_path: Path) -> None:
+    with filesystem("ext4", tmp_path) as scratch:
+        mine, other = scratch.mount / "mine", scratch.mount / "other"
+        for file in (mine, other):
+            file.write_bytes(bytes(32 * 2**20))
+        run("sync", "-f", str(scratch.mount))
+        hammering = work("randread", "--file", other, "--threads", "6", "--for-seconds", "60")
+        neighbour = subprocess.Popen([str(a) for a in hammering], stdout=subprocess.DEVNULL)
+        try:
+            idle = disk_counters(scratch.disk)["reads"]
+            while disk_counters(scratch.disk)["reads"] < idle + 100:
+                assert neighbour.poll() is None, "the neighbour has ended"
+                time.sleep(0.01)
+            reading = work("randread", "--file", mine, "--threads", "1", "--for-seconds", "0.7")
+            recording = record(reading, tmp_path / "a.iowhy")
+        finally:
+            neighbour.kill()
+            neighbour.wait()
+    findings = {finding.cause: finding for finding in judge(recording).findings}
+    contended = findings.get("device-contended")
+    assert contended is not None, findings.keys()
+    who = f"iowhy-work (process {neighbour.pid})"
+    assert any(who in link.statement for link in contended.chain), contended
+    device = next(
+        row for row in report(recording, "devices").to_pylist() if row["device"] == scratch.disk
+    )
+    assert device["others_most"] == f"iowhy-work ({neighbour.pid})"
+    assert device["others_share"] > 0.5
+    assert device["unowned_share"] == 0
 
 
 def test_the_journal_commits_are_those_of_the_kernel(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ def test_device_known_by_its_requests(make: Make) -> None:
     rec = make(
         {
             "devices": [VDA | {"below_dev": 81}, {"dev": 81, "name": "sda"}],
+            "neighbours": [{"tgid": 77, "comm": "noise"}, {"tgid": 78, "comm": "quiet"}],
             "block_requests": [
                 request(0, 500 * MS, "read", bytes=8192, issue_ns=T0 + 100 * MS),
-                request(S, 250 * MS, "write", bytes=4096),
-                request(S, 250 * MS, "write", bytes=12288, in_scope=False),
+                request(S, 250 * MS, "write", bytes=4096, owner_kind="unknown"),
+                request(S, 250 * MS, "write", bytes=12288, in_scope=False, tgid=77),
                 request(1500 * MS, 50 * MS, "flush", in_scope=None),
                 request(1600 * MS, None, "read", bytes=1 << 20),
             ],
@@ -41,6 +42,8 @@ def test_device_known_by_its_requests(make: Make) -> None:
         "best_bytes_per_s": 16384,
         "best_ops_per_s": 2,
         "others_share": 0.2,
+        "others_most": "noise (77)",
+        "unowned_share": 0.25,
         "flushes": 1,
         "flush_ns": 50 * MS,
         "reads": 1,

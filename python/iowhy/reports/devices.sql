@@ -17,6 +17,8 @@
 -- column best_bytes_per_s: bytes completed in the best second, bytes/s
 -- column best_ops_per_s: reads and writes completed in the best second, 1/s
 -- column others_share: requests submitted by others than the command, share
+-- column others_most: process among them with the most time of requests, by name or number, text
+-- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
 -- column flushes: cache flushes, count
 -- column flush_ns: mean flush, queue to completion, ns
 -- column reads: read requests completed, count
@@ -39,6 +41,8 @@ WITH done AS (
         q.complete_ns,
         least(q.complete_ns, r.end_ns) AS until_ns,
         q.in_scope,
+        q.tgid,
+        q.owner_kind,
         CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
     FROM block_requests q
     CROSS JOIN recording r
@@ -62,6 +66,15 @@ WITH done AS (
         sum(greatest(until_ns - greatest(queue_ns, coalesce(before_ns, queue_ns)), 0)) AS busy_ns
     FROM ends
     GROUP BY dev
+), others AS (
+    SELECT
+        dev,
+        tgid,
+        row_number() OVER (PARTITION BY dev ORDER BY sum(until_ns - queue_ns) DESC NULLS LAST, tgid)
+            AS place
+    FROM done
+    WHERE NOT in_scope AND tgid IS NOT NULL
+    GROUP BY dev, tgid
 ), seconds AS (
     SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
     FROM done
@@ -82,6 +95,8 @@ WITH done AS (
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
         count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share,
+        count(*) FILTER (WHERE op IN ('read', 'write') AND owner_kind = 'unknown')
+            / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
         count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
         avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
         count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
@@ -143,6 +158,7 @@ WITH done AS (
         b.bytes * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_bytes_per_s,
         b.ops * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_ops_per_s,
         c.others_share,
+        c.unowned_share,
         c.flushes,
         c.flush_ns,
         c.reads,
@@ -173,6 +189,7 @@ WITH done AS (
         b.bytes_per_s,
         b.ops_per_s,
         NULL,
+        NULL,
         s.flushes,
         s.flush_ns / nullif(s.flushes, 0),
         s.reads,
@@ -201,6 +218,9 @@ SELECT
     m.best_bytes_per_s,
     m.best_ops_per_s,
     m.others_share,
+    coalesce(n.comm || ' (' || CAST(o.tgid AS VARCHAR) || ')', 'process ' || CAST(o.tgid AS VARCHAR))
+        AS others_most,
+    m.unowned_share,
     m.flushes,
     m.flush_ns,
     m.reads,
@@ -213,5 +233,7 @@ SELECT
     below.name AS lies_on
 FROM measured m
 LEFT JOIN devices d ON d.dev = m.dev
+LEFT JOIN others o ON o.dev = m.dev AND o.place = 1
+LEFT JOIN neighbours n ON n.tgid = o.tgid
 LEFT JOIN devices below ON below.dev = d.below_dev
 ORDER BY m.utilisation DESC NULLS LAST, device

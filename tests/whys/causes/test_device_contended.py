@@ -18,6 +18,16 @@ def test_a_neighbour_writes(judged: Judge) -> None:
     assert "/data/noise" in chain(found)
 
 
+def test_the_neighbour_is_named(judged: Judge) -> None:
+    story = reader()
+    story.requests(
+        1600, op="write", bytes_=512 * KIB, service=10 * MS, depth=8, own=False, ino=None, tgid=77
+    )
+    story.add("neighbours", tgid=77, comm="backup")
+    found = leads(judged(story), "device-contended", 0.7)
+    assert "most by backup (process 77)" in chain(found)
+
+
 def test_not_at_another_time(judged: Judge) -> None:
     """A neighbour's burst while the command computes: 20 times its bytes, and no delay."""
     story = Story(2.0).caller("pread64", 100, blocked=9 * MS, jump=True, gap="user")

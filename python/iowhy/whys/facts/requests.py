@@ -360,11 +360,12 @@ def _others(facts: "Facts", dev: int) -> str | None:
     """Who else used the device most: the process that submitted, else the file that was written."""
     row = facts.rows(
         f"""
-        SELECT t.comm, f.path, b.tgid FROM (
+        SELECT coalesce(t.comm, n.comm), f.path, b.tgid FROM (
           SELECT tgid, owner_dev, owner_ino, sum(complete_ns - queue_ns) AS time_ns
           FROM block_requests WHERE dev = {dev} AND in_scope = false
           GROUP BY tgid, owner_dev, owner_ino ORDER BY time_ns DESC NULLS LAST LIMIT 1) AS b
         LEFT JOIN threads AS t ON t.tid = b.tgid
+        LEFT JOIN neighbours AS n ON n.tgid = b.tgid
         LEFT JOIN why_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
         """
     )
@@ -372,9 +373,9 @@ def _others(facts: "Facts", dev: int) -> str | None:
         return None
     comm, path, tgid = row[0]
     if path is not None:
-        return f"{path}" if comm is None else f"{comm} ({path})"
+        return f"{path}" if comm is None else f"{comm} (process {tgid}, {path})"
     if comm is not None:
-        return str(comm)
+        return f"{comm} (process {tgid})"
     return None if tgid is None else f"process {tgid}"
 
 

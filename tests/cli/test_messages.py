@@ -81,3 +81,16 @@ def test_what_was_meant_is_said(
 def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(Problem):
         runner.invoke(app, ["why", str(tmp_path)], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+def test_ctrl_c_ends_quietly_wherever_it_comes(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise raised
+
+    monkeypatch.setattr("iowhy.cli.main.app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130

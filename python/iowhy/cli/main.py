@@ -72,6 +72,11 @@ def main() -> None:
         sys.exit(0)
     except KeyboardInterrupt:
         sys.exit(130)
+    except RuntimeError as error:
+        # What DuckDB makes of Ctrl-C in the middle of a query.
+        if str(error) != "Query interrupted":
+            raise
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def test_extents_are_those_of_filefrag(tmp_path: Path, name: str) -> None:
         assert expected <= seen, seen
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
 def test_allocations_are_seen_as_they_are_made(tmp_path: Path, kind: str) -> None:
     with filesystem(kind, tmp_path) as scratch:
         recording = record(python(MAKE, scratch.mount), tmp_path / "a.iowhy")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.recording import Recording
-from machine import Filesystem, ask, filesystem, python, record
+from iowhy.reports.engine import run as report
+from machine import Filesystem, ask, filesystem, one, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -66,6 +67,51 @@ os.fsync(fd)
         ) == [(1, PAGE, 2)]
 
 
+@pytest.mark.parametrize(
+    "missing",
+    [
+        ("mm_filemap_get_pages",),
+        ("mm_filemap_get_pages", "mm_filemap_fault", "mm_filemap_map_pages"),
+    ],
+)
+def test_an_older_kernel_estimates_lookups_and_says_so(
+    tmp_path: Path, missing: tuple[str, ...]
+) -> None:
+    """Linux before 6.12 does not tell of lookups: read calls stand for them, direct I/O for none."""
+    code = """
+import mmap, os, sys
+read, mapped, direct = sys.argv[1:]
+fd = os.open(read, os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+for _ in range(2):
+    for number in range(1001): os.pread(fd, 4096, number * 4096)
+fd = os.open(mapped, os.O_RDONLY)
+memory = mmap.mmap(fd, 1001 * 4096, mmap.MAP_SHARED, mmap.PROT_READ)
+memory.madvise(mmap.MADV_RANDOM)
+for number in range(1001): memory[number * 4096]
+fd = os.open(direct, os.O_RDONLY | os.O_DIRECT)
+page = mmap.mmap(-1, 4096)
+for number in range(1001): os.preadv(fd, [page], number * 4096)
+"""
+    with filesystem("ext4", tmp_path) as scratch:
+        files = [scratch.mount / name for name in ("read", "mapped", "direct")]
+        for file in files:
+            make(file, 1001)
+            drop(file)
+        without = [word for name in missing for word in ("--without", name)]
+        recording = record(python(code, *files), tmp_path / "a.iowhy", *without)
+        read, mapped, direct = (counted(recording, scratch, file) for file in files)
+    assert not recording.ran("lookups") and recording.ran("page_cache")
+    assert (read["lookup_pages"], read["demand_miss_pages"]) == (2002, 1001)
+    assert (mapped["lookup_pages"], mapped["demand_miss_pages"]) == (1001, 1001)
+    assert direct["lookup_pages"] == direct["demand_miss_pages"] == 0
+    assert one(recording, "SELECT bool_and(estimated) FROM page_cache") is True
+    told = one(recording, "SELECT sum(major_faults) FROM page_cache")
+    assert (told is None) == ("mm_filemap_fault" in missing)
+    cache = report(recording, "cache").to_pylist()
+    assert all(row["estimated"] for row in cache)
+
+
 def test_buffered_and_direct_bytes_arrive_at_the_device(tmp_path: Path) -> None:
     code = """
 import mmap, os, sys
@@ -79,7 +125,7 @@ for _ in range(101): os.write(fd, page)
 os.close(fd)
 os.sync()
 """
-    for kind in ("ext4", "xfs"):
+    for kind in ("ext4", "xfs", "btrfs"):
         with filesystem(kind, tmp_path) as scratch:
             recording = record(python(code, scratch.mount), tmp_path / f"{kind}.iowhy")
             for name, pages in (("buffered", 517), ("direct", 101)):

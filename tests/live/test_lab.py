@@ -57,7 +57,12 @@ def test_the_emulated_disk_receives_what_the_block_layer_sends(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("name", "fs", "scale"),
-    [("imdb", "ext4", 0.5), ("imdb", "xfs", 0.5), ("smallfiles", "ext4", 0.5)],
+    [
+        ("imdb", "ext4", 0.5),
+        ("imdb", "xfs", 0.5),
+        ("imdb", "btrfs", 0.5),
+        ("smallfiles", "ext4", 0.5),
+    ],
 )
 def test_the_cause_of_a_case_is_found(name: str, fs: str, scale: float, tmp_path: Path) -> None:
     one = scenario(name)

@@ -247,11 +247,15 @@ def _tables(checks: list[Check], out: Console) -> None:
     if figures.row_count:
         out.print()
         out.print(figures)
-    wrong = [row for row in verify.confusion(checks) if not row[3]]
+    confusion = Table(box=None, pad_edge=False)
+    for heading in ("expected", "found", "times", ""):
+        confusion.add_column(heading, justify="right" if heading == "times" else "left")
+    for expected, cause, count, right in verify.confusion(checks):
+        confusion.add_row(expected, cause, str(count), "" if right else "wrong")
+    out.print()
+    out.print(confusion)
     out.print()
     out.print(f"{sum(check.ok for check in checks)} of {len(checks)} scenarios right")
-    for expected, found, count, _ in wrong:
-        out.print(f"{expected} taken for {found}: {count}")
 
 
 def _number(value: float | None) -> str:

@@ -15,6 +15,8 @@ _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # include/uapi/linux/falloc.h
 
 #: Room that a filesystem keeps back (XFS: for its trees, some 40 MiB of a GiB): it is there in one piece.
 _RESERVED_BYTES = 96 << 20
+#: btrfs has its trees in chunks of their own.
+_RESERVED_IN_CHUNKS_BYTES = 8 << 20
 _PIECE_BYTES = 1 << 20
 #: A piece of 1 MiB in as many extents is mostly single pages.
 _SCATTERED_EXTENTS = 64
@@ -51,7 +53,8 @@ def comb(folder: Path, free_bytes: int, seed: int = 1, *, extent_each: bool = Fa
     Raises Problem when the filesystem is too small or cannot punch holes.
     """
     tooth = _TOOTH_PAGES * _PAGE
-    size = (free_bytes + _RESERVED_BYTES) * _TOOTH_PAGES // tooth * tooth
+    reserved = _RESERVED_IN_CHUNKS_BYTES if extent_each else _RESERVED_BYTES
+    size = (free_bytes + reserved) * _TOOTH_PAGES // tooth * tooth
     numbers = random.Random(seed)
     handle = os.open(folder / "aged-comb", os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -113,16 +113,21 @@ def verify(
     A scenario that does not make sense on them is passed over. `keep` is a directory for the recordings. What cannot be run
     at all comes out as not ok, with the reason.
     """
-    for scenario in chosen:
-        if fs is not None and fs not in scenario.filesystems:
-            continue
-        if device is not None and device not in scenario.devices:
-            continue
+    sensible = [
+        scenario
+        for scenario in chosen
+        if (fs is None or fs in scenario.filesystems)
+        and (device is None or device in scenario.devices)
+    ]
+    for number, scenario in enumerate(sensible, 1):
         choice = Choice(fs or scenario.filesystems[0], device or scenario.devices[0], seed, scale)
         trials: list[Trial] = []
         try:
             for variant in scenario.variants[:2]:
-                progress(f"{scenario.name}: {variant.name} on {choice.fs}, {choice.device}")
+                progress(
+                    f"{number} of {len(sensible)}: {scenario.name}, {variant.name}, "
+                    f"on {choice.fs}, {choice.device}"
+                )
                 out = None
                 if keep is not None:
                     keep.mkdir(parents=True, exist_ok=True)

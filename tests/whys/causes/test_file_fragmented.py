@@ -59,6 +59,15 @@ def test_not_another_fragmented_file(judged: Judge) -> None:
     absent(judged(story), "file-fragmented")
 
 
+def test_page_faults_that_wait_as_long_do_not_hide_the_call(judged: Judge) -> None:
+    story = imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True)
+    for row in story.tables["waits"][8:]:
+        row["syscall"] = None
+    found = leads(judged(story), "file-fragmented", 0.85, 0.95)
+    assert "most of it in page fault" in chain(found)
+    assert "msync: 32 calls of 4 MiB, 905 ms each" in chain(found)
+
+
 def in_pages(bytes_: int, **device: object) -> Story:
     """One thread waits 95 % of 4 s while its file of so many bytes is written in scattered pages of 64 KiB."""
     story = Story(4.0, cpus=8)

@@ -32,7 +32,8 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     remains_ns = moved * 1e9 / order
     heaviest = facts.budget.heaviest_calls(classes.STORAGE)
-    call = heaviest[0][0] if heaviest else None
+    # Page faults wait too, where the kernel has no call to tell of.
+    call = next((name for name, _ in heaviest if name in facts.calls.by_name), None)
     name = file.path or f"inode {file.ino}"
     mixed = None
     if file.allocations and file.writers is not None:

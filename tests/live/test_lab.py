@@ -60,7 +60,7 @@ def test_the_emulated_disk_receives_what_the_block_layer_sends(tmp_path: Path) -
     [
         ("imdb", "ext4", 0.5),
         ("imdb", "xfs", 0.5),
-        ("imdb", "btrfs", 0.5),
+        ("imdb", "btrfs", 0.3),
         ("smallfiles", "ext4", 0.5),
     ],
 )

@@ -138,6 +138,13 @@ os.sync()
                     (scratch.mount / name).stat().st_ino,
                 )
                 assert written == [(pages * PAGE, True)], (kind, name)
+            # The disk of the loop device writes it again, which is not counted again.
+            total = sum(
+                row["bytes"]
+                for row in report(recording, "amplification").to_pylist()
+                if (row["layer"], row["what"]) == ("requests", "write data")
+            )
+            assert total == (517 + 101) * PAGE, kind
 
 
 def test_what_does_not_fit_a_memory_limit_is_read_on_every_pass(tmp_path: Path) -> None:

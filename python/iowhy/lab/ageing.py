@@ -10,7 +10,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.extents import extent_count
 
 _PAGE = 4096
-_TOOTH_PAGES = 4
+_TOOTH_UNITS = 4
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2  # include/uapi/linux/falloc.h
 
 #: Room that a filesystem keeps back (XFS: for its trees, some 40 MiB of a GiB): it is there in one piece.
@@ -45,16 +45,24 @@ def fill(path: Path) -> int:
     return taken
 
 
-def comb(folder: Path, free_bytes: int, seed: int = 1, *, extent_each: bool = False) -> None:
-    """Leaves at least `free_bytes` free, all in single pages, one out of each four, at places given by the seed.
+def comb(
+    folder: Path,
+    free_bytes: int,
+    seed: int = 1,
+    *,
+    unit_bytes: int = _PAGE,
+    extent_each: bool = False,
+) -> None:
+    """Leaves at least `free_bytes` free, all in single units, one out of each four, at places given by the seed.
 
-    The rest of the space is taken by files in `folder`. What is written afterwards is scattered. `extent_each`
-    is for btrfs, which frees an extent only when no part of it is in use: there every page must be one.
+    The rest of the space is taken by files in `folder`. What is written afterwards is scattered. A unit is a page,
+    or what the filesystem allocates at once. `extent_each` is for btrfs, which frees an extent only when no part of
+    it is in use: there every page must be one.
     Raises Problem when the filesystem is too small or cannot punch holes.
     """
-    tooth = _TOOTH_PAGES * _PAGE
+    tooth = _TOOTH_UNITS * unit_bytes
     reserved = _RESERVED_IN_CHUNKS_BYTES if extent_each else _RESERVED_BYTES
-    size = (free_bytes + reserved) * _TOOTH_PAGES // tooth * tooth
+    size = (free_bytes + reserved) * _TOOTH_UNITS // tooth * tooth
     numbers = random.Random(seed)
     handle = os.open(folder / "aged-comb", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -64,16 +72,17 @@ def comb(folder: Path, free_bytes: int, seed: int = 1, *, extent_each: bool = Fa
             raise Problem(f"{folder}: {os.strerror(ctypes.get_errno())}: no room to age it")
         fill(folder / "aged-rest")
         for start in range(0, size, tooth):
-            at = start + numbers.randrange(_TOOTH_PAGES) * _PAGE
-            if not _fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, at, _PAGE):
+            at = start + numbers.randrange(_TOOTH_UNITS) * unit_bytes
+            if not _fallocate(handle, _KEEP_SIZE | _PUNCH_HOLE, at, unit_bytes):
                 raise Problem(f"{folder}: {os.strerror(ctypes.get_errno())}: no holes here")
         os.fsync(handle)
     finally:
         os.close(handle)
-    _take_pieces(folder / "aged-pieces")
+    if unit_bytes == _PAGE:
+        _take_pieces(folder / "aged-pieces")
     found = os.statvfs(folder)
     if found.f_bavail * found.f_frsize < free_bytes:
-        raise Problem(f"{folder}: no room to age it: too little is left in single pages")
+        raise Problem(f"{folder}: no room to age it: too little is left in single units")
 
 
 def _write_pages(path: Path, size: int, numbers: random.Random) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from iowhy.errors import Problem
 from iowhy.lab import ageing
 from iowhy.lab.disks import MIB
 from iowhy.lab.filesystems import Filesystem
@@ -14,6 +15,7 @@ from iowhy.lab.stage import Stage
 _FILE_MIB = 64
 _DISK_MIB = 1024
 _THREADS = 8
+_UNIT = MIB
 
 
 def _broken(stage: Stage) -> Plan:
@@ -23,6 +25,24 @@ def _broken(stage: Stage) -> Plan:
     # As in the case, the file is empty and its threads allocate what they write.
     _age(stage, filesystem, size)
     return Plan((*_database(stage, _table(filesystem), size), "--truncate"))
+
+
+def _large_units(stage: Stage) -> Plan:
+    """The same age and the same empty file, where space is handed out in units of 1 MiB.
+
+    On ext4 by clusters (bigalloc), on XFS by a hint of the extent size that the files inherit.
+    """
+    size = stage.choice.size(_FILE_MIB)
+    mebibytes = _DISK_MIB + 6 * size // MIB
+    if stage.choice.fs == "ext4":
+        mkfs: tuple[str, ...] = ("-O", "bigalloc", "-C", str(_UNIT))
+    elif stage.choice.fs == "xfs":
+        mkfs = ("-d", f"extszinherit={_UNIT // 4096}")
+    else:
+        raise Problem("--variant large-units: btrfs knows no larger units and no hints of a size")
+    filesystem = stage.scratch_filesystem(mebibytes, mkfs=mkfs)
+    ageing.comb(filesystem.path, size + size // 4, stage.choice.seed, unit_bytes=_UNIT)
+    return Plan((*_database(stage, filesystem.path / "table", size), "--truncate"))
 
 
 def _fixed(stage: Stage) -> Plan:
@@ -97,6 +117,13 @@ SCENARIO = Scenario(
             _fixed,
             # Threads that map their next region wait for the map's lock, which faults of others hold while
             # they wait for pages on their way to the disk: more so on btrfs.
+            ("device-saturated", "sync-storm", "device-slow", "lock-contended"),
+            {"file": (*CPU, "healthy"), "memory": (*CPU, "healthy")},
+        ),
+        Variant(
+            "large-units",
+            "the file lies in units of 1 MiB (bigalloc, or an extent size hint)",
+            _large_units,
             ("device-saturated", "sync-storm", "device-slow", "lock-contended"),
             {"file": (*CPU, "healthy"), "memory": (*CPU, "healthy")},
         ),

@@ -49,7 +49,7 @@ try:
     experiment(Request(
         job=Job(command=tuple(sys.argv[2:]), directory=Path(sys.argv[1]), timeout_s=20.0),
         levers=("cpu-quota", "cpu-pin", "io-contention", "fast-device", "sync-free", "preallocate",
-                "memory-limit", "cache-warm"),
+                "memory-limit", "cache-warm", "io-throttle"),
         allow_unsafe=True, cache="cold", runs=40, seed=1,
     ))
 except Problem as problem:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -147,4 +148,9 @@ def save_beside(recording: Path, result: Result) -> Path:
     taken = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
     path = folder / f"{max(taken, default=0) + 1:06}.json"
     save_json(path, result)
+    if os.geteuid() == 0:
+        # Through sudo too, the recording is and stays the user's.
+        owner = recording.stat()
+        for made in (folder, path):
+            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return path

@@ -83,7 +83,8 @@ def verdict_text(one: Answer) -> str:
         text += f": {one.why_unresolved}"
     if one.more_blocks:
         more = "over 1,000" if one.more_blocks > 1000 else f"about {one.more_blocks}"
-        text += f"; {more} more runs of each would resolve it (--runs)"
+        runs = f" (--runs {one.blocks + one.more_blocks})" if one.more_blocks <= 1000 else ""
+        text += f"; {more} more runs of each would resolve it{runs}"
     return text
 
 

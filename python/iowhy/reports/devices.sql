@@ -21,6 +21,8 @@
 -- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
 -- column flushes: cache flushes, count
 -- column flush_ns: mean flush, queue to completion, ns
+-- column discards: requests to forget blocks (TRIM), count
+-- column discarded_bytes: blocks forgotten, bytes
 -- column reads: read requests completed, count
 -- column writes: write requests completed, count
 -- column read_bytes: read, bytes
@@ -99,6 +101,9 @@ WITH done AS (
             / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
         count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
         avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
+        count(*) FILTER (WHERE op = 'discard' AND complete_ns IS NOT NULL) AS discards,
+        sum(CASE WHEN op = 'discard' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+            AS discarded_bytes,
         count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
     FROM done
     GROUP BY dev
@@ -135,7 +140,9 @@ WITH done AS (
         max(busy_ns) - min(busy_ns) AS busy_ns,
         max(queue_ns) - min(queue_ns) AS queue_ns,
         max(flushes) - min(flushes) AS flushes,
-        max(flush_ns) - min(flush_ns) AS flush_ns
+        max(flush_ns) - min(flush_ns) AS flush_ns,
+        max(discards) - min(discards) AS discards,
+        max(discarded_bytes) - min(discarded_bytes) AS discarded_bytes
     FROM disk_samples
     WHERE dev NOT IN (SELECT dev FROM counted)
     GROUP BY dev
@@ -161,6 +168,8 @@ WITH done AS (
         c.unowned_share,
         c.flushes,
         c.flush_ns,
+        c.discards,
+        c.discarded_bytes,
         c.reads,
         c.writes,
         c.read_bytes,
@@ -192,6 +201,8 @@ WITH done AS (
         NULL,
         s.flushes,
         s.flush_ns / nullif(s.flushes, 0),
+        s.discards,
+        s.discarded_bytes,
         s.reads,
         s.writes,
         s.read_bytes,
@@ -223,6 +234,8 @@ SELECT
     m.unowned_share,
     m.flushes,
     m.flush_ns,
+    m.discards,
+    m.discarded_bytes,
     m.reads,
     m.writes,
     m.read_bytes,

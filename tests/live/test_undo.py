@@ -174,7 +174,7 @@ def recorded(out):
 def test_run_killed_ends_the_command_and_the_recording(tmp_path):
     mark, out = f"{random.getrandbits(64):x}", tmp_path / "killed.iowhy"
     # A child of the command's own, which would live on by itself.
-    child_of_it = f"sh -c 'touch {tmp_path}/runs; exec sleep 300'"
+    child_of_it = f"sh -c 'env > {tmp_path}/runs; exec sleep 300'"
     command = ["sh", "-c", f"{child_of_it}; echo not reached"]
     child = subprocess.Popen(
         [sys.executable, "-m", "iowhy", "run", "-o", out, "--", *command],
@@ -188,6 +188,8 @@ def test_run_killed_ends_the_command_and_the_recording(tmp_path):
     manifest = gone(mark, out).manifest
     assert manifest.complete
     assert manifest.command.signal == signal.SIGINT
+    # What the recorder is told is not for recorders that the command may start.
+    assert "IOWHY_PARENT" not in (tmp_path / "runs").read_text()
 
 
 @pytest.mark.usefixtures("live")

@@ -79,6 +79,11 @@ def test_a_short_run_needs_fewer(judged: Judge) -> None:
     absent(judged(syncer(11, 15 * MS).requests(22, op="write", service=MS)), "sync-storm")
 
 
+def test_not_one_transaction(judged: Judge) -> None:
+    story = Story(0.2).caller("fdatasync", 4, blocked=40 * MS, bytes_=None, reason="journal_commit")
+    absent(judged(story.requests(8, op="write", service=20 * MS)), "sync-storm")
+
+
 def test_writeback_and_commits_of_other_filesystems_are_not_counted(judged: Judge) -> None:
     story = syncer(400, int(4.5 * MS), files=400)
     story.requests(800, op="write", bytes_=32 * KIB, service=MS)

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 CALLS_MIN = 20
-# Two may be the first and the last of a run.
-CALLS_FEW = 3
+CALLS_FEW = 5
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
 # Sizes nearer to each other show no price of a file.
@@ -211,7 +210,11 @@ CAUSE = Cause(
         ),
         Threshold(
             "sync calls, or sync calls a second, at least", CALLS_MIN, "calls",
-            "fewer are no storm; a run of less than a second may have as few as three",
+            "fewer are no storm",
+        ),
+        Threshold(
+            "sync calls in a run of less than a second, at least", CALLS_FEW, "calls",
+            "one transaction of a database makes up to four: journal, its directory, data, journal",
         ),
         Threshold(
             "flush share from which flush-cost says it better", FLUSH_DOMINATES, "share",

@@ -11,7 +11,8 @@ import pytest
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.live import RECORDER, program
-from machine import ask, disk_number, filesystem, one, python
+from iowhy.whys.verdict import judge
+from machine import ask, disk_number, filesystem, one, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -95,11 +96,15 @@ def observed(folder: Path) -> tuple[int, Path, str]:
     return dev, scratch.mount / "file", unread
 
 
-def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
-    for tool in ("strace", "perf"):
+def need(*tools: str) -> None:
+    for tool in tools:
         if shutil.which(tool) is None:
             told = f"{tool} is not installed: tools/setup test brings it"
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(told)
+
+
+def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
+    need("strace", "perf")
     # perf cannot read its own notes of BPF programs that come and go while it records: those of the
     # recorder it does not keep, but another's may come between. Then all is done again.
     for attempt in range(5):
@@ -144,3 +149,68 @@ def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
     )
     traced = diagnose([str(folder / "block.txt")], folder / "block.iowhy").recording
     assert requests(traced, dev) == seen
+
+
+STORM = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+for number in range(60):
+    os.write(fd, b"x" * 4097)
+    os.fsync(fd)
+"""
+#: Which of them a storm of syncs is called depends on what the disk's flushes cost.
+STORM_IS = {"sync-storm", "flush-cost", "journal-entangled"}
+
+
+def test_recorder_and_perf_find_the_same_cause(tmp_path: Path) -> None:
+    """perf watches the whole machine; the process is chosen in its text as a user would (--pid)."""
+    need("perf")
+    code, causes, count = STORM, STORM_IS, 60
+    events = ",".join(
+        [f"syscalls:sys_{edge}_{name}" for edge in ("enter", "exit") for name in ("write", "fsync")]
+        + ["sched:sched_switch", *(f"block:{name}" for name in BLOCK)]
+    )
+    calls_of = (
+        "SELECT tgid, count(*) FROM syscalls WHERE name = 'write' AND bytes = 4097 GROUP BY 1"
+    )
+    with filesystem("ext4", tmp_path) as scratch:
+        live = record(python(code, scratch.mount / "file"), tmp_path / "live.iowhy")
+        for _attempt in range(5):
+            ran = subprocess.run(
+                [
+                    *("perf", "record", "-q", "-a", "-m", "4096", "--no-bpf-event"),
+                    *("-o", tmp_path / "perf.data", "-e", events, "--"),
+                    *python(code, scratch.mount / "file"),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=240,
+                check=False,
+            )
+            assert ran.returncode == 0, ran.stderr
+            with (tmp_path / "perf.txt").open("w") as text:
+                told = subprocess.run(
+                    ["perf", "script", "--ns", "-i", tmp_path / "perf.data"],
+                    stdout=text,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    timeout=120,
+                    check=False,
+                )
+            if told.returncode == 0:
+                break
+            # perf cannot read its own notes of other people's BPF programs.
+            assert "failed to process type: 17" in told.stderr, told.stderr
+    (alone,) = ask(live, calls_of)
+    assert alone[1] == count
+    text_file = str(tmp_path / "perf.txt")
+    ((pid, seen),) = ask(diagnose([text_file], tmp_path / "all.iowhy").recording, calls_of)
+    assert seen == count
+    perf = diagnose([text_file], tmp_path / "one.iowhy", pids=[int(str(pid))]).recording
+    assert ask(perf, "SELECT DISTINCT tgid FROM syscalls") == [(pid,)]
+    answers = {}
+    for recording in (live, perf):
+        verdict = judge(recording)
+        assert verdict.findings, verdict.answer
+        answers[verdict.findings[0].cause] = verdict.answer
+    assert set(answers) <= causes, answers

@@ -16,7 +16,7 @@ from iowhy.experiment import confirm, metric, result, terminal
 from iowhy.experiment.answer import Verdict
 from iowhy.experiment.lever import levers
 from iowhy.experiment.result import Result, as_json, save_beside, save_json
-from iowhy.experiment.sentence import sentence
+from iowhy.experiment.sentence import plain, sentence
 from iowhy.experiment.table import judge_table
 from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
 from iowhy.recording import experiments, open_recording
@@ -230,3 +230,21 @@ def test_each_lever_that_a_cause_names_exists():
     texts = [path.read_text() for path in Path(causes.__file__).parent.glob("*.py")]
     named = {name for text in texts for name in re.findall(r'experiment="([^"]+)"', text)}
     assert named and named <= set(levers())
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        (1.934, "1.93"),
+        (0.12, "0.12"),
+        (0.0947, "0.095"),
+        (0.00474, "0.0047"),
+        (0.000001, "0.000001"),
+        (1e-9, "0.000000"),
+        (0.0, "0.00"),
+        (999.0, "999.00"),
+        (5000.0, "any"),
+    ],
+)
+def test_ratios_are_written_without_exponents(ratio, told):
+    assert plain(ratio) == told

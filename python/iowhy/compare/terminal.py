@@ -13,7 +13,7 @@ from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
 from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
-from iowhy.experiment.sentence import plain, times
+from iowhy.experiment.sentence import times, with_interval
 from iowhy.experiment.statistics import Interval, TwoSamples
 from iowhy.experiment.terminal import counted, measure
 from iowhy.views.terminal import Field, paragraph, printable, rows
@@ -132,7 +132,7 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
             )
         paragraph(console, text, "bold")
     console.print()
-    against = ["", *(_ratio(one.slower) for one in found)]
+    against = ["", *(with_interval(one.slower) for one in found)]
     names = [baseline, *(one.command for one in found)]
     table = []
     for name, condition, ratio in zip(names, result.conditions, against, strict=True):
@@ -155,12 +155,6 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
     if result.repeated:
         notes.append(f"{counted(result.repeated, 'disturbed run')} repeated")
     paragraph(console, "; ".join(notes), "bright_black", 2)
-
-
-def _ratio(slower: Interval) -> str:
-    if not slower.known:
-        return f"{slower.value:.2f}"
-    return f"{slower.value:.2f} ({plain(slower.low)} to {plain(slower.high)})"
 
 
 def as_json(found: Comparison) -> dict[str, Any]:

@@ -80,5 +80,16 @@ def times(slower: Interval) -> str:
 
 
 def plain(ratio: float) -> str:
-    """A ratio with two digits; beyond a thousand, three trials have just not told."""
-    return f"{ratio:.2f}" if ratio < 1000 else "any"
+    """A ratio with two decimals, two digits where it is small; beyond a thousand nothing was told."""
+    if ratio >= 1000:
+        return "any"
+    if not 0 < ratio < 0.095:
+        return f"{ratio:.2f}"
+    return f"{ratio:.{min(6, 1 - math.floor(math.log10(ratio)))}f}"
+
+
+def with_interval(slower: Interval) -> str:
+    """``1.93 (1.88 to 1.99)``; without an interval the ratio alone."""
+    if not slower.known:
+        return plain(slower.value)
+    return f"{plain(slower.value)} ({plain(slower.low)} to {plain(slower.high)})"

@@ -12,7 +12,7 @@ from iowhy import units
 from iowhy.experiment.answer import Answer, Verdict
 from iowhy.experiment.process import shown
 from iowhy.experiment.result import Judged, Result
-from iowhy.experiment.sentence import plain
+from iowhy.experiment.sentence import plain, with_interval
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition, Progress
 from iowhy.views.terminal import Field, paragraph, printable, rows, shorten
@@ -187,10 +187,7 @@ def _slower(answers: dict[str, Answer], condition: Condition) -> str:
         return ""
     for response in answers[condition.lever].responses:
         if response.key == condition.level.key:
-            found = response.slower
-            if not found.known:
-                return f"{found.value:.2f}"
-            return f"{found.value:.2f} ({plain(found.low)} to {plain(found.high)})"
+            return with_interval(response.slower)
     return ""
 
 
@@ -223,7 +220,7 @@ def plot(answers: Sequence[Answer]) -> list[Text]:
                 cells[at] = "─"
         cells[cell(r.slower.value)] = "●"
         label = shorten(f"{lever} {r.label}", label_width).ljust(label_width)
-        lines.append(Text(f"  {label} {''.join(cells)} {r.slower.value:.2f}"))
+        lines.append(Text(f"  {label} {''.join(cells)} {plain(r.slower.value)}"))
     axis = f"{math.exp(low):.2g} times".ljust(_PLOT_WIDTH - 6) + f"{math.exp(high):.2g}"
     lines.append(Text(f"  {' ' * label_width} {axis}", style="bright_black"))
     return lines

@@ -1,4 +1,4 @@
-"""One process of a text that tells of a whole machine (`--pid`)."""
+"""What counts of texts that tell of more: one process (`--pid`), one of two tellings of the same calls."""
 
 from pathlib import Path
 
@@ -68,3 +68,20 @@ def test_a_process_that_is_not_there(tmp_path: Path) -> None:
     log.write_text("      total  used  free\nMem:  8000000  4000000  4000000\n")
     with pytest.raises(Problem, match="the inputs name no processes"):
         diagnose([str(log)], tmp_path / "x.iowhy", pids=[7])
+
+
+def test_a_log_and_the_table_of_the_same_calls_are_not_added(tmp_path: Path) -> None:
+    log, table = tmp_path / "strace.txt", tmp_path / "table.txt"
+    log.write_text(STRACE)
+    head = "% time     seconds  usecs/call     calls    errors syscall\n"
+    rule = "------ ----------- ----------- --------- --------- ----------------\n"
+    for seconds, calls, fsyncs in ((0.5, 2, 3), (9.0, 40, 40)):
+        row = f"100.00 {seconds:11.6f} {1000:11} {calls:9} {'':9} fsync\n"
+        table.write_text(head + rule + row + rule + row.replace("fsync", "total"))
+        out = tmp_path / f"{calls}.iowhy"
+        recording = diagnose([str(log), str(table)], out).recording
+        told = recording.connection().execute(
+            "SELECT sum(calls) FROM syscall_totals WHERE name = 'fsync'"
+        )
+        assert told.fetchone() == (fsyncs,)
+        assert any("tells of the same calls" in note for note in recording.manifest.notes)

@@ -26,6 +26,7 @@ from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.writer import write_recording
+from iowhy.sources.calls_once import one_truth_of_calls
 from iowhy.sources.chosen import keep
 from iowhy.sources.copies import intervals_of_copies
 from iowhy.sources.format import Format, Parsed, Progress, formats
@@ -123,8 +124,9 @@ def diagnose(
         )
     if pids:
         keep(parts, names.rows()["threads"], pids)
+    notes = one_truth_of_calls(parts)
     unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
-    recording = _record(parts, names, files, output, cpus)
+    recording = _record(parts, names, files, output, cpus, notes)
     missing = tuple(dict.fromkeys(m for part in parts for m in part.parsed.missing))
     return Diagnosis(recording, tuple(parts), tuple(unread), dropped, missing)
 
@@ -477,11 +479,16 @@ def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> 
 
 
 def _record(
-    parts: Sequence[Part], names: Names, files: Sequence[str], output: Path, cpus: int | None
+    parts: Sequence[Part],
+    names: Names,
+    files: Sequence[str],
+    output: Path,
+    cpus: int | None,
+    notes: list[str],
 ) -> Recording:
-    offsets, wall, notes = _offsets(parts)
+    offsets, wall, time_notes = _offsets(parts)
     host, host_notes = _host(parts, cpus)
-    notes += host_notes
+    notes = [*notes, *time_notes, *host_notes]
     rows, sum_notes = _sum_up(parts, offsets, host.cpus)
     notes += sum_notes
     merged: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)

@@ -169,11 +169,10 @@ fn run(
     })?;
     live.collector.borrow_mut().set_main(held.pid);
     live.follow(held.pid);
-    live.watch
-        .adopt(&[held.pid])
-        .context("cannot watch the command")?;
     signals.pass_to(held.pid);
-    live.start();
+    held.settle();
+    live.start(&[held.pid])
+        .context("cannot watch the command")?;
     held.release();
     let ended = live.until(&fate, None, &|live| {
         signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
@@ -235,10 +234,7 @@ fn attach(
     if let Some(pid) = pids.first() {
         live.follow(*pid);
     }
-    live.start();
-    live.watch
-        .adopt(pids)
-        .context("cannot watch the processes")?;
+    live.start(pids).context("cannot watch the processes")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty()
@@ -253,8 +249,7 @@ fn machine(
     signals: &Signals,
     parent: &Parent,
 ) -> Result<i32, Failure> {
-    live.start();
-    live.watch.adopt(&[]).context("cannot watch the machine")?;
+    live.start(&[]).context("cannot watch the machine")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     live.ended(host::now_ns(), None, None);
@@ -310,14 +305,18 @@ impl Live {
         Ok(live)
     }
 
-    /// The command's time begins.
-    fn start(&mut self) {
-        let now = host::now_ns();
-        self.sample(now);
-        let mut collector = self.collector.borrow_mut();
-        collector.begin(now as u64);
-        collector.recording().manifest_mut().command.start_ns = Some(now);
+    /// The command's time begins, and these processes come into scope. The first readings, which take some
+    /// milliseconds, are made before: a command that waits at its gate has not begun.
+    fn start(&mut self, pids: &[u32]) -> Result<()> {
+        self.sample(host::now_ns());
         self.before_ns = own_cpu_ns().unwrap_or(0);
+        let now = host::now_ns();
+        {
+            let mut collector = self.collector.borrow_mut();
+            collector.begin(now as u64);
+            collector.recording().manifest_mut().command.start_ns = Some(now);
+        }
+        self.watch.adopt(pids)
     }
 
     /// The command has ended, or is watched no longer.

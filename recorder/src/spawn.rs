@@ -1,8 +1,10 @@
 //! Starts the command: held at a gate until the programs watch it, as the user that it shall run as.
 
-use std::ffi::{CString, OsString};
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::Sender;
@@ -34,6 +36,22 @@ pub struct Held {
 }
 
 impl Held {
+    /// Waits a little until it sleeps at its gate: the call that it waits in there is not the command's.
+    pub fn settle(&self) {
+        for _ in 0..5000 {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
+            // proc(5): the state follows the name, which may hold anything but ends with the last bracket.
+            let state = stat.ok().and_then(|s| {
+                s.rsplit_once(')')
+                    .map(|(_, rest)| rest.trim_start().to_owned())
+            });
+            if !state.is_some_and(|s| s.starts_with('R')) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+    }
+
     /// Lets it run its program.
     pub fn release(mut self) {
         let _ = self.gate.write_all(&[1]);
@@ -75,6 +93,75 @@ impl Account {
     }
 }
 
+/// What exec needs, made before fork. The command is looked for along PATH before it is watched: otherwise each
+/// place where it is not would be a failed execve of the command's own, ten before it has begun.
+struct Image {
+    places: Vec<CString>,
+    argv: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    /// What these point into.
+    _words: [Vec<CString>; 2],
+}
+
+// SAFETY: nobody changes the strings that the pointers point into, and they live as long.
+unsafe impl Send for Image {}
+unsafe impl Sync for Image {}
+
+impl Image {
+    fn of(argv: &[OsString], command: &Command) -> Result<Image> {
+        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => variables.insert(name.to_owned(), value.to_owned()),
+                None => variables.remove(name),
+            };
+        }
+        // A name with a slash is a path already; an empty place is the folder where one is.
+        let name = argv[0].as_bytes();
+        let path = variables.get(OsStr::new("PATH"));
+        let path = path.filter(|_| !name.is_empty() && !name.contains(&b'/'));
+        let places = path
+            .into_iter()
+            .flat_map(|path| path.as_bytes().split(|&c| c == b':'))
+            .map(|folder| match folder {
+                b"" => CString::new(name),
+                _ => CString::new([folder, b"/", name].concat()),
+            })
+            .collect::<Result<_, _>>()?;
+        let argv: Vec<CString> = argv
+            .iter()
+            .map(|word| CString::new(word.as_bytes()))
+            .collect::<Result<_, _>>()?;
+        let environment: Vec<CString> = variables
+            .iter()
+            .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()))
+            .collect::<Result<_, _>>()?;
+        let pointers = |words: &[CString]| {
+            let all = words.iter().map(|word| word.as_ptr());
+            all.chain([std::ptr::null()]).collect()
+        };
+        Ok(Image {
+            places,
+            argv: pointers(&argv),
+            environment: pointers(&environment),
+            _words: [argv, environment],
+        })
+    }
+
+    /// The first place with something that may be run; safe after fork.
+    fn find(&self) -> Option<&CString> {
+        let may_run = |path: &&CString| unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 };
+        self.places.iter().find(may_run)
+    }
+
+    /// Becomes that program; returns when it cannot. Safe after fork.
+    fn execute(&self, path: &CString) {
+        unsafe {
+            libc::execve(path.as_ptr(), self.argv.as_ptr(), self.environment.as_ptr());
+        }
+    }
+}
+
 /// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
 pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -> Result<Held> {
     let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
@@ -93,11 +180,15 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
             .env("LOGNAME", &account.name);
     }
     let (gate_fd, tell_fd) = (gate_end.as_raw_fd(), tell.as_raw_fd());
+    let own_gate_fd = gate.as_raw_fd();
     // Who runs as that user already may not change groups, and need not.
     let ids = ids.filter(|(uid, _, _)| *uid != nix::unistd::geteuid().as_raw());
+    let image = Image::of(argv, &command)?;
     // SAFETY: between fork and exec only calls that are safe there: no memory is taken, no lock.
     unsafe {
         command.pre_exec(move || {
+            // Its copy of the end that opens the gate, which would keep it from seeing that the recorder is gone.
+            libc::close(own_gate_fd);
             if let Some((uid, gid, groups)) = &ids {
                 let done = libc::setgroups(groups.len(), groups.as_ptr()) == 0
                     && libc::setgid(*gid) == 0
@@ -109,12 +200,18 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut none);
             libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+            let found = image.find();
             let pid = libc::getpid().to_ne_bytes();
             libc::write(tell_fd, pid.as_ptr().cast(), pid.len());
             let mut byte = [0u8; 1];
             // No byte: the recorder is gone. Run nothing unwatched.
             if libc::read(gate_fd, byte.as_mut_ptr().cast(), 1) != 1 {
                 libc::_exit(125);
+            }
+            // Returns when it cannot be run as it is: a script without #!, or not found. Then the usual way,
+            // which knows what to do and what to say, is taken.
+            if let Some(path) = found {
+                image.execute(path);
             }
             Ok(())
         });
@@ -203,6 +300,17 @@ mod tests {
             .is_err());
         held.release();
         assert!(matches!(receiver.recv().unwrap(), Fate::Ended { status, .. } if status.success()));
+    }
+
+    #[test]
+    fn a_command_whose_recorder_is_gone_does_not_run() {
+        let (sender, receiver) = channel();
+        drop(hold(&["true".into()], None, sender).unwrap());
+        // The end of the gate is seen in place of the word to go.
+        let Fate::Ended { status, .. } = receiver.recv().unwrap() else {
+            panic!()
+        };
+        assert_eq!(shell_status(status), 125);
     }
 
     #[test]

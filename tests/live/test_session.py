@@ -69,6 +69,29 @@ def test_streams_and_status_pass_through(tmp_path: Path) -> None:
     assert open_recording(tmp_path / "a.iowhy").manifest.command.exit_status == 3
 
 
+def test_the_command_begins_when_its_program_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the recorder does before is not the command's: the gate, the search along PATH, the readings."""
+    (tmp_path / "empty").mkdir()
+    script = tmp_path / "here" / "a script"
+    script.parent.mkdir()
+    script.write_text("exit 4\n")  # exec(3) gives one without #! to the shell
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/empty:{tmp_path}/here:{os.environ['PATH']}")
+    record(["a script"], tmp_path / "script.iowhy", status=4)
+    recording = record(["true"], tmp_path / "a.iowhy")
+    assert ask(
+        recording, "SELECT sum(calls), sum(errors) FROM syscall_totals WHERE name = 'execve'"
+    ) == [(1, 0)]
+    start = recording.manifest.command.start_ns
+    assert start is not None
+    first = one(recording, "SELECT min(ts_ns) FROM thread_time")
+    assert first >= start
+    # The one byte that opens the gate.
+    assert one(recording, "SELECT count(*) FROM syscalls WHERE name = 'read' AND ret = 1") == 0
+
+
 def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
     done = subprocess.run(
         [*IOWHY, "run", "--json", "-o", tmp_path / "a.iowhy", "--", "echo", "hello"],

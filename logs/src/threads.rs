@@ -15,8 +15,10 @@ use crate::frames::{Frames, UNKNOWN};
 const INTERVAL_NS: i64 = 1_000_000_000;
 /// Threads that are told apart.
 const THREADS: usize = 1_000_000;
-/// Rows of thread times; beyond it a state is not divided among the seconds that it lasts.
-const ROWS: u64 = 20_000_000;
+/// Rows of thread times, and how many more for each change of a state; beyond it a state is not divided among
+/// the seconds that it lasts (a damaged time may be years away).
+const ROWS: u64 = 200_000;
+const ROWS_PER_CHANGE: u64 = 8;
 
 /// A call's arguments as they stand; what is not there is UNKNOWN.
 pub type Arguments = [i64; 6];
@@ -135,6 +137,7 @@ impl Thread {
 pub struct Threads {
     threads: HashMap<i32, Thread>,
     rows: u64,
+    changes: u64,
     pub calls: u64,
     pub switches_in: bool,
     pub switches_out: bool,
@@ -345,7 +348,7 @@ impl Threads {
                 self.rows += u64::from(write_time(tid, thread, out)?);
                 (thread.second, thread.from) = (second, since);
             }
-            let end = if self.rows > ROWS {
+            let end = if self.rows > ROWS + ROWS_PER_CHANGE * self.changes {
                 ts_ns
             } else {
                 ts_ns.min((second + 1) * INTERVAL_NS)

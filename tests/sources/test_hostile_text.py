@@ -1,6 +1,7 @@
 """Text from anybody: NULs, half lines, long lines, many lines, names that look like paths."""
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.format import REJECTS_KEPT, Block, formats
+from iowhy.sources.intervals import Interval, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split
 
@@ -102,6 +104,23 @@ def test_many_samples() -> None:
     (part,) = taken_apart((head + row * 20) * 500).parts
     assert len(part.parsed.intervals) == 2 * (500 * 20 - 1)
     assert part.parsed.rejects == []
+
+
+def test_many_samples_take_little_memory() -> None:
+    kept = Intervals()
+    tracemalloc.start()
+    try:
+        for second in range(20_000):
+            counters = {"user_ns": second * 0.1, "idle_ns": 2.5, "system_ns": 3.5}
+            levels = {"procs_running": 1, "procs_blocked": None}
+            kept.append(Interval("cpu_samples", {"cpu": -1}, second, 1, counters, levels))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 3 * 2**20, f"{held >> 20} MiB"
+    assert kept[19_999].counters["user_ns"] == pytest.approx(1999.9)
+    assert kept[5].levels == {"procs_running": 1, "procs_blocked": None}
+    assert [one.start_ns for one in kept[1:3]] == [1, 2] and len(kept) == 20_000
 
 
 @pytest.mark.parametrize(

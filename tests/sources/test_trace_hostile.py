@@ -113,3 +113,22 @@ def test_numbers_that_do_not_fit(tmp_path: Path) -> None:
     form = importlib.import_module("iowhy.sources.formats.strace")
     parsed = form.stream(path, Names(), lambda _done, _total: None)
     assert len(rows(parsed, "syscalls")) >= 1 and len(parsed.rejects) >= 2
+
+
+def test_a_time_that_is_years_away_makes_no_row_for_each_second(tmp_path: Path) -> None:
+    switch = (
+        "app-7 [000] d..2. {}.000000: sched_switch: prev_comm={} prev_pid={} prev_prio=120 prev_state=S ==> "
+        "next_comm={} next_pid={} next_prio=120\n"
+    )
+    path = tmp_path / "years.txt"
+    path.write_text(
+        switch.format(1, "idle", 0, "app", 7)
+        + switch.format(2, "app", 7, "idle", 0)
+        + switch.format(999_999_998, "idle", 0, "app", 7)
+        + switch.format(999_999_999, "app", 7, "idle", 0)
+    )
+    parsed = read_file("ftrace", path)
+    found = query(parsed, "SELECT count(*), sum(interval_ns), sum(sleeping_ns) FROM thread_time")
+    ((count, whole, asleep),) = found
+    assert int(str(count)) < 1_000_000
+    assert (int(str(whole)), int(str(asleep))) == (999_999_998 * 10**9, 999_999_996 * 10**9)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import link, percent, size, some
+from iowhy.whys.facts.requests import written_in_runs_of
 from iowhy.whys.finding import Candidate, Claim
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def find(facts: "Facts") -> Candidate | None:
     if busy < BUSY or depth is None:
         return None
     large = median is not None and median >= LARGE_BYTES
-    bulk = not large and _bulk_sync(facts)
-    if bulk:
-        large = True
+    run = None if large else _bulk_sync(facts)
+    bulk = run is not None
+    large = large or bulk
     if depth < DEPTH and not large:
         return None
     mine = 1 - (requests.others_share or 0.0) if requests.known else 1.0
@@ -60,8 +61,8 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if not bulk
             else link(
-                f"half of the bytes are moved in runs of {size(requests.run_bytes)} and more",
-                requests.run_bytes,
+                f"half of the bytes are moved in runs of {size(run)} and more",
+                run,
                 "bytes",
                 "request-pattern",
             ),
@@ -87,22 +88,20 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _bulk_sync(facts: "Facts") -> bool:
-    """Whether it waits for a sync of much data, which goes to the device in long runs.
+def _bulk_sync(facts: "Facts") -> float | None:
+    """When it waits for a sync of much data, which goes to the device in long runs: their length.
 
     The kernel chooses the requests of such a sync, not the caller, so that small ones in a row move
     data as large ones do; nor does it matter that the flush at its end is where a disk writes them.
     """
     syncing = facts.budget.elapsed(classes.SYNC)
-    each, run = signs.bytes_per_sync(facts), facts.requests.run_bytes
-    return (
-        2 * syncing >= facts.budget.elapsed(*classes.STORAGE)
-        and not facts.calls.by_write
-        and each is not None
-        and each > signs.BYTES_PER_SYNC
-        and run is not None
-        and run >= LARGE_BYTES
-    )
+    each = signs.bytes_per_sync(facts)
+    if 2 * syncing < facts.budget.elapsed(*classes.STORAGE) or facts.calls.by_write:
+        return None
+    if each is None or each <= signs.BYTES_PER_SYNC:
+        return None
+    run = written_in_runs_of(facts)
+    return run if run is not None and run >= LARGE_BYTES else None
 
 
 def _device_alone(facts: "Facts") -> Candidate | None:

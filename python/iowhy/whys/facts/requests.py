@@ -36,8 +36,7 @@ class Requests:
     `others_share`: of the time of all requests on the device, that of other processes' requests.
     `others_beside_share`: of the time with a request of the command (or of a kernel thread) in
     flight, that with one of another process in flight too.
-    `run_bytes`: half of the bytes are moved in runs, of requests that each begin where the one before
-    ended, of at least so many bytes. `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
+    `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
     in flight while there is one.
     """
 
@@ -53,7 +52,6 @@ class Requests:
     time_ns: float = 0.0
     median_bytes: float | None = None
     jump_share: float | None = None
-    run_bytes: float | None = None
     median_service_ns: float | None = None
     mean_service_ns: float | None = None
     p99_service_ns: float | None = None
@@ -183,7 +181,6 @@ def measure(facts: "Facts") -> Requests:
         time_ns=sums["time_ns"] or 0.0,
         median_bytes=shape["median_bytes"],
         jump_share=shape["jump_share"],
-        run_bytes=shape["run_bytes"],
         median_service_ns=shape["median_service"],
         mean_service_ns=shape["mean_service"],
         p99_service_ns=shape["p99_service"],
@@ -235,19 +232,13 @@ def _shape(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
     return facts.numbers(
         f"""
         WITH r AS (
-          SELECT bytes, sector * 512 AS place, coalesce(issue_ns, queue_ns) AS issued, complete_ns - coalesce(issue_ns, queue_ns) AS service,
+          SELECT bytes, sector * 512 AS place, complete_ns - coalesce(issue_ns, queue_ns) AS service,
             lag(sector * 512 + bytes) OVER (ORDER BY coalesce(issue_ns, queue_ns)) AS before
           FROM block_requests
           WHERE dev = {dev} AND {_OWN} AND {way} AND bytes > 0
             AND {facts.slice("block_requests", "queue_ns")}
-        ), m AS (SELECT median(service) AS middle FROM r),
-        j AS (SELECT bytes, sum(CASE WHEN place = before THEN 0 ELSE 1 END) OVER (
-          ORDER BY issued ROWS UNBOUNDED PRECEDING) AS run FROM r),
-        u AS (SELECT sum(bytes) AS bytes FROM j GROUP BY run),
-        c AS (SELECT bytes, sum(bytes) OVER (ORDER BY bytes DESC ROWS UNBOUNDED PRECEDING) AS above,
-          sum(bytes) OVER () AS total FROM u)
+        ), m AS (SELECT median(service) AS middle FROM r)
         SELECT median(bytes) AS median_bytes,
-          (SELECT max(bytes) FROM c WHERE 2 * above >= total) AS run_bytes,
           CASE WHEN count(before) >= 16 THEN
             sum(CASE WHEN place <> before THEN 1 ELSE 0 END) / count(before) END AS jump_share,
           median(service) AS median_service, avg(service) AS mean_service,
@@ -258,6 +249,33 @@ def _shape(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
         FROM r, m
         """
     )
+
+
+def written_in_runs_of(facts: "Facts") -> float | None:
+    """Half of the bytes that the command writes go in runs of at least so many bytes.
+
+    A run is requests, in the order of issue, that each begin where the one before ended.
+    """
+    if facts.requests.dev is None:
+        return None
+    return facts.numbers(
+        f"""
+        WITH r AS (
+          SELECT bytes, sector * 512 AS place, coalesce(issue_ns, queue_ns) AS issued,
+            lag(sector * 512 + bytes) OVER (ORDER BY coalesce(issue_ns, queue_ns)) AS before
+          FROM block_requests
+          WHERE dev = {facts.requests.dev} AND {_OWN} AND op = 'write' AND bytes > 0
+            AND {facts.slice("block_requests", "queue_ns")}
+        ), j AS (
+          SELECT bytes, sum(CASE WHEN place = before THEN 0 ELSE 1 END) OVER (
+            ORDER BY issued ROWS UNBOUNDED PRECEDING) AS run FROM r
+        ), u AS (SELECT sum(bytes) AS bytes FROM j GROUP BY run
+        ), c AS (
+          SELECT bytes, sum(bytes) OVER (ORDER BY bytes DESC ROWS UNBOUNDED PRECEDING) AS above,
+            sum(bytes) OVER () AS total FROM u)
+        SELECT max(bytes) AS run FROM c WHERE 2 * above >= total
+        """
+    )["run"]
 
 
 def _busy(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:

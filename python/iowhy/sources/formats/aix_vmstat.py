@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats import _vmstat
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "aix-vmstat"
@@ -47,9 +47,7 @@ def read(block: Block) -> Parsed:
         elif words[0] == "kthr" or set(line.strip()) <= {"-", " "}:
             parsed.lines_understood += 1
         elif words[:2] == ["r", "b"] and set(words) >= NEEDED:
-            columns = list(words)
-            if columns.count("sy") == 2:
-                columns[columns.index("sy")] = "calls"
+            columns = _vmstat.distinct(words)
             parsed.lines_understood += 1
         else:
             values = [number(word) for word in words]
@@ -59,18 +57,16 @@ def read(block: Block) -> Parsed:
                 continue
             rows.append(dict(zip(columns, whole, strict=True)))
             parsed.lines_understood += 1
-    interval = interval_of(block.command)
-    if rows:
-        parsed.note("the first line of vmstat is an average since boot, and not taken for load")
-        rows = rows[1:]
-    if not rows:
-        parsed.missing.append("vmstat 1 10")
-    if interval is None:
-        interval = NS_PER_S
-        if rows:
-            parsed.note("the interval of vmstat is not shown: 1 s is assumed")
-    for at, row in enumerate(rows):
-        _emit(parsed, row, at * interval, interval)
+    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat 1 10"):
+        seconds = interval / NS_PER_S
+        counters = {"context_switches": row["cs"] * seconds}
+        if "fi" in row and "fo" in row:
+            counters["page_in_bytes"] = row["fi"] * PAGE * seconds
+            counters["page_out_bytes"] = row["fo"] * PAGE * seconds
+        if "pi" in row and "po" in row:
+            counters["swap_in_pages"] = row["pi"] * seconds
+            counters["swap_out_pages"] = row["po"] * seconds
+        _vmstat.emit(parsed, row, start, interval, counters, row["fre"] * PAGE)
     return parsed
 
 
@@ -80,41 +76,3 @@ def configuration(parsed: Parsed, match: re.Match[str]) -> None:
     parsed.host["cpus"] = int(match[1])
     if match[2]:
         parsed.host["memory_bytes"] = int(match[2]) * 1024**2
-
-
-def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> None:
-    seconds, percent = interval / NS_PER_S, interval / 100
-    parsed.intervals.append(
-        Interval(
-            "cpu_samples",
-            {"cpu": -1},
-            start,
-            interval,
-            {
-                "user_ns": row["us"] * percent,
-                "system_ns": row["sy"] * percent,
-                "idle_ns": row["id"] * percent,
-                "iowait_ns": row["wa"] * percent,
-            },
-        )
-    )
-    counters = {"context_switches": row["cs"] * seconds}
-    if "fi" in row and "fo" in row:
-        counters["page_in_bytes"] = row["fi"] * PAGE * seconds
-        counters["page_out_bytes"] = row["fo"] * PAGE * seconds
-    if "pi" in row and "po" in row:
-        counters["swap_in_pages"] = row["pi"] * seconds
-        counters["swap_out_pages"] = row["po"] * seconds
-    parsed.intervals.append(
-        Interval(
-            "vm_samples",
-            {},
-            start,
-            interval,
-            counters,
-            {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])},
-        )
-    )
-    parsed.add(
-        "memory_samples", {"ts_ns": start + interval, "free_bytes": round(row["fre"] * PAGE)}
-    )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
-from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats import _vmstat
+from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, NS_PER_S, size
 
 NAME = "freebsd-vmstat"
@@ -42,36 +43,26 @@ def read(block: Block) -> Parsed:
         if words[0] == "procs":
             parsed.lines_understood += 1
         elif words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
-            columns = _distinct(words)
+            columns = _vmstat.distinct(words)
             parsed.lines_understood += 1
-        elif (row := _row(columns, words)) is not None:
-            rows.append(row)
+        elif (told := _row(columns, words)) is not None:
+            rows.append(told)
             parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
-    if rows:
-        parsed.note("the first line of vmstat is an average since boot, and not taken for load")
-        rows = rows[1:]
-    if not rows:
-        parsed.missing.append("vmstat -w 5 -c 10")
-    interval_ns = interval_of(block.command)
-    if interval_ns is None:
-        interval_ns = NS_PER_S
-        if rows:
-            parsed.note("the interval of vmstat is not shown: 1 s is assumed")
-    if rows:
+    if len(rows) > 1:
         parsed.note("FreeBSD counts waiting for I/O as idle: iowait is unknown, not 0")
-    for at, row in enumerate(rows):
-        _emit(parsed, row, at * interval_ns, interval_ns)
+    for row, start, interval in _vmstat.load(parsed, block, rows, "vmstat -w 5 -c 10"):
+        seconds = interval / NS_PER_S
+        counters = {
+            "context_switches": row.get("cs", 0.0) * seconds,
+            "page_in_bytes": row.get("pi", 0.0) * PAGE * seconds,
+            "page_out_bytes": row.get("po", 0.0) * PAGE * seconds,
+        }
+        _vmstat.emit(parsed, row, start, interval, counters, row["fre"])
+        for disk in _disks(row):
+            measure(parsed, disk, "operations_per_s", row[disk], start + interval)
     return parsed
-
-
-def _distinct(words: Sequence[str]) -> list[str]:
-    """Column names; `sy` stands for system calls under faults and for system time under cpu."""
-    names = list(words)
-    if names.count("sy") == 2:
-        names[names.index("sy")] = "calls"
-    return names
 
 
 def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
@@ -87,51 +78,8 @@ def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | Non
     return row
 
 
-def _disks(row: dict[str, float]) -> list[str]:
+def _disks(row: _vmstat.Row) -> list[str]:
     names = list(row)
     if "sr" not in names or "in" not in names:
         return []
     return names[names.index("sr") + 1 : names.index("in")]
-
-
-def _emit(parsed: Parsed, row: dict[str, float], start: int, interval: int) -> None:
-    seconds, percent = interval / NS_PER_S, interval / 100
-    parsed.intervals.append(
-        Interval(
-            "cpu_samples",
-            {"cpu": -1},
-            start,
-            interval,
-            {
-                "user_ns": row["us"] * percent,
-                "system_ns": row["sy"] * percent,
-                "idle_ns": row["id"] * percent,
-            },
-        )
-    )
-    parsed.intervals.append(
-        Interval(
-            "vm_samples",
-            {},
-            start,
-            interval,
-            {
-                "context_switches": row.get("cs", 0.0) * seconds,
-                "page_in_bytes": row.get("pi", 0.0) * PAGE * seconds,
-                "page_out_bytes": row.get("po", 0.0) * PAGE * seconds,
-            },
-            {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])},
-        )
-    )
-    parsed.add("memory_samples", {"ts_ns": start + interval, "free_bytes": round(row["fre"])})
-    for disk in _disks(row):
-        parsed.add(
-            "measurements",
-            {
-                "ts_ns": start + interval,
-                "tool": TOOL,
-                "subject": disk,
-                "metric": "operations_per_s",
-                "value": row[disk],
-            },
-        )

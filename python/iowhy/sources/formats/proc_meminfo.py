@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._proc import copies
 from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "proc-meminfo"
@@ -37,22 +38,9 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Into memory_samples, one row per copy."""
     parsed = Parsed(TOOL, units="KiB")
-    copies: list[dict[str, object]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        text = line.strip()
-        if not text:
-            continue
-        match = _ROW.fullmatch(text)
-        if match is None:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-        if match[1] == "MemTotal" or not copies:
-            copies.append({"ts_ns": len(copies) * NS_PER_S})
-        if match[1] in NAMES:
-            copies[-1][NAMES[match[1]]] = int(match[2]) * KIB
-    for copy in copies:
-        parsed.add("memory_samples", copy)
-        if "total_bytes" in copy:
-            parsed.host["memory_bytes"] = copy["total_bytes"]
+    for number, copy in enumerate(copies(block, parsed, _ROW, "MemTotal", NAMES)):
+        row: dict[str, object] = {NAMES[name]: value * KIB for name, value in copy.items()}
+        parsed.add("memory_samples", {"ts_ns": number * NS_PER_S, **row})
+        if "total_bytes" in row:
+            parsed.host["memory_bytes"] = row["total_bytes"]
     return parsed

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, Reading
+from iowhy.sources.formats._proc import copies
 from iowhy.sources.numbers import KIB
 
 NAME = "proc-vmstat"
@@ -35,24 +36,11 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Into vm_samples; nr_free_pages begins each copy."""
     parsed = Parsed(TOOL, units="pages; pgpgin and pgpgout in KiB")
-    copies: list[dict[str, int]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        text = line.strip()
-        if not text:
-            continue
-        match = _ROW.fullmatch(text)
-        if match is None:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-        if match[1] == "nr_free_pages" or not copies:
-            copies.append({})
-        if match[1] in COUNTERS:
-            name, unit = COUNTERS[match[1]]
-            copies[-1][name] = min(int(match[2]), 2**50) * unit
-    for number, values in enumerate(copies):
-        if values:
-            parsed.readings.append(Reading("vm_samples", {}, number, values))
-    if len(copies) < 2:
+    found = copies(block, parsed, _ROW, "nr_free_pages", COUNTERS)
+    for number, copy in enumerate(found):
+        if copy:
+            told = {COUNTERS[name][0]: value * COUNTERS[name][1] for name, value in copy.items()}
+            parsed.readings.append(Reading("vm_samples", {}, number, told))
+    if len(found) < 2:
         parsed.missing.append("cat /proc/vmstat; sleep 10; cat /proc/vmstat")
     return parsed

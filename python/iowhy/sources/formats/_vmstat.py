@@ -1,0 +1,52 @@
+"""What the vmstat of BSD and of AIX have in common: a first line since boot, then one line an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Interval, Parsed
+from iowhy.sources.numbers import NS_PER_S
+
+Row = Mapping[str, float]
+
+
+def distinct(words: Sequence[str]) -> list[str]:
+    """Column names; `sy` stands for system calls under faults and for system time under cpu."""
+    names = list(words)
+    if names.count("sy") == 2:
+        names[names.index("sy")] = "calls"
+    return names
+
+
+def load(
+    parsed: Parsed, block: Block, rows: Sequence[Row], more: str
+) -> Iterator[tuple[Row, int, int]]:
+    """Each line of load, with its start and length; `more` is the command that gives some."""
+    interval = interval_of(block.command)
+    if rows:
+        parsed.note("the first line of vmstat is an average since boot, and not taken for load")
+    if len(rows) < 2:
+        parsed.missing.append(more)
+    elif interval is None:
+        parsed.note("the interval of vmstat is not shown: 1 s is assumed")
+    length = interval or NS_PER_S
+    for at, row in enumerate(rows[1:]):
+        yield row, at * length, length
+
+
+def emit(
+    parsed: Parsed,
+    row: Row,
+    start: int,
+    interval: int,
+    counters: Mapping[str, float],
+    free_bytes: float,
+) -> None:
+    """One line: CPU shares, processes, free memory, and what is counted in the interval."""
+    names = {"user_ns": "us", "system_ns": "sy", "idle_ns": "id", "iowait_ns": "wa"}
+    shares = {name: row[told] * interval / 100 for name, told in names.items() if told in row}
+    parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, shares))
+    levels = {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])}
+    parsed.intervals.append(Interval("vm_samples", {}, start, interval, counters, levels))
+    parsed.add("memory_samples", {"ts_ns": start + interval, "free_bytes": round(free_bytes)})

@@ -49,6 +49,8 @@ pub struct Files {
     named: usize,
     last: Option<(Key, u64)>,
     first_maps: Option<FirstMaps>,
+    /// The filesystem of the kernel's own files (eventfd, bpf_iter, …): all of them share one inode.
+    anonymous_dev: Option<u32>,
 }
 
 /// The thread that maps files as the command opens them, before it changes them.
@@ -65,6 +67,7 @@ impl Files {
             named: 0,
             last: None,
             first_maps: FirstMaps::start(),
+            anonymous_dev: anonymous_dev(),
         }
     }
 
@@ -76,11 +79,19 @@ impl Files {
         let parts = &bytes[size_of::<File>()..];
         let parts = &parts[..parts.len().min(e.length as usize)];
         let key = (e.dev, e.ino);
-        let path = event::path(parts, e.cut != 0, e.mode, e.ino);
+        let mut path = event::path(parts, e.cut != 0, e.mode, e.ino);
+        let anonymous = Some(e.dev) == self.anonymous_dev;
+        if let (true, Some([b'/', name @ ..])) = (anonymous, path.as_deref()) {
+            path = Some([b"anon_inode:", name].concat());
+        }
+        let kind = match anonymous {
+            true => "anonymous",
+            false => event::file_kind(e.mode, path.as_deref()),
+        };
         if let Some(known) = self.known.get_mut(&key) {
             // The inode of a deleted file serves a new one: what follows is the new one's.
             if !known.told && known.path != path {
-                known.kind = event::file_kind(e.mode, path.as_deref());
+                known.kind = kind;
                 known.path = path;
             }
             return false;
@@ -90,7 +101,6 @@ impl Files {
             return true;
         }
         self.named += length;
-        let kind = event::file_kind(e.mode, path.as_deref());
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {
                 let _ = maps
@@ -265,6 +275,22 @@ fn first_maps(asked: &Receiver<(Key, PathBuf)>) -> HashMap<Key, Vec<rows::Extent
     maps
 }
 
+/// The device number of anonymous inodes, as the kernel writes it: of an eventfd, which is one. Since Linux 6.16
+/// they have the mode of a regular file.
+fn anonymous_dev() -> Option<u32> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: the descriptor is new and belongs to nobody else.
+    let event = unsafe {
+        match libc::eventfd(0, libc::EFD_CLOEXEC) {
+            -1 => return None,
+            fd => OwnedFd::from_raw_fd(fd),
+        }
+    };
+    let dev = std::fs::File::from(event).metadata().ok()?.dev();
+    Some(libc::major(dev) << 20 | libc::minor(dev))
+}
+
 fn is_same(taken: &iowhy_readings::layout::Taken, (dev, ino): Key) -> bool {
     (taken.dev, taken.ino) == (dev.into(), ino as i64)
 }
@@ -291,5 +317,34 @@ fn last_row(key: Key, known: &Known) -> rows::Files {
             names::file_row(key.0.into(), key.1 as i64, &path, known.kind)
         }
         _ => name_row(key, known),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_own_files_are_anonymous_whatever_mode_they_have() {
+        let mut files = Files::new();
+        let dev = files.anonymous_dev.unwrap();
+        for (dev, kind, path) in [
+            (dev, "anonymous", "anon_inode:bpf_iter"),
+            (dev + 1, "file", "/bpf_iter"),
+        ] {
+            // struct event_file: header, inode, size, device, mode, generation, length of the name, cut, links.
+            let name = b"bpf_iter\0";
+            let mut file = vec![0u8; 8];
+            file.extend(7u64.to_ne_bytes());
+            file.extend(0u64.to_ne_bytes());
+            for word in [dev, libc::S_IFREG | 0o600, 0, name.len() as u32, 0, 1] {
+                file.extend(word.to_ne_bytes());
+            }
+            file.extend(name);
+            assert!(!files.seen(&file, 0));
+            let known = &files.known[&(dev, 7)];
+            assert_eq!(known.kind, kind);
+            assert_eq!(known.path.as_deref(), Some(path.as_bytes()));
+        }
     }
 }

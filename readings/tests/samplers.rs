@@ -196,10 +196,14 @@ fn the_machine_to_the_number() {
     tree.put("proc/meminfo", "MemTotal:       100 kB\nMemFree: x kB\n");
     let second = sample(&mut samplers, 2);
     assert_eq!(second.len(), expected.len() - 2);
-    let why = samplers.sensors()[2].why.clone().unwrap();
+    let sensor = &samplers.sensors()[2];
+    assert!(sensor.ran);
     assert_eq!(
-        why,
-        format!("{}:2: expected a size in kB", tree.at("proc/meminfo"))
+        sensor.why.clone().unwrap(),
+        format!(
+            "not to the end: {}:2: expected a size in kB",
+            tree.at("proc/meminfo")
+        )
     );
 }
 

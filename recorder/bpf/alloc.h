@@ -14,12 +14,14 @@
 /* fs/ext4/ext4.h */
 #define EXT4_MB_HINT_DATA 0x0020
 
-static __always_inline void tell_allocation(__u32 dev, __u64 ino, __u64 logical, __u64 physical, __u64 blocks)
+static __always_inline void tell_allocation(struct inode *inode, __u64 logical, __u64 physical, __u64 blocks)
 {
+	__u64 ino = BPF_CORE_READ(inode, i_ino);
+	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	struct event_allocation *e;
 	__u64 who = bpf_get_current_pid_tgid();
 
-	if (!whole_machine && !is_touched(dev, ino))
+	if (!whole_machine && !is_touched(inode, dev, ino))
 		return;
 	e = RESERVE(struct event_allocation, EVENT_ALLOCATION);
 	if (!e)
@@ -46,8 +48,7 @@ int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long
 	/* Blocks of the extent tree itself are not the file's data. */
 	if (!(ar->flags & EXT4_MB_HINT_DATA))
 		return 0;
-	tell_allocation(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino), ar->logical, block,
-			ar->len);
+	tell_allocation(inode, ar->logical, block, ar->len);
 	return 0;
 }
 
@@ -64,8 +65,7 @@ static __always_inline void tell_xfs(struct xfs_inode *ip, struct xfs_bmbt_irec 
 	if (XFS_NO_BLOCK(block))
 		return;
 	block &= (1ULL << (shift & 63)) - 1;
-	tell_allocation(BPF_CORE_READ(ip, i_vnode.i_sb, s_dev), BPF_CORE_READ(ip, i_vnode.i_ino),
-			irec->br_startoff, group << 32 | block, irec->br_blockcount);
+	tell_allocation(&ip->i_vnode, irec->br_startoff, group << 32 | block, irec->br_blockcount);
 }
 
 /* Delayed allocation that writeback makes real. */
@@ -91,9 +91,8 @@ int BPF_PROG(on_btrfs_extent, struct btrfs_inode *inode, struct btrfs_ordered_ex
 
 	if (extent->flags & (1 << BTRFS_ORDERED_NOCOW | 1 << BTRFS_ORDERED_PREALLOC))
 		return 0;
-	tell_allocation(BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev), BPF_CORE_READ(inode, vfs_inode.i_ino),
-			extent->file_offset >> (shift & 63), extent->disk_bytenr >> (shift & 63),
-			extent->num_bytes >> (shift & 63));
+	tell_allocation(&inode->vfs_inode, extent->file_offset >> (shift & 63),
+			extent->disk_bytenr >> (shift & 63), extent->num_bytes >> (shift & 63));
 	return 0;
 }
 

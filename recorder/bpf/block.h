@@ -63,7 +63,8 @@ static __always_inline bool is_journal_thread(struct task_struct *task)
 }
 
 /* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
-static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page)
+static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
+				       struct inode **owner)
 {
 	struct bio_vec *vecs = bio->bi_io_vec;
 	__u32 at = bio->bi_iter.bi_idx;
@@ -90,7 +91,11 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	magic = BPF_CORE_READ(inode, i_sb, s_magic);
 	if (magic == BDEVFS_MAGIC)
 		return true;
+	/* Shared memory, which only swapping writes out: here it is what a direct read or write goes to or from. */
+	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
+		return false;
 	*file_page = true;
+	*owner = inode;
 	r->owner_ino = BPF_CORE_READ(inode, i_ino);
 	r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (magic == BTRFS_SUPER_MAGIC && r->owner_ino == BTRFS_BTREE_INODE) {
@@ -106,7 +111,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 }
 
 static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
-				       struct event_request *r)
+				       struct event_request *r, struct inode **owner)
 {
 	__u64 end_io = (__u64)bio->bi_end_io;
 	bool file_page;
@@ -137,13 +142,14 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 		struct inode *inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 
 		if (inode) {
+			*owner = inode;
 			r->owner = OWNER_DATA;
 			r->owner_ino = BPF_CORE_READ(inode, i_ino);
 			r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
 			return;
 		}
 	}
-	if (page_owner(bio, r, &file_page)) {
+	if (page_owner(bio, r, &file_page, owner)) {
 		if (file_page)
 			r->owner = OWNER_DATA;
 		else if (is_journal_thread(task))
@@ -194,6 +200,7 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
+	struct inode *owner = NULL;
 
 	r->header.kind = EVENT_REQUEST;
 	r->header.nr = 0xffff;
@@ -207,13 +214,14 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 	} else if (!bio->bi_iter.bi_size && (r->flags & REQUEST_PREFLUSH)) {
 		r->owner = OWNER_FLUSH;
 	} else {
-		find_owner(bio, task, t, r);
+		find_owner(bio, task, t, r, &owner);
 	}
 	if (task->tgid == recorder_tgid)
 		r->scope = SCOPE_OTHER;
 	else if (t && !t->kernel_thread)
 		r->scope = SCOPE_COMMAND;
-	else if (r->owner == OWNER_DATA && writes_back(task, r) && is_touched(r->owner_dev, r->owner_ino))
+	else if (owner && r->owner == OWNER_DATA && writes_back(task, r) &&
+		 is_touched(owner, r->owner_dev, r->owner_ino))
 		r->scope = SCOPE_COMMAND;
 	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
 		r->scope = SCOPE_SHARED;
@@ -295,7 +303,9 @@ int BPF_PROG(on_io_start, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_rq_insert, struct request *rq)
 {
-	if (!in_flight((__u64)rq))
+	struct event_request *r = in_flight((__u64)rq);
+
+	if (!r || r->issued)
 		begin_request(rq, bpf_ktime_get_ns());
 	return 0;
 }
@@ -306,8 +316,8 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	__u64 now = bpf_ktime_get_ns();
 	struct event_request *r = in_flight((__u64)rq);
 
-	if (!r) {
-		/* The flush machinery's own request, or one that was not seen to begin. */
+	if (!r || r->issued) {
+		/* The flush machinery's own request, one that was not seen to begin, or after one not seen to end. */
 		r = begin_request(rq, now);
 		if (!r)
 			return 0;
@@ -318,6 +328,17 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 			    r->owner_page + (rq->__data_len >> PAGE_SHIFT), SET_CLEAN);
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
+	return 0;
+}
+
+/* The driver cannot take it now: it is issued again later. */
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(on_rq_requeue, struct request *rq)
+{
+	struct event_request *r = in_flight((__u64)rq);
+
+	if (r)
+		r->issued = 0;
 	return 0;
 }
 

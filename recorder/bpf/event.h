@@ -26,7 +26,11 @@ enum event_kind {
 #define CALL_HAS_BYTES 4
 #define CALL_UNRETURNED 16 /* the thread ended inside the call */
 #define CALL_DIRTIED 32 /* it made clean pages dirty */
+#define CALL_APPENDS 64 /* it writes where the file ends */
 #define CALL_LOOKED_UP 8 /* the page cache was asked for the range that was read */
+
+/* Set in the number of a call that a 32-bit program makes. */
+#define CALL_COMPAT 0x4000
 
 struct event_header {
 	__u8 kind;

@@ -21,19 +21,13 @@ struct {
 	__type(value, struct path_scratch);
 } path_scratches SEC(".maps");
 
-static __always_inline __u64 inode_key(struct inode *inode, struct file_key *key)
-{
-	key->ino = BPF_CORE_READ(inode, i_ino);
-	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	key->pad = 0;
-	return key->ino;
-}
-
-static __always_inline bool is_touched(__u32 dev, __u64 ino)
+/* Whether the command has had to do with the file, not with one that had its number before. */
+static __always_inline bool is_touched(struct inode *inode, __u32 dev, __u64 ino)
 {
 	struct file_key key = { .ino = ino, .dev = dev };
+	__u64 *generation = bpf_map_lookup_elem(&touched, &key);
 
-	return bpf_map_lookup_elem(&touched, &key) != NULL;
+	return generation && *generation == BPF_CORE_READ(inode, i_generation);
 }
 
 struct path_walk {

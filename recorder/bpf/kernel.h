@@ -23,6 +23,13 @@
 #define TASK_NOLOAD 0x00000400
 #define PF_KTHREAD 0x00200000
 
+/* arch/x86/include/asm/thread_info.h, arch/arm64/include/asm/thread_info.h */
+#define TS_COMPAT 0x0002
+#define TIF_32BIT (1UL << 22)
+
+/* include/uapi/asm-generic/fcntl.h: the same on x86 and arm64 */
+#define O_APPEND 00002000
+
 /* include/uapi/linux/stat.h */
 #define S_IFMT 00170000
 #define S_IFREG 0100000
@@ -30,6 +37,8 @@
 
 /* include/uapi/linux/magic.h, fs/btrfs */
 #define BDEVFS_MAGIC 0x62646576
+#define TMPFS_MAGIC 0x01021994
+#define HUGETLBFS_MAGIC 0x958458f6
 #define BTRFS_SUPER_MAGIC 0x9123683E
 #define BTRFS_BTREE_INODE 1
 

@@ -268,6 +268,19 @@ static __always_inline void settle_pending(struct thread *t)
 	__sync_fetch_and_add(&ahead_changes, 1);
 }
 
+/* Pages [first, end) are written to: a write of which no argument tells (io_uring's) made them, not a reader. */
+static __always_inline void not_pending(struct thread *t, struct inode *inode, __u64 first, __u64 end)
+{
+	if (t->pending_inode != (__u64)inode || first >= t->pending_to || end <= t->pending_from)
+		return;
+	if (first <= t->pending_from)
+		t->pending_from = end;
+	else
+		t->pending_to = first;
+	if (t->pending_from >= t->pending_to)
+		t->pending_inode = 0;
+}
+
 /* The number of the page fault that the thread is in: it stays while the kernel tries again. */
 static __always_inline __u64 fault_number(struct task_struct *task)
 {
@@ -498,6 +511,13 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	return 0;
 }
 
+/* Whether pages that leave the cache within the thread's call leave it because the call says so. */
+static __always_inline bool takes_away(const struct thread *t)
+{
+	return t->call_kind == CALL_REMOVE || t->call_kind == CALL_OPEN /* O_TRUNC */ ||
+	       t->call_kind == CALL_AHEAD /* POSIX_FADV_DONTNEED */;
+}
+
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_delete, struct folio *folio)
 {
@@ -516,13 +536,13 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 		return 0;
 	ino = inode->i_ino;
 	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (!whole_machine && !is_touched(dev, ino))
+	if (!whole_machine && !is_touched(inode, dev, ino))
 		return 0;
 	page = folio->index;
 	pages = folio_end(folio, inode) - page;
 	t = thread_of(task);
-	if (!inode->i_nlink || (t && t->call >= 0 && (t->call_kind == CALL_REMOVE || t->call_kind == CALL_OPEN))) {
-		/* Truncated or deleted: these pages will not be wanted again. */
+	if (!inode->i_nlink || (t && t->call >= 0 && takes_away(t))) {
+		/* Truncated, deleted or given up: that they are gone is the program's own will, not for want of memory. */
 		walk_chunks(ino, dev, page, page + pages, FORGET);
 		return 0;
 	}
@@ -620,7 +640,7 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 	struct thread *t = current_thread();
 	struct cache_counts *counts;
 	struct inode *inode;
-	__u64 found;
+	__u64 first, end, found;
 	__u64 ino;
 	__u32 dev;
 
@@ -636,7 +656,10 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 	}
 	ino = inode->i_ino;
 	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	found = walk_chunks(ino, dev, folio->index, folio->index + folio_pages(folio), SET_DIRTY);
+	first = folio->index;
+	end = first + folio_pages(folio);
+	not_pending(t, inode, first, end);
+	found = walk_chunks(ino, dev, first, end, SET_DIRTY);
 	counts = found ? counts_of(dev, ino, t->tgid) : NULL;
 	if (counts)
 		COUNT(counts, dirtied, found);

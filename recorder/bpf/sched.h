@@ -17,7 +17,7 @@ struct {
 } stacks SEC(".maps");
 
 /* Words next to the end of the kernel stack that make its mark. */
-#define MARK_WORDS 96
+#define MARK_WORDS 128
 
 struct stack_end {
 	__u64 words[MARK_WORDS];
@@ -78,6 +78,10 @@ static __always_inline __s32 stack_id(void *ctx, const struct thread *t)
 	__u32 zero = 0;
 	__s32 *known, id;
 
+#if defined(__TARGET_ARCH_arm64)
+	/* Return addresses may be signed there, and look like no addresses of code. */
+	return walk_stack(ctx);
+#endif
 	end = bpf_map_lookup_elem(&stack_ends, &zero);
 	/* The tracepoint's arguments lie at the end of the stack. */
 	if (!end || !&_stext || !&_etext || bpf_probe_read_kernel(end, sizeof(*end), ctx))
@@ -85,7 +89,7 @@ static __always_inline __s32 stack_id(void *ctx, const struct thread *t)
 	for (int i = 0; i < MARK_WORDS; i++) {
 		/* No product waits for the one before. */
 		mark += code_address(end->words[i]) * factor;
-		factor += 2 * 0x9e3779b97f4a7c15ULL;
+		factor += 0xd1342543de82ef94ULL;
 	}
 	known = bpf_map_lookup_elem(&known_stacks, &mark);
 	if (known)
@@ -294,7 +298,7 @@ int each_thread(struct bpf_iter__task *ctx)
 	__builtin_memset(&sample, 0, sizeof(sample));
 	if (!read_clock(task, t, &sample.clock))
 		return 0;
-	if (t->call >= 0 && t->call_kind != CALL_PLAIN) {
+	if (t->call >= 0 && t->call_kind != CALL_PLAIN && t->call_entry <= sample.clock.now) {
 		struct event_call *e = &sample.call;
 
 		e->header.kind = EVENT_CALL;
@@ -312,6 +316,9 @@ int each_thread(struct bpf_iter__task *ctx)
 		e->dev = t->dev;
 		e->offset = t->call_offset;
 		e->bytes = t->call_bytes;
+		/* Another call has begun meanwhile: these are neither the one's numbers nor the other's. */
+		if (t->call_entry != e->ts || t->call != e->header.nr)
+			e->header.kind = 0;
 	}
 	bpf_seq_write(seq, &sample, sizeof(sample));
 	return 0;

@@ -86,7 +86,6 @@ struct thread {
 	__u64 call_sleeping;
 	__u64 call_bytes;
 	__u64 call_offset;
-	__u64 call_args[3];
 	__s32 call_fd;
 	__u8 call_flags;
 	__u8 call_kind;

@@ -69,7 +69,6 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 	__u8 how = shape->how;
 	struct file *file = NULL;
 
-	t->call_flags = 0;
 	t->call_fd = -1;
 	if (shape->fd_arg >= 0) {
 		t->call_fd = argument(regs, shape->fd_arg);
@@ -77,6 +76,8 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 		if (set_file(t, file) && (how & HOW_FILE_POSITION)) {
 			t->call_offset = BPF_CORE_READ(file, f_pos);
 			t->call_flags |= CALL_HAS_OFFSET;
+			if (shape->kind == CALL_WRITE && (BPF_CORE_READ(file, f_flags) & O_APPEND))
+				t->call_flags |= CALL_APPENDS;
 		}
 	}
 	if (estimate_lookups && shape->kind == CALL_READ && (t->call_flags & CALL_HAS_FILE) && file) {
@@ -107,7 +108,8 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 			else if (!offset && file)
 				t->call_offset = BPF_CORE_READ(file, f_pos);
 		} else {
-			t->call_offset = offset;
+			/* preadv2 and pwritev2 take -1 for the file position. */
+			t->call_offset = offset == ~0ULL && file ? BPF_CORE_READ(file, f_pos) : offset;
 		}
 	}
 	if (shape->kind == CALL_MEMORY)
@@ -155,6 +157,16 @@ static __always_inline void tell_unreturned(struct thread *t)
 	t->call_kind = CALL_PLAIN;
 }
 
+/* A 32-bit program on a 64-bit kernel. */
+static __always_inline bool is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return task->thread_info.status & TS_COMPAT;
+#else
+	return task->thread_info.flags & TIF_32BIT;
+#endif
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -171,6 +183,13 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t->call_runnable = t->states[RUNNABLE];
 	t->call_blocked = t->states[BLOCKED];
 	t->call_sleeping = t->states[SLEEPING];
+	t->call_flags = 0;
+	if (is_compat(task)) {
+		/* Numbers and arguments of another table: counted, no more. */
+		t->call = (id & 0x3fff) | CALL_COMPAT;
+		t->call_kind = CALL_PLAIN;
+		return 0;
+	}
 	if (id < 0 || id >= CALLS) {
 		t->call_kind = CALL_PLAIN;
 		return 0;
@@ -179,6 +198,12 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	if (t->call_kind != CALL_PLAIN)
 		begin_io(t, task, regs, &calls[id]);
 	return 0;
+}
+
+/* Not the kernel's own codes for a call that a signal broke off (from 512 on), which no program sees. */
+static __always_inline bool is_error(long ret)
+{
+	return ret < 0 && ret > -512;
 }
 
 static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, long ret)
@@ -190,7 +215,7 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 	total = half & 1 ? bpf_map_lookup_elem(&totals_1, &key) : bpf_map_lookup_elem(&totals_0, &key);
 	if (!total) {
 		fresh.calls = 1;
-		fresh.errors = ret < 0 && ret > -4096;
+		fresh.errors = is_error(ret);
 		fresh.total = dur;
 		fresh.max = dur;
 		fresh.cpu = cpu;
@@ -204,7 +229,7 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 	}
 	/* Only this thread writes its own counts. */
 	total->calls += 1;
-	total->errors += ret < 0 && ret > -4096;
+	total->errors += is_error(ret);
 	total->total += dur;
 	total->cpu += cpu;
 	if (dur > total->max)
@@ -241,6 +266,13 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		settle_written(t);
 	if (t->force_start)
 		settle_force(t, now);
+	if ((t->call_flags & CALL_APPENDS) && ret > 0) {
+		/* Where the file ended is known only now. */
+		struct file *file = file_of(task, t->call_fd);
+
+		if (file)
+			t->call_offset = BPF_CORE_READ(file, f_pos) - ret;
+	}
 	if (t->call_flags & CALL_LOOKED_UP)
 		count_read(t, ret);
 	else if (t->call_kind == CALL_WRITE)

@@ -82,6 +82,8 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 	struct pass *pass = bpf_map_lookup_elem(&passes, &tid);
 	__u64 start = 0, age = ~0ULL;
 	__s64 left = wbc->nr_to_write;
+	__u64 ino = inode->i_ino;
+	__u32 dev = inode->i_sb->s_dev;
 	__u32 *why;
 	__u8 reason = REASON_FSYNC;
 
@@ -90,6 +92,9 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 		age = pass->age_ticks;
 		bpf_map_delete_elem(&passes, &tid);
 	}
+	/* Other programs' files are written back too, and more of them than the command's. */
+	if (!whole_machine && !is_touched(inode, dev, ino))
+		return 0;
 	if (task->flags & PF_KTHREAD) {
 		why = bpf_map_lookup_elem(&flushers, &tid);
 		if (BPF_CORE_READ_BITFIELD_PROBED(wbc, for_kupdate))
@@ -101,8 +106,7 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 		else
 			reason = REASON_SYNC;
 	}
-	tell_pass(reason, start, age, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino,
-		  (__s64)pages > left ? pages - left : 0);
+	tell_pass(reason, start, age, dev, ino, (__s64)pages > left ? pages - left : 0);
 	return 0;
 }
 

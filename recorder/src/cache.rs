@@ -60,7 +60,10 @@ impl Cache {
         let Ok(read @ 1..) = u64::try_from(e.ret) else {
             return;
         };
-        let last = (e.offset + read - 1) >> PAGE_SHIFT;
+        let Some(end) = e.offset.checked_add(read) else {
+            return;
+        };
+        let last = (end - 1) >> PAGE_SHIFT;
         let pages = last - (e.offset >> PAGE_SHIFT) + 1;
         let key = (e.tgid, e.dev, e.ino);
         match &mut self.latest {

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use iowhy_store::Name;
+
 /// Numbers and names as the kernel's headers give them (asm/unistd.h), one call a line.
 #[cfg(target_arch = "x86_64")]
 const NUMBERS: &str = include_str!("calls/x86_64.txt");
@@ -117,6 +119,21 @@ pub fn name(number: u16) -> Option<&'static str> {
     names().get(usize::from(number)).copied().flatten()
 }
 
+/// Set in the number of a call that a 32-bit program makes (bpf/event.h, CALL_COMPAT).
+const COMPAT: u32 = 0x4000;
+
+/// What a call is named in the totals: numbers without a name, and those of 32-bit programs, whose table is
+/// another, stand for themselves.
+pub fn total_name(number: u32) -> Name {
+    if number & COMPAT != 0 {
+        return format!("syscall32_{}", number & !COMPAT).into();
+    }
+    match u16::try_from(number).ok().and_then(name) {
+        Some(name) => Name::Borrowed(name),
+        None => format!("syscall_{number}").into(),
+    }
+}
+
 /// What is known of an I/O call of this machine.
 pub fn shape(number: u16) -> Option<&'static Shape> {
     let name = name(number)?;
@@ -171,6 +188,9 @@ mod tests {
             assert_eq!(name(number as u16), Some(expected));
         }
         assert_eq!(name(0xffff), None);
+        assert_eq!(total_name(libc::SYS_read as u32), "read");
+        assert_eq!(total_name(500), "syscall_500");
+        assert_eq!(total_name(3 | COMPAT), "syscall32_3");
     }
 
     #[test]

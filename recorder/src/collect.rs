@@ -56,8 +56,10 @@ pub struct Collector {
     files: Files,
     /// Reason of each stack that was met, and its id in the recording.
     stacks: HashMap<i32, Name>,
-    /// Stacks that a wait has named and that are still to be read from the kernel.
+    /// What had been lost when it was last told.
     lost: Lost,
+    /// Threads that the last reading of all clocks did not meet.
+    missing: HashSet<u32>,
     failure: Option<anyhow::Error>,
     /// The command's process: the time of its last word.
     main: Option<u32>,
@@ -80,6 +82,7 @@ impl Collector {
             files: Files::new(),
             stacks: HashMap::new(),
             lost: Lost::default(),
+            missing: HashSet::new(),
             failure: None,
             main: None,
             main_ended: false,
@@ -376,6 +379,20 @@ impl Collector {
         })
     }
 
+    /// Threads that two readings of all clocks have not met: the record of their end was lost.
+    fn end_missing(&mut self, samples: &[Sample]) -> Result<()> {
+        let met: HashSet<u32> = samples.iter().map(|s| s.clock.tid).collect();
+        let missing: HashSet<u32> = (self.threads.keys().copied())
+            .filter(|tid| !met.contains(tid))
+            .collect();
+        let ended: Vec<u32> = self.missing.intersection(&missing).copied().collect();
+        self.missing = missing;
+        for tid in ended {
+            self.end_thread(tid, None)?;
+        }
+        Ok(())
+    }
+
     /// The clocks of all threads, ten times a second, and what was drained; `now_ns` ends the interval.
     pub fn interval(
         &mut self,
@@ -387,6 +404,7 @@ impl Collector {
         for sample in samples {
             self.clock(&sample.clock, false)?;
         }
+        self.end_missing(samples)?;
         self.gone.swap(0, 1);
         self.gone[0].clear();
         let interval = (self.interval_start, now_ns);
@@ -414,13 +432,13 @@ impl Collector {
     }
 
     fn total(&mut self, key: TotalKey, total: &Total, (start, end): (u64, u64)) -> Result<()> {
-        let name = u16::try_from(key.nr).ok().and_then(calls::name);
+        let name = calls::total_name(key.nr);
         self.recording.push(rows::SyscallTotals {
             ts_ns: start as i64,
             interval_ns: (end - start) as i64,
             tgid: total.tgid.into(),
             tid: key.tid.into(),
-            name: name.map_or_else(|| format!("syscall_{}", key.nr).into(), Cow::Borrowed),
+            name,
             calls: total.calls as i64,
             errors: total.errors as i64,
             total_ns: total.total as i64,
@@ -475,8 +493,9 @@ impl Collector {
     }
 }
 
+/// As in bpf/syscall.h: the kernel's own codes from 512 on are no errors that a program sees.
 fn is_error(ret: i64) -> bool {
-    (-4095..0).contains(&ret)
+    (-511..0).contains(&ret)
 }
 
 /// The kernel's own codes for a call that a signal broke off (include/linux/errno.h, ERESTARTSYS and the

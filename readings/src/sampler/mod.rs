@@ -31,8 +31,12 @@ pub struct Samplers {
     cgroup: Source<cgroup::Cgroup>,
 }
 
-/// A sampler, or why it does not run.
-type Source<T> = Result<T, String>;
+/// A sampler, or why it does not run, or no longer.
+struct Source<T> {
+    sampler: Result<T, String>,
+    /// It has given a reading.
+    gave: bool,
+}
 
 /// /proc/stat serves two sensors. It is read once for both, as it is the dearest of all to print (a number
 /// for each interrupt).
@@ -61,10 +65,10 @@ impl Samplers {
     /// From now on reads the groups of `pid`, wherever it is moved; else those of the scope go on.
     pub fn follow(&mut self, roots: &Roots, pid: i32) {
         if let Ok(pressure) = pressure::Pressure::new(roots, Some(pid)) {
-            self.pressure = Ok(pressure);
+            self.pressure.sampler = Ok(pressure);
         }
         if let Ok(cgroup) = cgroup::Cgroup::new(roots, Some(pid)) {
-            self.cgroup = Ok(cgroup);
+            self.cgroup.sampler = Ok(cgroup);
         }
     }
 
@@ -107,20 +111,29 @@ impl Samplers {
 }
 
 fn why<T>(source: Result<T>) -> Source<T> {
-    source.map_err(|error| format!("{error:#}"))
+    Source {
+        sampler: source.map_err(|error| format!("{error:#}")),
+        gave: false,
+    }
 }
 
 fn run<T>(source: &mut Source<T>, sample: impl FnOnce(&mut T) -> Result<()>) {
-    if let Ok(sampler) = source {
-        if let Err(error) = sample(sampler) {
-            *source = Err(format!("{error:#}"));
+    if let Ok(sampler) = &mut source.sampler {
+        match sample(sampler) {
+            Ok(()) => source.gave = true,
+            Err(error) => source.sampler = Err(format!("{error:#}")),
         }
     }
 }
 
 fn sensor<T>(name: &str, source: &Source<T>) -> Sensor {
-    match source {
+    match &source.sampler {
         Ok(_) => Sensor::ran(name),
+        // A group that is taken away before its last reading has been read until then.
+        Err(why) if source.gave => Sensor {
+            why: Some(format!("not to the end: {why}")),
+            ..Sensor::ran(name)
+        },
         Err(why) => Sensor::missing(name, why.as_str()),
     }
 }

@@ -128,6 +128,11 @@ mod tests {
                 "discard",
             ),
             (&["submit_bio_wait", "blkdev_issue_flush"], "device_flush"),
+            // fstrim reads the maps of free space first.
+            (
+                &["bit_wait_io", "ext4_wait_block_bitmap", "ext4_trim_fs"],
+                "metadata_read",
+            ),
             // A block of the filesystem's own: read, locked, written, or pinned by the log.
             (&["xfs_buf_iowait", "xfs_buf_read_map"], "metadata_read"),
             (
@@ -149,6 +154,25 @@ mod tests {
         ] {
             assert_eq!(reason(frames), expected, "{frames:?}");
         }
+    }
+
+    #[test]
+    fn direct_io_waits_for_its_data_or_first_for_where_it_lies() {
+        let data = ["blk_io_schedule", "__iomap_dio_rw", "iomap_dio_rw"];
+        assert_eq!(reason(&data), "direct_io");
+        let map = [
+            "__wait_on_buffer",
+            "__read_extent_tree_block",
+            "ext4_iomap_begin",
+            "__iomap_dio_rw",
+        ];
+        assert_eq!(reason(&map), "metadata_read");
+        let raw = [
+            "folio_wait_writeback",
+            "__filemap_fdatawait_range",
+            "blkdev_fsync",
+        ];
+        assert_eq!(reason(&raw), "page_writeback");
     }
 
     #[test]

@@ -154,3 +154,16 @@ def test_the_command_that_would_settle_it(
     assert steps[0].command.startswith(expected)
     runs_here = any(step.command.startswith("sudo iowhy run") for step in steps)
     assert runs_here == (system != "AIX")
+
+
+def test_the_busiest_processes_are_listed(tmp_path: Path) -> None:
+    found = verdict(tmp_path, str(FIXTURES / "pidstat-12-d-u.txt"))
+    listed = found["processes"]
+    assert listed and all({"process", "pid", "cpu"} <= row.keys() for row in listed)
+    assert any(row["written_bytes_per_s"] for row in listed) and any(row["cpu"] for row in listed)
+    (tmp_path / "screen").mkdir()
+    out = tmp_path / "screen" / "o.iowhy"
+    file = str(FIXTURES / "pidstat-12-d-u.txt")
+    screen = CliRunner().invoke(app, ["diagnose", "-o", str(out), file])
+    assert "Processes  the busiest that the inputs list" in screen.stdout
+    assert str(listed[0]["process"]) in screen.stdout

@@ -15,7 +15,7 @@ from iowhy.sources import live
 from iowhy.sources.diagnose import Diagnosis, describe, diagnose
 from iowhy.sources.format import formats
 from iowhy.sources.next_step import Step, next_steps
-from iowhy.views import show
+from iowhy.views import processes, show
 from iowhy.views.terminal import Field, console, printable, rows, shorten
 from iowhy.whys import document
 from iowhy.whys.verdict import Verdict, judge
@@ -97,6 +97,7 @@ def command(
     screen = console()
     _parts(screen, found)
     show.show_verdict(found.recording, verdict, screen)
+    processes.show(screen, found.recording)
     _unread(screen, found)
     _steps(screen, steps)
 
@@ -139,6 +140,7 @@ def _document(found: Diagnosis, verdict: Verdict, steps: tuple[Step, ...]) -> di
         **document.as_json(verdict),
         "recording": str(found.recording.path),
         "inputs": describe(found.parts),
+        "processes": processes.listed(found.recording),
         "not_understood": [
             {"file": one.file, "line": one.line, "text": one.text} for one in found.unread
         ],

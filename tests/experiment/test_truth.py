@@ -66,7 +66,7 @@ def test_no_effect_is_told_from_an_unresolved_one():
     assert verdicts.count(Verdict.NOT_BOUND) >= 95
 
 
-@pytest.mark.parametrize("blocks", [5, 8, 15])
+@pytest.mark.parametrize("blocks", [3, 5, 8, 15])
 def test_95_percent_intervals_hold_the_truth_in_93_to_97_percent(blocks):
     held = 0
     count = 1200

@@ -184,8 +184,12 @@ def _judged(
     )
 
 
+_LEAST_TO_DRAW_FROM = 5
+"""Three or four blocks are too few to draw from: Student's interval is then the narrower and the right one."""
+
+
 def _interval(found: Fit, seed: int | None) -> Interval:
-    if seed is None:
+    if seed is None or len(found.design) < _LEAST_TO_DRAW_FROM:
         return Interval(found.estimate, *found.interval(0.95))
     return statistics.bootstrap(found, seed)
 

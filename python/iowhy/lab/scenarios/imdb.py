@@ -41,8 +41,9 @@ def _large_units(stage: Stage) -> Plan:
     else:
         raise Problem("--variant large-units: btrfs knows no larger units and no hints of a size")
     filesystem = stage.scratch_filesystem(mebibytes, mkfs=mkfs)
+    path = _table(filesystem)
     ageing.comb(filesystem.path, size + size // 4, stage.choice.seed, unit_bytes=_UNIT)
-    return Plan((*_database(stage, filesystem.path / "table", size), "--truncate"))
+    return Plan((*_database(stage, path, size), "--truncate"))
 
 
 def _fixed(stage: Stage) -> Plan:

@@ -81,11 +81,9 @@ def times(slower: Interval) -> str:
 
 def plain(ratio: float) -> str:
     """A ratio with two decimals, two digits where it is small; beyond a thousand nothing was told."""
-    if ratio >= 1000:
+    if not 0.001 <= ratio < 1000:
         return "any"
-    if not 0 < ratio < 0.095:
-        return f"{ratio:.2f}"
-    return f"{ratio:.{min(6, 1 - math.floor(math.log10(ratio)))}f}"
+    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.{1 - math.floor(math.log10(ratio))}f}"
 
 
 def with_interval(slower: Interval) -> str:

@@ -106,7 +106,7 @@ MAP_AHEAD = ("map", "normal", 0)
 DROP = ("drop", "normal", 0)
 FOLIOS = ("folios", "normal", 0)
 RESIDENT = ("resident", "normal", 0)
-LARGE_STEP = 4 * PAGE
+LARGE_STEP = 16 * PAGE
 
 Step = tuple[str, str, int]
 
@@ -188,10 +188,10 @@ def _release() -> tuple[int, ...]:
     return tuple(map(int, platform.release().split("-")[0].split(".")[:2]))
 
 
-def each_folio_is(size: str, done: Done) -> None:
-    """Nearly all pages lie in folios of this size: readahead begins with small ones."""
-    total = done.told["one"] + done.told["large"]
-    assert done.told[size] >= min(total, 0.99 * total), done.told
+def folios_are(size: str, done: Done) -> None:
+    """All pages lie alone, or most in large folios: readahead begins small, and memory may be in pieces."""
+    assert done.told[size] > (done.told["one"] + done.told["large"]) / 2, done.told
+    assert size == "large" or done.told["large"] == 0, done.told
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
@@ -210,7 +210,7 @@ def test_each_page_is_looked_up_missed_or_prefetched(tmp_path: Path, kind: str) 
         cold, warm, small, resident, dropped, ahead, again, large, _, fetch, fetched, one, _ = done
         assert cold.counted == NOTHING | {"lookups": pages, "missed": pages}
         assert warm.counted == NOTHING | {"lookups": pages}
-        each_folio_is("one", small)
+        folios_are("one", small)
         assert resident.told["mincore"] == pages
         assert resident.told["cachestat"] in (pages, None)
         assert dropped.counted == NOTHING | {"evicted": pages}
@@ -221,11 +221,11 @@ def test_each_page_is_looked_up_missed_or_prefetched(tmp_path: Path, kind: str) 
         assert ahead.counted["ahead"] == prefetched
         assert again.counted == NOTHING | {"lookups": pages}
         if pages > 1 and large_folios(kind):
-            each_folio_is("large", large)
+            folios_are("large", large)
 
         assert fetch.counted == NOTHING | {"ahead": pages}
         assert fetched.counted == NOTHING | {"lookups": pages, "prefetched": pages}
-        each_folio_is("one", one)
+        folios_are("one", one)
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
@@ -240,7 +240,7 @@ def test_mapped_pages_are_counted_by_their_faults(tmp_path: Path, kind: str) -> 
         assert cold.of("lookups", "missed", "major") == (pages, pages, pages)
         assert cold.of("ahead", "prefetched", "evicted") == (0, 0, 0)
         _faults_are_those_of_the_kernel(cold)
-        each_folio_is("one", small)
+        folios_are("one", small)
         # A fault maps what is there around it, 64 KiB by default.
         (faults,) = warm.of("minor")
         assert warm.counted == NOTHING | {"lookups": faults, "minor": faults}
@@ -252,7 +252,7 @@ def test_mapped_pages_are_counted_by_their_faults(tmp_path: Path, kind: str) -> 
         assert missed == ahead.counted["major"]
         _faults_are_those_of_the_kernel(ahead)
         if pages > 1 and large_folios(kind):
-            each_folio_is("large", large)
+            folios_are("large", large)
 
 
 def _faults_are_those_of_the_kernel(done: Done) -> None:
@@ -305,7 +305,7 @@ def test_large_folios_without_readahead(tmp_path: Path) -> None:
     for pages, (cold, warm, large, dropped, mapped, again) in found.items():
         assert cold.counted == NOTHING | {"lookups": pages, "missed": pages}
         assert warm.counted == NOTHING | {"lookups": pages}
-        each_folio_is("large", large)
+        folios_are("large", large)
         assert dropped.counted["evicted"] == pages
         faults = -(-pages // block)
         assert mapped.of("lookups", "missed", "major") == (faults, faults, faults)
@@ -319,7 +319,7 @@ def test_readahead_in_folios_of_one_page(tmp_path: Path) -> None:
     with in_memory("ext4", tmp_path, options="noatime,data=journal") as scratch:
         found = steps(tmp_path, scratch, [READ_AHEAD, FOLIOS, DROP, MAP_AHEAD], PAGES[:2])
     for pages, (read, small, _, mapped) in found.items():
-        each_folio_is("one", small)
+        folios_are("one", small)
         for done in (read, mapped):
             missed, ahead, prefetched = done.of("missed", "ahead", "prefetched")
             assert missed + prefetched == missed + ahead == pages

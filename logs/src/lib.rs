@@ -4,6 +4,7 @@
 //! python/iowhy/sources/tracing/splitter.py. A frame is its kind (one byte), its length (u32) and its bytes; all
 //! numbers are little-endian. With `--sort` the events of a trace are put in the order of their times first.
 
+mod blkparse;
 mod errno;
 mod events;
 mod frames;
@@ -19,7 +20,7 @@ use anyhow::{bail, Context, Result};
 use events::Dialect;
 use frames::Frames;
 
-const USAGE: &str = "usage: iowhy-logs strace|perf|ftrace FILE [--sort]";
+const USAGE: &str = "usage: iowhy-logs strace|perf|ftrace|blkparse FILE [--sort]";
 
 /// The program: `iowhy-logs FORMAT FILE`.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -31,6 +32,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let mut out = Frames::new(BufWriter::with_capacity(1 << 20, io::stdout().lock()));
     match format.as_str() {
         "strace" => strace::read(input(path)?, &mut out),
+        "blkparse" => blkparse::read(input(path)?, &mut out),
         "perf" => trace(path, Dialect::Perf, sort, &mut out),
         "ftrace" => trace(path, Dialect::Ftrace, sort, &mut out),
         other => bail!("{other}: no such format; {USAGE}"),

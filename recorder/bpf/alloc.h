@@ -43,11 +43,12 @@ static __always_inline void tell_allocation(struct inode *inode, __u64 logical, 
 SEC("tp_btf/ext4_allocate_blocks")
 int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long long block)
 {
-	struct inode *inode = ar->inode;
+	struct inode *inode;
 
 	/* Blocks of the extent tree itself are not the file's data. */
-	if (!(ar->flags & EXT4_MB_HINT_DATA))
+	if (!ar || !(ar->flags & EXT4_MB_HINT_DATA))
 		return 0;
+	inode = ar->inode;
 	tell_allocation(inode, ar->logical, block, ar->len);
 	return 0;
 }
@@ -57,7 +58,7 @@ static __always_inline void tell_xfs(struct xfs_inode *ip, struct xfs_bmbt_irec 
 	__u64 block, group;
 	__u8 shift;
 
-	if (!irec)
+	if (!ip || !irec)
 		return;
 	block = irec->br_startblock;
 	shift = BPF_CORE_READ(ip, i_mount, m_sb.sb_agblklog);
@@ -87,10 +88,11 @@ int BPF_PROG(on_xfs_alloc, struct xfs_inode *ip, __s64 offset, long count, int f
 SEC("tp_btf/btrfs_ordered_extent_add")
 int BPF_PROG(on_btrfs_extent, struct btrfs_inode *inode, struct btrfs_ordered_extent *extent)
 {
-	__u8 shift = BPF_CORE_READ(inode, vfs_inode.i_sb, s_blocksize_bits);
+	__u8 shift;
 
-	if (extent->flags & (1 << BTRFS_ORDERED_NOCOW | 1 << BTRFS_ORDERED_PREALLOC))
+	if (!inode || !extent || (extent->flags & (1 << BTRFS_ORDERED_NOCOW | 1 << BTRFS_ORDERED_PREALLOC)))
 		return 0;
+	shift = BPF_CORE_READ(inode, vfs_inode.i_sb, s_blocksize_bits);
 	tell_allocation(&inode->vfs_inode, extent->file_offset >> (shift & 63),
 			extent->disk_bytenr >> (shift & 63), extent->num_bytes >> (shift & 63));
 	return 0;

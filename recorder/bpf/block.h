@@ -62,6 +62,24 @@ static __always_inline bool is_journal_thread(struct task_struct *task)
 	       task->comm[2] == 'd' && task->comm[3] == '2' && task->comm[4] == '/';
 }
 
+/* No page is described at an address from here on: what looks like one is a mask (include/linux/page-flags.h). */
+#define HEAD_MASKS 0xffffffffe0000000ULL
+
+/* The first page of the folio that this one is of. A later page tells it: bit 0 is set, the rest its address, or
+ * the mask that makes it of the page's own. */
+static __always_inline __u64 head_of(__u64 page)
+{
+	__u64 info;
+
+	if (bpf_core_field_exists(struct page___since_7_0, compound_info))
+		info = BPF_CORE_READ((struct page___since_7_0 *)page, compound_info);
+	else
+		info = BPF_CORE_READ((struct page *)page, compound_head);
+	if (!(info & 1))
+		return page;
+	return info >= HEAD_MASKS ? page & info : info - 1;
+}
+
 /* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
 static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
 				       struct inode **owner)
@@ -80,8 +98,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	page = (__u64)BPF_CORE_READ(vecs, bv_page);
 	if (!page)
 		return false;
-	head = BPF_CORE_READ((struct page *)page, compound_head);
-	head = head & 1 ? head - 1 : page;
+	head = head_of(page);
 	mapping = BPF_CORE_READ((struct folio *)head, mapping);
 	if (!mapping || ((__u64)mapping & 3))
 		return false;
@@ -299,14 +316,24 @@ int BPF_PROG(on_io_start, struct request *rq)
 	return 0;
 }
 
-/* Kernels before 6.5 have no block_io_start: there a request begins where it is inserted. */
+/*
+ * Kernels before 6.5 have no block_io_start: there a request is first seen where it is inserted, or issued
+ * directly, and knows itself when it was made (unless the disk's iostats are off).
+ */
+static __always_inline __u64 made_at(struct request *rq, __u64 now)
+{
+	__u64 made = no_io_start ? rq->start_time_ns : 0;
+
+	return made && made < now ? made : now;
+}
+
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_rq_insert, struct request *rq)
 {
 	struct event_request *r = in_flight((__u64)rq);
 
 	if (!r || r->issued)
-		begin_request(rq, bpf_ktime_get_ns());
+		begin_request(rq, made_at(rq, bpf_ktime_get_ns()));
 	return 0;
 }
 
@@ -318,7 +345,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 
 	if (!r || r->issued) {
 		/* The flush machinery's own request, one that was not seen to begin, or after one not seen to end. */
-		r = begin_request(rq, now);
+		r = begin_request(rq, made_at(rq, now));
 		if (!r)
 			return 0;
 	}

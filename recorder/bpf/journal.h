@@ -22,6 +22,8 @@ int BPF_PROG(on_commit_start, struct journal_s *journal, struct transaction_s *t
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct event_commit e = {};
 
+	if (!journal || !transaction)
+		return 0;
 	e.header.kind = EVENT_COMMIT;
 	e.header.nr = 0xffff;
 	e.header.tid = tid;
@@ -75,7 +77,7 @@ int BPF_PROG(on_commit_stats, unsigned int dev, unsigned int transaction, struct
 {
 	struct event_commit *e = current_commit();
 
-	if (!e)
+	if (!e || !stats)
 		return 0;
 	e->header.flags |= COMMIT_STATISTICS;
 	e->wait_ticks = stats->rs_request_delay;
@@ -124,9 +126,12 @@ SEC("tp_btf/xfs_log_force")
 int BPF_PROG(on_log_force, struct xfs_mount *mp)
 {
 	struct thread *t = current_thread();
-	__u32 dev = BPF_CORE_READ(mp, m_super, s_dev);
 	__u64 now = bpf_ktime_get_ns();
+	__u32 dev;
 
+	if (!mp)
+		return 0;
+	dev = BPF_CORE_READ(mp, m_super, s_dev);
 	if (t && t->call >= 0 && !t->force_start &&
 	    (t->call_kind == CALL_SYNC || t->call_kind == CALL_MEMORY || t->call_kind == CALL_WRITE)) {
 		t->force_start = now;

@@ -191,6 +191,18 @@ struct folio {
 	unsigned long index;
 };
 
+struct page___since_7_0 {
+	unsigned long compound_info;
+};
+
+struct page___before_6_3 {
+	unsigned char compound_order;
+};
+
+struct folio___before_6_6 {
+	unsigned char _folio_order;
+};
+
 struct bio_vec {
 	struct page *bv_page;
 	unsigned int bv_len;
@@ -238,6 +250,7 @@ struct request {
 	sector_t __sector;
 	struct bio *bio;
 	struct block_device *part;
+	__u64 start_time_ns;
 };
 
 struct kiocb {

@@ -349,14 +349,19 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 
 static __always_inline __u64 folio_pages(struct folio *folio)
 {
+	__u32 at = bpf_core_type_size(struct page);
 	unsigned long flags = 0;
 	unsigned char order = 0;
 
-	/* The flags are the first word of a page and of a folio; the second page's hold the order. */
+	/* The flags are the first word of a page and of a folio; the second page's hold the order since 6.6. */
+	if (bpf_core_field_exists(struct page___before_6_3, compound_order))
+		at += bpf_core_field_offset(struct page___before_6_3, compound_order);
+	else if (bpf_core_field_exists(struct folio___before_6_6, _folio_order))
+		at = bpf_core_field_offset(struct folio___before_6_6, _folio_order);
 	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
 	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
 		return 1;
-	bpf_probe_read_kernel(&order, sizeof(order), (void *)folio + bpf_core_type_size(struct page));
+	bpf_probe_read_kernel(&order, sizeof(order), (void *)folio + at);
 	return 1ULL << (order & 31);
 }
 

@@ -259,7 +259,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 static __always_inline __u32 state_of(struct task_struct *task)
 {
-	if (task->on_cpu)
+	/* An int, and a byte from 7.0 on. */
+	if (BPF_CORE_READ_BITFIELD(task, on_cpu))
 		return ON_CPU_USER;
 	if (!bpf_core_field_exists(task->__state))
 		return SLEEPING;

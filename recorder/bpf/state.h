@@ -41,6 +41,8 @@ const volatile bool whole_machine = false;
 const volatile __u32 recorder_tgid = 0;
 /* No tracepoint tells look-ups in the page cache (kernels before 6.12): every buffered read is taken for one. */
 const volatile bool estimate_lookups = false;
+/* No tracepoint tells where a request begins (kernels before 6.5). */
+const volatile bool no_io_start = false;
 const volatile __u32 direct_flag = 00040000; /* O_DIRECT of this architecture */
 /* Functions that tell what a bio is: libbpf looks up their addresses (0: not in this kernel). */
 extern const void iomap_dio_bio_end_io __ksym __weak;

@@ -29,11 +29,13 @@ struct {
 static __always_inline void tell_pass(__u8 reason, __u64 start, __u64 age, __u32 dev, __u64 ino, __u64 pages)
 {
 	struct event_writeback *e = RESERVE(struct event_writeback, EVENT_WRITEBACK);
-	__u64 who = bpf_get_current_pid_tgid();
-	__u64 now = bpf_ktime_get_ns();
+	__u64 who, now;
 
+	/* At once: a verifier before 6.2 forgets over a call that it was NULL. */
 	if (!e)
 		return;
+	who = bpf_get_current_pid_tgid();
+	now = bpf_ktime_get_ns();
 	e->header.kind = EVENT_WRITEBACK;
 	e->header.flags = reason;
 	e->header.nr = 0xffff;
@@ -116,7 +118,7 @@ int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
-	if (pages <= 0 || !current_thread() || bpf_map_lookup_elem(&passes, &tid))
+	if (!inode || pages <= 0 || !current_thread() || bpf_map_lookup_elem(&passes, &tid))
 		return 0;
 	tell_pass(REASON_FSYNC, 0, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino, pages);
 	return 0;
@@ -147,13 +149,35 @@ int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length
 	return 0;
 }
 
+/* Its name before 6.17. */
+SEC("tp_btf/iomap_writepage")
+int BPF_PROG(on_iomap_writepage, struct inode *inode, __s64 position, __u64 length)
+{
+	struct thread *t = current_thread();
+
+	if (t)
+		add_written(t, inode, (length + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	return 0;
+}
+
 SEC("tp_btf/extent_writepage")
 int BPF_PROG(on_btrfs_written, struct folio *folio, struct inode *inode)
 {
 	struct thread *t = current_thread();
 
-	if (t)
+	if (t && folio && inode)
 		add_written(t, inode, folio_pages(folio));
+	return 0;
+}
+
+/* Its name before 6.11, where btrfs had no folios larger than a page. */
+SEC("tp_btf/__extent_writepage")
+int BPF_PROG(on_btrfs_writepage, void *page, struct inode *inode)
+{
+	struct thread *t = current_thread();
+
+	if (t && inode)
+		add_written(t, inode, 1);
 	return 0;
 }
 
@@ -167,31 +191,47 @@ static __always_inline void settle_written(struct thread *t)
 		  BPF_CORE_READ(inode, i_ino), t->written_pages);
 }
 
-/* Its last arguments are `pause` in ticks, negative when the writer need not wait, and the start. */
-SEC("tp_btf/balance_dirty_pages")
-int BPF_PROG(on_throttle, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
-	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
-	     unsigned long period, long pause)
+static __always_inline void tell_throttle(long pause, __u64 dirty, __u64 limit)
 {
 	struct thread *t = current_thread();
 	struct event_throttle *e;
 
 	if (!t || pause <= 0)
-		return 0;
+		return;
 	e = RESERVE(struct event_throttle, EVENT_THROTTLE);
 	if (!e)
-		return 0;
+		return;
 	e->header.kind = EVENT_THROTTLE;
 	e->header.flags = 0;
 	e->header.nr = t->call;
 	e->header.tid = t->tid;
 	e->ts = bpf_ktime_get_ns();
 	e->pause_ticks = pause;
-	e->dirty = dtc->dirty;
-	e->limit = dtc->limit ? dtc->limit : dtc->thresh;
+	e->dirty = dirty;
+	e->limit = limit;
 	e->tgid = t->tgid;
 	e->pad = 0;
 	SUBMIT(e);
+}
+
+/* Its last arguments are `pause` in ticks, negative when the writer need not wait, and the start. */
+SEC("tp_btf/balance_dirty_pages")
+int BPF_PROG(on_throttle, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
+	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
+	     unsigned long period, long pause)
+{
+	tell_throttle(pause, dtc->dirty, dtc->limit ? dtc->limit : dtc->thresh);
+	return 0;
+}
+
+/* Its shape before 6.16. */
+SEC("tp_btf/balance_dirty_pages")
+int BPF_PROG(on_throttle_numbers, struct bdi_writeback *wb, unsigned long thresh, unsigned long bg_thresh,
+	     unsigned long dirty, unsigned long bdi_thresh, unsigned long bdi_dirty,
+	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
+	     unsigned long period, long pause)
+{
+	tell_throttle(pause, dirty, thresh);
 	return 0;
 }
 

@@ -1,18 +1,22 @@
 //! The programs in the kernel: load and attach them, and read what they gather.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{addr_of, addr_of_mut};
+use std::sync::Mutex;
 
 use anyhow::{bail, Context, Result};
 use iowhy_store::manifest::Sensor;
 use libbpf_rs::btf::types;
-use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::{Btf, TypeId};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::ReferencesType as _;
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{
+    Iter, Link, MapCore, MapFlags, MapHandle, PrintLevel, RingBuffer, RingBufferBuilder,
+};
 
 use crate::cache::Known;
 use crate::calls;
@@ -76,8 +80,8 @@ pub struct Drained {
 impl Probe {
     /// Loads what this kernel can run. An error says why it can run nothing.
     ///
-    /// A kernel may refuse a program though it has its tracepoint (a verifier that knows less): then those of
-    /// the inner layers are left out, and at last all but those of calls, threads and requests.
+    /// A kernel may refuse a program though it has its tracepoint (a verifier that knows less): then that one is
+    /// left out.
     pub fn load(options: &Options) -> Result<Probe> {
         let log = set_log();
         let btf =
@@ -88,19 +92,19 @@ impl Probe {
             }
             ask(&btf, name)
         };
-        let mut refused: Option<String> = None;
-        for layers in sensors::LAYERS {
-            match load(options, layers, &tracepoint, log) {
-                Ok(mut probe) => {
-                    if let Some(why) = refused {
-                        sensors::explain(&mut probe.sensors, &why);
-                    }
-                    return Ok(probe);
+        let mut refused = BTreeMap::new();
+        loop {
+            let error = match load(options, &refused, &tracepoint, log) {
+                Ok(probe) => return Ok(probe),
+                Err(error) => error,
+            };
+            match take_refusal() {
+                Some((program, words)) if !refused.contains_key(&program) => {
+                    refused.insert(program, words);
                 }
-                Err(error) => refused = Some(format!("{error:#}")),
+                _ => return Err(error),
             }
         }
-        bail!("{}", refused.unwrap_or_default())
     }
 
     /// From here on the programs run.
@@ -141,9 +145,10 @@ impl Probe {
 
     /// The clocks of all threads in scope, and the calls that they are in.
     pub fn sample(&self) -> Result<Vec<Sample>> {
-        let Some(link) = &self.threads else {
-            return Ok(Vec::new());
-        };
+        let link = self
+            .threads
+            .as_ref()
+            .context("the walk over the threads is not attached")?;
         let mut bytes = Vec::new();
         Iter::new(link)
             .context("cannot walk the threads")?
@@ -277,7 +282,7 @@ impl Probe {
 
 fn load(
     options: &Options,
-    layers: &[&str],
+    refused: &BTreeMap<String, String>,
     tracepoint: &dyn Fn(&str) -> Tracepoint,
     log: bool,
 ) -> Result<Probe> {
@@ -285,7 +290,17 @@ fn load(
     let mut open = RecorderSkelBuilder::default()
         .open(place)
         .context("cannot open the programs")?;
-    let choice = sensors::choose(layers, |program| tracepoint_of(&open, program), tracepoint);
+    let choice = sensors::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
+    if choice.programs.is_empty() {
+        bail!(
+            "{}",
+            choice
+                .sensors
+                .iter()
+                .find_map(|s| s.why.clone())
+                .unwrap_or_default()
+        );
+    }
     for mut program in open.open_object_mut().progs_mut() {
         let wanted = program
             .name()
@@ -316,7 +331,7 @@ fn load(
 fn ask(btf: &Btf<'_>, tracepoint: &str) -> Tracepoint {
     let name = format!("btf_trace_{tracepoint}");
     let Some(typedef) = btf.type_by_name::<types::Typedef<'_>>(&name) else {
-        let in_module = ["ext4", "jbd2", "xfs", "btrfs"].iter().any(|module| {
+        let in_module = sensors::module_of(tracepoint).is_some_and(|module| {
             std::fs::read(format!("/sys/kernel/btf/{module}"))
                 .is_ok_and(|types| memmem(&types, format!("{name}\0").as_bytes()))
         });
@@ -329,7 +344,17 @@ fn ask(btf: &Btf<'_>, tracepoint: &str) -> Tracepoint {
     let function = types::Ptr::try_from(typedef.referenced_type())
         .ok()
         .and_then(|pointer| types::FuncProto::try_from(pointer.referenced_type()).ok());
-    Tracepoint::Has(function.map(|f| f.len()))
+    // The first is the kernel's own.
+    Tracepoint::Has(function.map(|f| f.iter().skip(1).map(|p| pointed_to(btf, p.ty)).collect()))
+}
+
+/// The structure that a parameter points to; "-" for anything else.
+fn pointed_to(btf: &Btf<'_>, parameter: TypeId) -> String {
+    btf.type_by_id::<types::Ptr<'_>>(parameter)
+        .map(|pointer| pointer.referenced_type().skip_mods_and_typedefs())
+        .and_then(|to| types::Struct::try_from(to).ok())
+        .and_then(|to| to.name().map(|name| name.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| "-".into())
 }
 
 fn memmem(bytes: &[u8], wanted: &[u8]) -> bool {
@@ -376,6 +401,7 @@ fn set_constants(
     rodata.whole_machine = options.whole_machine;
     rodata.recorder_tgid = std::process::id();
     rodata.estimate_lookups = !choice.programs.contains("on_get_pages");
+    rodata.no_io_start = !choice.programs.contains("on_io_start");
     rodata.direct_flag = libc::O_DIRECT as u32;
     Ok(())
 }
@@ -449,16 +475,88 @@ fn empty<K: Plain, V: Plain>(map: BorrowedFd<'_>) -> Vec<(K, V)> {
 // SAFETY: an integer.
 unsafe impl Plain for u64 {}
 
-/// libbpf's own messages would mix with the command's output, and what matters comes back as an error.
-/// IOWHY_BPF_LOG=1 shows them, the verifier's words on a refused program among them.
+/// What libbpf said last of a program that the kernel did not take, and the verifier's words on it.
+static REFUSAL: Mutex<(String, Option<(String, String)>)> = Mutex::new((String::new(), None));
+
+fn take_refusal() -> Option<(String, String)> {
+    REFUSAL.lock().ok()?.1.take()
+}
+
+/// libbpf's own messages would mix with the command's output; what they say of a refused program is kept.
+/// IOWHY_BPF_LOG=1 shows them, the verifier's words among them.
 fn set_log() -> bool {
     let wanted = std::env::var_os("IOWHY_BPF_LOG").is_some();
     if wanted {
-        libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |_, text| {
-            eprint!("{text}")
+        libbpf_rs::set_print(Some((PrintLevel::Debug, |_, text| {
+            eprint!("{text}");
+            hear(&text);
         })));
     } else {
-        libbpf_rs::set_print(None);
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| hear(&text))));
     }
     wanted
+}
+
+/// libbpf tells first the verifier's log of a program, then that the program failed to load.
+fn hear(text: &str) {
+    let Ok(mut refusal) = REFUSAL.lock() else {
+        return;
+    };
+    if let Some((_, log)) = text.split_once("-- BEGIN PROG LOAD LOG --") {
+        refusal.0 = last_words(log);
+    } else if let Some((program, error)) = text
+        .strip_prefix("libbpf: prog '")
+        .and_then(|rest| rest.split_once("': failed to load: "))
+    {
+        let words = std::mem::take(&mut refusal.0);
+        let words = if words.is_empty() {
+            error.trim()
+        } else {
+            &words
+        }
+        .to_owned();
+        refusal.1 = Some((program.to_owned(), words));
+    }
+}
+
+/// The line of a verifier's log that says what is wrong: the last one before its statistics.
+fn last_words(log: &str) -> String {
+    const STATISTICS: &[&str] = &[
+        "processed ",
+        "verification time",
+        "stack depth",
+        "subprog ",
+        "--",
+        "libbpf",
+    ];
+    log.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty() && !STATISTICS.iter().any(|s| line.starts_with(s)))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libbpf_says_of_a_refused_program_is_kept() {
+        hear("libbpf: prog 'on_a': BPF program load failed: -EACCES\n");
+        hear(
+            "libbpf: prog 'on_a': -- BEGIN PROG LOAD LOG --\n\
+             func 'jbd2_start_commit' arg1 has btf_id 113668 type STRUCT 'transaction_s'\n\
+             R6 pointer arithmetic on trusted_ptr_or_null_ prohibited, null-check it first\n\
+             verification time 4438 usec\nstack depth 80\nsubprog 0 (on_a) main insns_self 31\n\
+             processed 23 insns (limit 1000000) max_states_per_insn 0\n-- END PROG LOAD LOG --\n",
+        );
+        hear("libbpf: prog 'on_a': failed to load: -EACCES\n");
+        hear("libbpf: failed to load object 'recorder_bpf'\n");
+        let words = "R6 pointer arithmetic on trusted_ptr_or_null_ prohibited, null-check it first";
+        assert_eq!(take_refusal(), Some(("on_a".into(), words.into())));
+        // One that the kernel has no type for is told without a verifier's log.
+        hear("libbpf: prog 'on_b': failed to load: -ESRCH\n");
+        assert_eq!(take_refusal(), Some(("on_b".into(), "-ESRCH".into())));
+        assert_eq!(take_refusal(), None);
+    }
 }

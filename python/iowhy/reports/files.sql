@@ -1,11 +1,11 @@
 -- title: Files
 -- question: Which files cost what, at each layer: asked, cached, written, requested, seeks?
 -- stands in for: filemon, filetop, fileslower
--- column path: path when first seen, text
+-- column path: path when first seen; what came and went under one path is one row, text
 -- column calls: system calls on it, count
 -- column time_ns: their durations, ns
--- column read_bytes: bytes that reads returned, bytes
--- column written_bytes: bytes that writes accepted, and msync was asked for, bytes
+-- column read_bytes: bytes that reads returned; unknown as asked_bytes is, bytes
+-- column written_bytes: bytes that writes accepted, and msync was asked for; unknown as asked_bytes is, bytes
 -- column requests: block requests that it owns, on the disk of its filesystem, count
 -- column request_bytes: their bytes, bytes
 -- column mean_request_bytes: mean size, bytes
@@ -15,19 +15,26 @@
 -- column dirtied_pages: pages made dirty, pages
 -- column extents_before: contiguous runs on disk before the command, count
 -- column extents_after: contiguous runs on disk after the command, count
--- column asked_bytes: read_bytes and written_bytes together, bytes
+-- column asked_bytes: read_bytes and written_bytes together; unknown where no call tells (mapped memory, io_uring, libaio, the target of a copy), bytes
 -- column sync_ns: of time_ns, in fsync-like calls, ns
 -- column blocked_ns: of time_ns, in uninterruptible sleep, ns
 -- column readahead_pages: pages read ahead of demand, pages
 -- column size_bytes: size at the end, bytes
 -- column kind: file, directory, device or unknown, text
 -- column dev: device number of the filesystem, id
--- column ino: inode, id
+-- column ino: inode; unknown of several, id
+-- column inodes: files that had this path one after the other, count
+-- column request_ns: of its requests, from queue to completion, summed, ns
+-- column deleted: was gone at the end, bool
 WITH asked AS (
     SELECT
         s.dev,
         s.ino,
         count(*) AS calls,
+        sum(CASE
+            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' OR s.name = 'msync' THEN 1
+            ELSE 0
+        END) AS data_calls,
         sum(s.dur_ns) AS time_ns,
         sum(CASE WHEN k.kind = 'sync' THEN s.dur_ns ELSE 0 END) AS sync_ns,
         sum(s.blocked_ns) AS blocked_ns,
@@ -48,7 +55,8 @@ WITH asked AS (
         sum(lookup_pages) AS lookup_pages,
         sum(demand_miss_pages) AS miss_pages,
         sum(readahead_pages) AS readahead_pages,
-        sum(dirtied_pages) AS dirtied_pages
+        sum(dirtied_pages) AS dirtied_pages,
+        sum(coalesce(major_faults, 0) + coalesce(minor_faults, 0)) AS faults
     FROM page_cache
     WHERE ino IS NOT NULL
     GROUP BY dev, ino
@@ -58,7 +66,11 @@ WITH asked AS (
         owner_ino AS ino,
         count(*) AS requests,
         sum(bytes) AS request_bytes,
-        count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0) AS seek_share
+        sum(complete_ns - queue_ns) AS request_ns,
+        -- Direct I/O: the pages are not the file's.
+        sum(CASE WHEN owner_page IS NULL THEN bytes ELSE 0 END) AS direct_bytes,
+        count(*) FILTER (WHERE jump_bytes <> 0) AS jumps,
+        count(jump_bytes) AS steps
     FROM request_sequence
     WHERE owner_ino IS NOT NULL AND counted AND (in_scope IS NULL OR in_scope)
     GROUP BY owner_dev, owner_ino
@@ -71,7 +83,13 @@ WITH asked AS (
     FROM extent_runs
     GROUP BY dev, ino
 ), named AS (
-    SELECT dev, ino, max(path) AS path, max(kind) AS kind, max(size_bytes) AS size_bytes
+    SELECT
+        dev,
+        ino,
+        max(path) AS path,
+        max(kind) AS kind,
+        max(size_bytes) AS size_bytes,
+        min(deleted) AS deleted
     FROM files
     GROUP BY dev, ino
 ), ids AS (
@@ -82,42 +100,96 @@ WITH asked AS (
     SELECT dev, ino FROM requested
     UNION
     SELECT dev, ino FROM runs
+), together AS (
+    SELECT
+        n.path,
+        i.dev,
+        CASE WHEN count(*) = 1 THEN max(i.ino) END AS ino,
+        count(*) AS inodes,
+        max(n.kind) AS kind,
+        max(n.size_bytes) AS size_bytes,
+        min(n.deleted) AS deleted,
+        sum(a.calls) AS calls,
+        sum(a.data_calls) AS data_calls,
+        sum(a.time_ns) AS time_ns,
+        sum(a.sync_ns) AS sync_ns,
+        sum(a.blocked_ns) AS blocked_ns,
+        sum(a.read_bytes) AS read_bytes,
+        sum(a.written_bytes) AS written_bytes,
+        sum(c.lookup_pages) AS lookup_pages,
+        sum(c.miss_pages) AS miss_pages,
+        sum(c.readahead_pages) AS readahead_pages,
+        sum(c.dirtied_pages) AS dirtied_pages,
+        sum(c.faults) AS faults,
+        sum(q.requests) AS requests,
+        sum(q.request_bytes) AS request_bytes,
+        sum(q.request_ns) AS request_ns,
+        sum(q.direct_bytes) AS direct_bytes,
+        sum(q.jumps) AS jumps,
+        sum(q.steps) AS steps,
+        sum(e.extents_before) AS extents_before,
+        sum(e.extents_after) AS extents_after
+    FROM ids i
+    LEFT JOIN named n ON n.dev = i.dev AND n.ino = i.ino
+    LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
+    LEFT JOIN cached c ON c.dev = i.dev AND c.ino = i.ino
+    LEFT JOIN requested q ON q.dev = i.dev AND q.ino = i.ino
+    LEFT JOIN runs e ON e.dev = i.dev AND e.ino = i.ino
+    WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
+    GROUP BY i.dev, n.path, CASE WHEN n.path IS NULL THEN i.ino END
+), told AS (
+    -- Whether calls tell what was asked for. Not where pages or requests came about without a call that
+    -- moves data, and not where more went past the page cache than calls asked for (a last block is whole).
+    SELECT
+        t.*,
+        r.ran_syscalls AND CASE
+            WHEN coalesce(t.data_calls, 0) > 0
+                THEN coalesce(t.direct_bytes, 0) <= 1.01 * (t.read_bytes + t.written_bytes) + 4096
+            ELSE r.ran_page_cache AND coalesce(t.requests, 0) = 0
+                AND coalesce(t.lookup_pages, 0) + coalesce(t.dirtied_pages, 0)
+                    + coalesce(t.readahead_pages, 0) + coalesce(t.faults, 0) = 0
+        END AS calls_tell,
+        r.ran_syscalls,
+        r.ran_block_requests,
+        r.ran_lookups,
+        r.ran_page_cache
+    FROM together t
+    CROSS JOIN recording r
 )
 SELECT
-    n.path,
-    coalesce(a.calls, CASE WHEN r.ran_syscalls THEN 0 END) AS calls,
-    coalesce(a.time_ns, CASE WHEN r.ran_syscalls THEN 0 END) AS time_ns,
-    coalesce(a.read_bytes, CASE WHEN r.ran_syscalls THEN 0 END) AS read_bytes,
-    coalesce(a.written_bytes, CASE WHEN r.ran_syscalls THEN 0 END) AS written_bytes,
-    coalesce(q.requests, CASE WHEN r.ran_block_requests THEN 0 END) AS requests,
-    coalesce(q.request_bytes, CASE WHEN r.ran_block_requests THEN 0 END) AS request_bytes,
-    q.request_bytes / nullif(q.requests, 0) AS mean_request_bytes,
-    q.seek_share,
-    coalesce(c.lookup_pages, CASE WHEN r.ran_lookups THEN 0 END) AS lookup_pages,
-    coalesce(c.miss_pages, CASE WHEN r.ran_lookups THEN 0 END) AS miss_pages,
-    coalesce(c.dirtied_pages, CASE WHEN r.ran_page_cache THEN 0 END) AS dirtied_pages,
-    e.extents_before,
-    e.extents_after,
-    coalesce(a.read_bytes + a.written_bytes, CASE WHEN r.ran_syscalls THEN 0 END) AS asked_bytes,
-    coalesce(a.sync_ns, CASE WHEN r.ran_syscalls THEN 0 END) AS sync_ns,
-    a.blocked_ns,
-    coalesce(c.readahead_pages, CASE WHEN r.ran_page_cache THEN 0 END) AS readahead_pages,
-    n.size_bytes,
-    n.kind,
-    i.dev,
-    i.ino
-FROM ids i
-CROSS JOIN recording r
-LEFT JOIN named n ON n.dev = i.dev AND n.ino = i.ino
-LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
-LEFT JOIN cached c ON c.dev = i.dev AND c.ino = i.ino
-LEFT JOIN requested q ON q.dev = i.dev AND q.ino = i.ino
-LEFT JOIN runs e ON e.dev = i.dev AND e.ino = i.ino
-WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
+    path,
+    coalesce(calls, CASE WHEN ran_syscalls THEN 0 END) AS calls,
+    coalesce(time_ns, CASE WHEN ran_syscalls THEN 0 END) AS time_ns,
+    CASE WHEN calls_tell THEN coalesce(read_bytes, 0) END AS read_bytes,
+    CASE WHEN calls_tell THEN coalesce(written_bytes, 0) END AS written_bytes,
+    coalesce(requests, CASE WHEN ran_block_requests THEN 0 END) AS requests,
+    coalesce(request_bytes, CASE WHEN ran_block_requests THEN 0 END) AS request_bytes,
+    request_bytes / nullif(requests, 0) AS mean_request_bytes,
+    jumps / nullif(steps, 0) AS seek_share,
+    coalesce(lookup_pages, CASE WHEN ran_lookups THEN 0 END) AS lookup_pages,
+    coalesce(miss_pages, CASE WHEN ran_lookups THEN 0 END) AS miss_pages,
+    coalesce(dirtied_pages, CASE WHEN ran_page_cache THEN 0 END) AS dirtied_pages,
+    extents_before,
+    extents_after,
+    CASE WHEN calls_tell THEN coalesce(read_bytes + written_bytes, 0) END AS asked_bytes,
+    coalesce(sync_ns, CASE WHEN ran_syscalls THEN 0 END) AS sync_ns,
+    blocked_ns,
+    coalesce(readahead_pages, CASE WHEN ran_page_cache THEN 0 END) AS readahead_pages,
+    size_bytes,
+    kind,
+    dev,
+    ino,
+    inodes,
+    coalesce(request_ns, CASE WHEN ran_block_requests AND coalesce(requests, 0) = 0 THEN 0 END)
+        AS request_ns,
+    deleted
+FROM told
+-- A file that is read through mapped memory or asynchronous calls has no time in calls of its own: its
+-- requests show what it costs.
 ORDER BY
-    coalesce(a.time_ns, 0) DESC,
-    coalesce(q.request_bytes, 0) DESC,
-    coalesce(c.lookup_pages, 0) DESC,
-    n.path,
-    i.dev,
-    i.ino
+    greatest(coalesce(time_ns, 0), coalesce(request_ns, 0)) DESC,
+    coalesce(request_bytes, 0) DESC,
+    coalesce(lookup_pages, 0) DESC,
+    path,
+    dev,
+    ino

@@ -173,6 +173,14 @@ fn run(
     held.settle();
     live.start(&[held.pid])
         .context("cannot watch the command")?;
+    if signals.count() > 0 {
+        // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
+        return Err(Failure {
+            message: "interrupted before the command ran".into(),
+            status: 130,
+            ran_nothing: true,
+        });
+    }
     held.release();
     let ended = live.until(&fate, None, &|live| {
         signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())

@@ -139,6 +139,18 @@ def test_interrupt_ends_the_command_and_still_gives_the_verdict(tmp_path: Path) 
     assert open_recording(tmp_path / "a.iowhy").manifest.complete
 
 
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2])
+def test_an_interrupt_before_the_command_runs_is_not_lost(tmp_path: Path, seconds: float) -> None:
+    child = subprocess.Popen(
+        [program(RECORDER), "run", "-o", tmp_path / "a.iowhy", "--", "sleep", "120"],
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.wait(timeout=60) in (130, -signal.SIGINT)
+
+
 def test_a_killed_recorder_leaves_a_recording_that_opens_and_no_programs(tmp_path: Path) -> None:
     writer = "import os\nwhile True: os.write(os.open('/dev/null', os.O_WRONLY), b'x'); os.close(3)"
     child = subprocess.Popen(

@@ -15,16 +15,19 @@ from iowhy.recording import open_recording
 from iowhy.recording.manifest import Kept, Manifest, Sensor
 from iowhy.recording.writer import write_recording
 from iowhy.views import show
-from iowhy.views.terminal import Field, printable, rows, shorten
+from iowhy.views.terminal import Field, console, printable, rows, shorten
 from iowhy.whys.verdict import judge
 
 S = 1_000_000_000
 NASTY = "\x1b[31mred\x1b[0m\nname" + "x" * 300
 
 
-def shown(path: Path, *, colour: bool = False, width: int = 100, lost: int = 0) -> str:
+def shown(
+    path: Path, *, colour: bool = False, width: int = 100, lost: int = 0, status: int | None = None
+) -> str:
     manifest = Manifest.made(
         argv=["cmd"],
+        exit_status=status,
         start_ns=0,
         end_ns=2 * S,
         sensors=["syscalls", "thread_time", Sensor("waits", False, "no tracepoint")],
@@ -61,9 +64,11 @@ def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() ->
             {"path": "/a", "ino": 1, "time_ns": 5, **use},
             {"path": None, "ino": 22, "time_ns": 5, **use},
             {"path": None, "ino": 33, "time_ns": 0, "requests": 0},
+            {"path": "/gone", "ino": 44, "time_ns": 5, "deleted": True, **use},
         ],
     )
     told = out.getvalue()
+    assert "/gone (deleted)" in told and "/a (" not in told
     assert "inode 22, name unknown" in told and "None" not in told and "33" not in told
 
 
@@ -87,6 +92,75 @@ def test_a_pipe_gets_no_escapes_and_a_name_cannot_bring_any(tmp_path: Path) -> N
     told = shown(tmp_path / "a.iowhy")
     assert "\x1b" not in told and "\\x1b[31mred" in told
     assert "\x1b[31mred" not in shown(tmp_path / "b.iowhy", colour=True)
+
+
+def test_the_bar_is_of_the_elapsed_time(tmp_path: Path) -> None:
+    """Its shares are: the thread-seconds of a whole machine would be many times that."""
+    assert "Time  2 s elapsed, 1 thread\n" in shown(tmp_path / "a.iowhy")
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (None, None),
+        (0, None),
+        (2, "The command ended with exit status 2."),
+        (127, "exit status 127 (something in it was not found)."),
+        (137, "exit status 137 (something in it was ended by SIGKILL, signal 9)."),
+        (250, "The command ended with exit status 250."),
+    ],
+)
+def test_a_command_that_failed_is_told(
+    tmp_path: Path, status: int | None, told: str | None
+) -> None:
+    second = shown(tmp_path / "a.iowhy", status=status).splitlines()
+    told_of_it = [line for line in second if "The command ended" in line]
+    assert len(told_of_it) == (told is not None) and (told or "") in "".join(told_of_it)
+
+
+def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
+    recording = write_recording(tmp_path / "a.iowhy", Manifest.made(start_ns=0, end_ns=S), {})
+    object.__setattr__(recording.manifest.command, "signal", 15)
+    assert show.ending(recording) == "The command was ended by SIGTERM, signal 15."
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("asked", "plain"), [(None, False), ("", False), ("1", True)])
+def test_no_color_is_no_escapes_at_all(
+    asked: str | None, plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also no bold and no dim, and a bar that needs no colours."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    if asked is not None:
+        monkeypatch.setenv("NO_COLOR", asked)
+    shown(tmp_path / "a.iowhy")
+    recording = open_recording(tmp_path / "a.iowhy")
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    show.show_verdict(recording, judge(recording), console())
+    told = terminal.getvalue()
+    assert ("\x1b" not in told) == plain
+    assert ("uuuu...." in told.replace(" ", "")) == plain or "█" in told
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [(None, 100), ("80", 80), ("10", 60), ("300", 100), ("wide", 100), ("0", 60)],
+)
+def test_a_pipe_is_as_wide_as_columns_says(
+    columns: str | None, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert console().width == width
 
 
 def test_losses_are_told(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -42,7 +43,7 @@ def command(
         bool, typer.Option("-a", "--all", help="Watch the whole machine instead.")
     ] = False,
     duration: Annotated[
-        str | None, typer.Option(help="With -p and -a: how long, e.g. 30s, 2m.")
+        str | None, typer.Option(help="With -p and -a: how long, e.g. 500ms, 30s, 2m.")
     ] = None,
     user: Annotated[
         str | None,
@@ -111,17 +112,19 @@ def _one_of(
 def _seconds(text: str | None) -> float | None:
     if text is None:
         return None
-    scale = {"s": 1.0, "m": 60.0, "h": 3600.0}
-    number, unit = (text[:-1], text[-1]) if text[-1:] in scale else (text, "s")
-    try:
-        seconds = float(number) * scale[unit]
-    except ValueError:
-        seconds = 0.0
+    scale = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|m|min|h|)", text.strip())
+    seconds = float(found[1]) * scale[found[2]] if found else 0.0
     if not 0 < seconds < 1e7:
-        raise Problem(f"--duration {text}: give a time such as 30s, 2m or 1h")
+        raise Problem(f"--duration {text}: give a time such as 500ms, 30s, 2m or 1h")
     return seconds
 
 
 def _free(out: Path) -> None:
     if out.exists():
         raise Problem(f"{out}: exists already; choose another name with -o, or remove it")
+    # A folder that is not there is a slip of the hand more often than a wish.
+    if not out.parent.is_dir():
+        raise Problem(
+            f"-o {out}: there is no folder {out.parent}; make it first, or choose another"
+        )

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -49,6 +50,7 @@ LETTERS = {
     "unexplained": "?",
 }
 SHOWN = 3
+ROOMY = 80  # columns from which a name may carry a remark
 
 Row = dict[str, object]
 
@@ -92,6 +94,9 @@ def show_verdict(
 ) -> None:
     """Print a verdict that is there already."""
     paragraph(out, f"iowhy: {found.answer}", "bold")
+    failed = ending(recording)
+    if failed is not None:
+        paragraph(out, failed, "yellow", 2)
     shown = found.findings if every else found.findings[:SHOWN]
     proven = tested(recording)
     for number, finding in enumerate(shown, 1):
@@ -101,7 +106,7 @@ def show_verdict(
         more = ", ".join(finding.cause for finding in found.findings[len(shown) :])
         rest = f" (iowhy why --all {typed(recording.path)})" if kept else ""
         paragraph(out, f"also: {more}{rest}", "dim", 2)
-    _budget(out, found)
+    _budget(out, found, None if found.budget.thread_s is None else _threads(recording))
     calls, devices, files = _reports(recording)
     _calls(out, calls)
     _devices(out, devices)
@@ -112,6 +117,36 @@ def show_verdict(
     out.print()
     place = typed(recording.path)
     paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")
+
+
+def ending(recording: Recording) -> str | None:
+    """How the command ended, where it did not end well; None when it did or nobody knows."""
+    command = recording.manifest.command
+    if command.signal is not None:
+        return f"The command was ended by {_signal(command.signal)}."
+    status = command.exit_status
+    if not status:
+        return None
+    told = f"The command ended with exit status {status}"
+    if status in _STATUSES:
+        return f"{told} ({_STATUSES[status]})."
+    if status > 128 and _signal(status - 128) != f"signal {status - 128}":
+        return f"{told} (something in it was ended by {_signal(status - 128)})."
+    return f"{told}."
+
+
+def _signal(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name}, signal {number}"
+    except ValueError:
+        return f"signal {number}"
+
+
+# As shells use them (POSIX, 2.8.2).
+_STATUSES = {
+    126: "something in it could not be run",
+    127: "something in it was not found",
+}
 
 
 def typed(path: Path) -> str:
@@ -144,7 +179,17 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
         paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
 
 
-def _budget(out: Console, found: Verdict) -> None:
+def _threads(recording: Recording) -> int | None:
+    """How many threads the budget is of; None when none is named."""
+    with recording.connected() as connection:
+        counted = connection.execute(
+            """SELECT count(*) FROM (
+            SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"""
+        ).fetchone()
+    return counted[0] if counted and counted[0] else None
+
+
+def _budget(out: Console, found: Verdict, threads: int | None) -> None:
     lines = [line for line in found.budget.lines if line.elapsed_share >= 0.0005]
     if not found.budget.known or not lines:
         return
@@ -159,18 +204,26 @@ def _budget(out: Console, found: Verdict) -> None:
             bar.append(letter * count)
         else:
             bar.append("█" * count, COLOURS[line.cls])
-    heading = Text("Time", style="bold")
-    if found.budget.thread_s is not None:
-        heading.append(f"  {units.duration(found.budget.thread_s * 1e9)} of threads", "dim")
-    out.print(heading)
+    # The shares are of this time, not of the threads' (docs/budget.md).
+    about = []
+    if found.elapsed_s is not None and found.budget.basis == "threads":
+        about.append(f"{units.duration(found.elapsed_s * 1e9)} elapsed")
+    elif found.budget.thread_s is not None and found.budget.basis != "threads":
+        about.append(f"{units.duration(found.budget.thread_s * 1e9)} of {found.budget.basis}")
+    if threads is not None:
+        about.append(f"{units.count(threads)} thread{'' if threads == 1 else 's'}")
+    out.print(Text.assemble(("Time", "bold"), ("  " + ", ".join(about) if about else "", "dim")))
     out.print(bar, soft_wrap=True)
     legend, length = Text("  "), 2
     for line in sorted(lines, key=lambda line: -line.elapsed_share):
         mark = LETTERS[line.cls] if out.color_system is None else "█"
-        words = f" {line.cls} {units.percent(line.elapsed_share)}   "
-        if length + 1 + len(words) > out.width:
+        words = f" {line.cls} {units.percent(line.elapsed_share)}"
+        if length + 4 + len(words) > out.width:
             out.print(legend, soft_wrap=True)
             legend, length = Text("  "), 2
+        if length > 2:
+            legend.append("   ")
+            length += 3
         legend.append(mark, COLOURS[line.cls])
         legend.append(words)
         length += 1 + len(words)
@@ -295,6 +348,9 @@ def _files(out: Console, report: list[Row]) -> None:
     values = [[row.get(key) for key in keys] for row in used[:5]]
     for value, row in zip(values, used, strict=False):
         value[0] = value[0] or f"inode {row.get('ino')}, name unknown"
+        # In a narrow line the name tells more.
+        if row.get("deleted") and out.width >= ROOMY:
+            value[0] = f"{value[0]} (deleted)"
     _table(out, "Files", "iowhy report files", fields, values)
 
 

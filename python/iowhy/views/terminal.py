@@ -4,6 +4,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -11,19 +12,31 @@ from rich.console import Console
 from rich.text import Text
 
 WIDTH = 100
+NARROWEST = 60  # a pipe is never narrower: the tables need it
 TEXT_LEAST = 12  # cells of a text that still tell something
 
 
 def console(to_stderr: bool = False) -> Console:
-    """A console on stdout or stderr. Honours NO_COLOR; a pipe gets plain text of full width."""
+    """A console on stdout or stderr; NO_COLOR and a pipe get plain text.
+
+    A terminal's width is its own; a pipe's is COLUMNS where that is set, within 60 to 100 columns.
+    """
     stream = sys.stderr if to_stderr else sys.stdout
-    width = WIDTH
+    width = 0
     if stream.isatty():
-        try:
+        with suppress(OSError):
             width = min(WIDTH, os.get_terminal_size(stream.fileno()).columns)
-        except OSError:
-            width = WIDTH
-    return Console(file=stream, width=max(40, width), highlight=False, soft_wrap=False)
+    if width <= 0:  # a pipe, or a terminal that does not know its size
+        columns = os.environ.get("COLUMNS", "")
+        width = min(WIDTH, max(NARROWEST, int(columns))) if columns.isdecimal() else WIDTH
+    return Console(
+        file=stream,
+        width=max(40, width),
+        # Without colours rich would still write in bold and dim: to ask for none is to ask for text.
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        highlight=False,
+        soft_wrap=False,
+    )
 
 
 @dataclass(frozen=True)

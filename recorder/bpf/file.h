@@ -123,20 +123,23 @@ __noinline int tell_file(__u64 address)
 }
 
 /* Marks the file as touched by the command, and tells its name when that was not done before. */
+static __always_inline void name_file(__u32 dev, __u64 ino, struct file *file, struct inode *inode)
+{
+	struct file_key key = { .ino = ino, .dev = dev };
+	__u64 generation = BPF_CORE_READ(inode, i_generation);
+	__u64 *told = bpf_map_lookup_elem(&touched, &key);
+
+	if (told && *told == generation)
+		return;
+	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
+	tell_file((__u64)file);
+}
+
 static __always_inline void touch(struct thread *t, struct file *file, struct inode *inode)
 {
-	struct file_key key = { .ino = t->ino, .dev = t->dev };
-	__u64 generation;
-	__u64 *told;
-
 	if (t->named_inode == (__u64)inode && t->named_ino == t->ino)
 		return;
-	generation = BPF_CORE_READ(inode, i_generation);
-	told = bpf_map_lookup_elem(&touched, &key);
-	if (!told || *told != generation) {
-		bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
-		tell_file((__u64)file);
-	}
+	name_file(t->dev, t->ino, file, inode);
 	t->named_inode = (__u64)inode;
 	t->named_ino = t->ino;
 }
@@ -176,6 +179,16 @@ static __always_inline bool set_file(struct thread *t, struct file *file)
 	t->call_flags |= CALL_HAS_FILE;
 	touch(t, file, inode);
 	return true;
+}
+
+/* The program that the task runs, which no call of its own has opened. */
+static __always_inline void touch_program(struct task_struct *task)
+{
+	struct file *file = BPF_CORE_READ(task, mm, exe_file);
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+
+	if (inode)
+		name_file(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino), file, inode);
 }
 
 struct address_search {

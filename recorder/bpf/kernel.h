@@ -108,6 +108,11 @@ struct task_struct {
 	unsigned long maj_flt;
 	char comm[16];
 	struct files_struct *files;
+	struct mm_struct *mm;
+};
+
+struct mm_struct {
+	struct file *exe_file;
 };
 
 struct qstr {

@@ -241,6 +241,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
 	}
 	tell_thread(task, t, 1);
+	touch_program(task);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -175,3 +176,10 @@ def test_io_uring_and_libaio_are_the_commands(tmp_path: Path) -> None:
                 file.stat().st_ino,
             )
             assert counted == [(1024, 4 * 2**20, True)], engine
+
+
+def test_programs_that_are_run_have_names(tmp_path: Path) -> None:
+    recording = record(["sh", "-c", "cat /etc/passwd > /dev/null; true"], tmp_path / "a.iowhy")
+    named = {Path(str(p)).name for (p,) in ask(recording, "SELECT path FROM files")}
+    shell, cat = (Path(str(shutil.which(name))).resolve().name for name in ("sh", "cat"))
+    assert {shell, cat} <= named

@@ -52,6 +52,8 @@ pub struct Collector {
     totals: HashMap<(u32, u16), Total>,
     latest_total: ((u32, u16), Total),
     interval_start: u64,
+    /// When the command began: it slept at its gate before.
+    begun: u64,
     cache: Cache,
     files: Files,
     /// Reason of each stack that was met, and its id in the recording.
@@ -78,6 +80,7 @@ impl Collector {
             totals: HashMap::new(),
             latest_total: Default::default(),
             interval_start: start_ns,
+            begun: start_ns,
             cache: Cache::default(),
             files: Files::new(),
             stacks: HashMap::new(),
@@ -102,6 +105,23 @@ impl Collector {
     /// The first interval begins here.
     pub fn begin(&mut self, now_ns: u64) {
         self.interval_start = now_ns;
+        self.begun = now_ns;
+    }
+
+    /// The clock of a thread that came into scope at `start`. The command slept at its gate until it began:
+    /// that is not its time.
+    fn first_clock(&self, tid: u32, start: u64) -> Clock {
+        let held = match self.main == Some(tid) {
+            true => self.begun.saturating_sub(start),
+            false => 0,
+        };
+        let mut clock = Clock {
+            start,
+            now: start + held,
+            ..Clock::default()
+        };
+        clock.states[event::SLEEPING] = held;
+        clock
     }
 
     /// What is known of the page cache here.
@@ -294,11 +314,7 @@ impl Collector {
             // The number is in use again: the end of the one before was not seen.
             self.end_thread(tid, None)?;
         }
-        let told = Clock {
-            start: e.ts,
-            now: e.ts,
-            ..Clock::default()
-        };
+        let told = self.first_clock(tid, e.ts);
         self.threads.insert(
             tid,
             Thread {
@@ -368,12 +384,16 @@ impl Collector {
             return Ok(());
         };
         self.gone[0].insert(tid, thread.start);
+        let start = match self.main == Some(tid) {
+            true => thread.start.max(self.begun),
+            false => thread.start,
+        };
         self.recording.push(rows::Threads {
             tid: tid.into(),
             tgid: thread.tgid.into(),
             ppid: Some(thread.ppid.into()),
             comm: Cow::Owned(event::comm(&thread.comm)),
-            start_ns: thread.start as i64,
+            start_ns: start as i64,
             end_ns: end.map(|(at, _)| at as i64),
             exit_code: end.map(|(_, code)| code.into()),
         })

@@ -181,6 +181,8 @@ fn run(
             ran_nothing: true,
         });
     }
+    // It was held until now, however long it took to take it into scope.
+    live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
         signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
@@ -318,13 +320,15 @@ impl Live {
     fn start(&mut self, pids: &[u32]) -> Result<()> {
         self.sample(host::now_ns());
         self.before_ns = own_cpu_ns().unwrap_or(0);
-        let now = host::now_ns();
-        {
-            let mut collector = self.collector.borrow_mut();
-            collector.begin(now as u64);
-            collector.recording().manifest_mut().command.start_ns = Some(now);
-        }
+        self.begin();
         self.watch.adopt(pids)
+    }
+
+    fn begin(&mut self) {
+        let now = host::now_ns();
+        let mut collector = self.collector.borrow_mut();
+        collector.begin(now as u64);
+        collector.recording().manifest_mut().command.start_ns = Some(now);
     }
 
     /// The command has ended, or is watched no longer.

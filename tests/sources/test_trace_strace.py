@@ -1,5 +1,6 @@
 """strace: logs of every kind of times, its table, and what is written comes back."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,10 +104,29 @@ def test_the_table_of_c() -> None:
         ("strace", "-f", "-c", "-w", "sh"),
     )
     assert rows(waiting, "syscall_totals")[0]["cpu_ns"] is None
-    cpu = read_text(
-        "strace_summary", (FIXTURES / "strace-c.txt").read_text(), ("strace", "-f", "-c", "sh")
-    )
-    assert all(r["cpu_ns"] == r["total_ns"] for r in rows(cpu, "syscall_totals"))
+
+
+@pytest.mark.parametrize(
+    ("line", "elapsed"),
+    [
+        ("", False),
+        ("strace -f -c sh", False),
+        ("strace -c --follow-forks -e write sh -w", False),
+        ("strace -fc -ewrite -o w sh", False),
+        ("strace -c -- -w", False),
+        ("strace -cw sh", True),
+        ("strace -o out -fwc sh", True),
+        ("strace -c --summary-wall-clock sh", True),
+    ],
+)
+def test_the_table_of_c_is_cpu_time_unless_the_command_has_w(line: str, elapsed: bool) -> None:
+    """The table itself is the same with -w and without."""
+    command = tuple(line.split()) or None
+    parsed = read_text("strace_summary", (FIXTURES / "strace-c.txt").read_text(), command)
+    for row in rows(parsed, "syscall_totals"):
+        assert row["cpu_ns"] == (None if elapsed else row["total_ns"])
+    assert (parsed.missing == ["strace -f -c -w"]) is not elapsed
+    assert any("waiting is not in it" in note for note in parsed.notes) is not elapsed
 
 
 CALL = st.tuples(

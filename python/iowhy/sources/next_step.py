@@ -123,7 +123,9 @@ def next_steps(
         return table not in filled and words[0] not in told
 
     first = next((Step(c, tells) for table, c, tells in choices if new(table, c)), None)
-    if missing and (first is None or family == ""):
+    # CPU time of calls alone says nothing of waiting: that comes before who used the CPU.
+    blind = family == "cpu" and not {"cpu_samples", "thread_time"} & set(filled)
+    if missing and (first is None or family == "" or blind):
         first = Step(missing[0], "what its output above leaves out")
     steps = [] if first is None else [first]
     if system not in FOREIGN:

@@ -54,6 +54,9 @@ def _call_totals(facts: "Facts") -> Pasted | None:
     groups = facts.calls.by_name
     times = {name: group.total_ns for name, group in groups.items()}
     cpu = {name: group.cpu_ns for name, group in groups.items() if group.cpu_ns is not None}
+    if all(cpu.get(name) == time for name, time in times.items()):
+        # strace -c without -w: the time of the calls on a CPU, which says nothing of waiting.
+        return None
     return _of_calls(times, cpu, sum(times.values()), "calls")
 
 

@@ -1,7 +1,7 @@
 """The table of `strace -c` (and -C, -w, -U columns): calls, errors and time per system call.
 
-Layout: strace(1). Without -w, seconds are CPU time spent in the kernel, not elapsed time; the table does not
-say which it is, the command line does.
+Layout: strace(1). Without -w (--summary-wall-clock), seconds are CPU time spent in the kernel, and no waiting is
+in them. The table looks the same either way: it is CPU time unless the command line in the paste has the option.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from iowhy.sources.numbers import number
 NAME = "strace-c"
 TOOL = "strace"
 HINT = r"% time\s"
+#: What would tell the waiting that a table without -w leaves out.
+ELAPSED = "strace -f -c -w"
 
 #: Columns by their titles; "% time" is one title of two words.
 _TITLES = {
@@ -29,6 +31,9 @@ _TITLES = {
     "max-time": "longest",
 }
 
+#: Letters of strace's options that take a value.
+_WITH_VALUE = "abeEIoOpPsSuUX"
+
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The line of titles, above one of dashes."""
@@ -39,12 +44,8 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into syscall_totals: all threads together, as thread 0 of process 0."""
-    command = block.command or ()
-    elapsed = any(word.startswith("-") and "w" in word for word in command) or any(
-        word == "--summary-wall-clock" for word in command
-    )
-    cpu_only = bool(command) and not elapsed
-    parsed = Parsed(TOOL, units="seconds of system CPU time" if cpu_only else "seconds, as -w says")
+    elapsed = _wall_clock(block.command or ())
+    parsed = Parsed(TOOL, units="elapsed seconds (-w)" if elapsed else "seconds of system CPU time")
     columns: list[tuple[str, int, int]] = []
     rows: list[dict[str, float | str]] = []
     titles = ""
@@ -65,8 +66,29 @@ def read(block: Block) -> Parsed:
                 rows.append(row)
         else:
             parsed.reject(n, line)
-    _emit(parsed, rows, cpu_only=cpu_only, elapsed=elapsed)
+    _emit(parsed, rows, elapsed=elapsed, shown=block.command is not None)
     return parsed
+
+
+def _wall_clock(command: Sequence[str]) -> bool:
+    """Whether strace's own options, and not those of the command behind them, have -w."""
+    words = iter(command[1:])
+    for word in words:
+        if word == "--summary-wall-clock":
+            return True
+        if word == "--" or not word.startswith("-") or word == "-":
+            return False
+        if word.startswith("--"):
+            continue
+        for at, letter in enumerate(word[1:], 1):
+            if letter == "w":
+                return True
+            if letter in _WITH_VALUE:
+                # The value is the rest of the word (-ewrite) or, where nothing is left, the next one.
+                if at == len(word) - 1:
+                    next(words, None)
+                break
+    return False
 
 
 def _columns(titles: str, dashes: str) -> list[tuple[str, int, int]]:
@@ -99,7 +121,7 @@ def _row(columns: list[tuple[str, int, int]], text: str) -> dict[str, float | st
 
 
 def _emit(
-    parsed: Parsed, rows: list[dict[str, float | str]], *, cpu_only: bool, elapsed: bool
+    parsed: Parsed, rows: list[dict[str, float | str]], *, elapsed: bool, shown: bool
 ) -> None:
     for row in rows:
         total = round(float(row["seconds"]) * 1e9)
@@ -116,13 +138,16 @@ def _emit(
                 "errors": int(row.get("errors", 0)),
                 "total_ns": total,
                 "max_ns": None if longest is None else round(float(longest) * 1e9),
-                "cpu_ns": total if cpu_only else None,
+                "cpu_ns": None if elapsed else total,
             },
         )
     if not rows:
         return
-    if cpu_only:
-        parsed.note("strace -c without -w counts system CPU time: waiting is not in it")
-    elif not elapsed:
-        parsed.note("strace -c was read as elapsed time (-w); without -w it is system CPU time")
-    parsed.missing.append("strace -c -w" if not elapsed else "strace -f -ttt -T -y")
+    if elapsed:
+        parsed.missing.append("strace -f -ttt -T -y")
+        return
+    unless = (
+        "" if shown else " (had it -w, which nothing here shows: put its command line above it)"
+    )
+    parsed.note(f"strace -c without -w counts system CPU time: waiting is not in it{unless}")
+    parsed.missing.append(ELAPSED)

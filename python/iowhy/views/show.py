@@ -348,8 +348,9 @@ def _files(out: Console, report: list[Row]) -> None:
     values = [[row.get(key) for key in keys] for row in used[:5]]
     for value, row in zip(values, used, strict=False):
         value[0] = value[0] or f"inode {row.get('ino')}, name unknown"
-        # In a narrow line the name tells more.
-        if row.get("deleted") and out.width >= ROOMY:
+        # In a narrow line the name tells more; what is below /proc goes with its process.
+        gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
+        if gone and out.width >= ROOMY:
             value[0] = f"{value[0]} (deleted)"
     _table(out, "Files", "iowhy report files", fields, values)
 

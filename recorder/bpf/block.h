@@ -298,9 +298,18 @@ static __always_inline void forget(__u64 key, struct event_request *r)
 static __always_inline struct event_request *begin_request(struct request *rq, __u64 now)
 {
 	struct event_request *r = entry_for((__u64)rq);
+	struct event_request *flush = no_io_start ? in_flight((__u64)rq->bio) : NULL;
 
 	if (!r)
 		return NULL;
+	if (flush) {
+		/* Described where it was made: on_bio_queue. */
+		*r = *flush;
+		r->sector = rq->__sector;
+		r->bytes = rq->__data_len;
+		forget((__u64)rq->bio, flush);
+		return r;
+	}
 	r->queued = now;
 	r->dev = disk_of(rq);
 	r->sector = rq->__sector;
@@ -399,24 +408,36 @@ int BPF_PROG(on_rq_complete, struct request *rq, unsigned char error, unsigned i
 	/* A request can complete in parts: it is done with the last. */
 	if (bytes < rq->__data_len)
 		return 0;
+	/* A flush alone is neither inserted nor issued: another request makes it. */
+	if (no_io_start && !in_flight((__u64)rq) && in_flight((__u64)rq->bio))
+		begin_request(rq, bpf_ktime_get_ns());
 	end_request((__u64)rq, bpf_ktime_get_ns(), error);
 	return 0;
 }
 
-/* Disks that take bios, not requests (zram): a bio stands for a request. */
+/*
+ * Disks that take bios, not requests (zram): a bio stands for a request. And what flushes, on kernels before 6.5:
+ * its request is first seen after the flush, when another thread works.
+ */
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
 	struct event_request *r;
+	bool flush = false;
 
-	if (!disk || disk->queue->mq_ops)
+	if (!disk)
 		return 0;
+	if (disk->queue->mq_ops) {
+		flush = no_io_start && (FLAG(bio->bi_opf, __REQ_PREFLUSH) || FLAG(bio->bi_opf, __REQ_FUA));
+		if (!flush)
+			return 0;
+	}
 	r = entry_for((__u64)bio);
 	if (!r)
 		return 0;
 	r->queued = bpf_ktime_get_ns();
-	r->issued = r->queued;
+	r->issued = flush ? 0 : r->queued;
 	r->dev = (__u32)disk->major << 20 | disk->first_minor;
 	r->sector = bio->bi_iter.bi_sector;
 	r->bytes = bio->bi_iter.bi_size;

@@ -312,6 +312,7 @@ impl Live {
             .manifest_mut()
             .source = live.watch.source();
         live.tell_sensors();
+        live.tell_parts();
         Ok(live)
     }
 
@@ -446,6 +447,17 @@ impl Live {
             vec![process_io],
         ]
         .concat();
+    }
+
+    /// Says of the sensors that run what they do not tell on this kernel.
+    fn tell_parts(&self) {
+        let mut collector = self.collector.borrow_mut();
+        let manifest = collector.recording().manifest_mut();
+        for sensor in manifest.sensors.iter().filter(|s| s.ran) {
+            if let Some(why) = &sensor.why {
+                manifest.notes.push(format!("{}: {why}", sensor.name));
+            }
+        }
     }
 
     fn finish(mut self) -> Result<()> {

@@ -87,7 +87,7 @@ pub enum Mode {
 pub struct Sensor {
     pub name: String,
     pub ran: bool,
-    /// Why it did not run.
+    /// Why it did not run, or what it does not tell here.
     pub why: Option<String>,
 }
 

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
+from iowhy.experiment.lever import levers
 from iowhy.recording.manifest import Kept, Manifest, Recorder
 from iowhy.recording.writer import write_recording
 from iowhy.whys import classes, document, signs
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import UNSAFE, Candidate, Claim, proof
 from iowhy.whys.verdict import judge, settle
 
 from .conftest import Judge, leads
@@ -206,3 +207,16 @@ def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
     story.file(101, "/data/again").file(101, "/data/once-more")
     with Facts(story.write(tmp_path / "x")) as facts:
         assert facts.calls.reads.calls == 50
+
+
+def test_a_run_of_milliseconds_is_not_judged(judged: Judge) -> None:
+    verdict = judged(Story(0.04).thread(user=0.9))
+    assert verdict.answer.startswith("Too short to judge: 40 ms") and not verdict.findings
+    assert "for i in" in verdict.answer
+    assert judged(Story(0.06).thread(user=0.9)).findings
+
+
+def test_the_proof_carries_the_option_that_its_lever_needs() -> None:
+    assert {lever.name for lever in levers().values() if lever.unsafe} == UNSAFE
+    assert proof("sync-free") == "iowhy experiment sync-free --allow-unsafe -- CMD"
+    assert proof("cpu-quota") == "iowhy experiment cpu-quota -- CMD"

@@ -11,6 +11,7 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.whys.cause import Cause, Threshold, causes
 from iowhy.whys.chain import duration, percent, rate, size
+from iowhy.whys.finding import proof
 from iowhy.whys.signs import SHARED
 from iowhy.whys.verdict import Verdict
 
@@ -99,7 +100,7 @@ def page(cause: Cause) -> str:
             f"It explains the signs of these, and gets the time that both claim: {names}."
         )
     prove = (
-        f"`iowhy experiment {cause.experiment} -- CMD`\n"
+        f"`{proof(cause.experiment)}`\n"
         if cause.experiment
         else "No lever proves it yet: change what the first remedy says, and `iowhy compare`.\n"
     )

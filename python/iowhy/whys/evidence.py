@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from iowhy.whys.chain import count, duration, percent
+from iowhy.whys.chain import duration, percent, plural
 from iowhy.whys.finding import Candidate
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def confidence(facts: "Facts", candidate: Candidate) -> tuple[float, tuple[str, 
         share = lost / max(1, lost + run.kept.get(table, 0))
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
-            reasons.append(f"{count(lost)} events of {table} were lost ({percent(share)})")
+            reasons.append(f"{plural(lost, 'event')} of {table} lost ({percent(share)})")
     if not run.pasted:
         for sensor in candidate.needs:
             if not facts.recording.ran(sensor):
@@ -40,7 +40,7 @@ def confidence(facts: "Facts", candidate: Candidate) -> tuple[float, tuple[str, 
         reasons.append(f"the run is short ({duration(run.elapsed_ns)})")
     elif facts.budget.intervals is not None and facts.budget.intervals < FEW_INTERVALS:
         value *= 0.8
-        reasons.append(f"only {facts.budget.intervals} intervals were recorded")
+        reasons.append(f"only {plural(facts.budget.intervals, 'interval')} of time recorded")
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
         part = percent(min(1.0, run.recorder_cpu_share))

@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 
+#: Levers that give up durability: they only act when told so.
+UNSAFE = frozenset({"sync-free"})
+
+
+def proof(lever: str) -> str:
+    """`iowhy experiment LEVER -- CMD`, with the option that the lever asks for."""
+    allow = " --allow-unsafe" if lever in UNSAFE else ""
+    return f"iowhy experiment {lever}{allow} -- CMD"
+
 
 @dataclass(frozen=True)
 class Link:
@@ -35,7 +44,9 @@ class Candidate:
 
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget.
-    `needs` are the sensors whose absence weakens it.
+    `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
+    `remedies` stand in their place, where these would not help. `behind` names causes whose remedy
+    must come first: where one of them can lead, this finding is shown behind it.
     """
 
     claims: tuple[Claim, ...]
@@ -45,6 +56,8 @@ class Candidate:
     confidence: float = 0.9
     lowered_by: tuple[str, ...] = ()
     remedy: str | None = None
+    remedies: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
     fixed_share: float | None = None
     needs: tuple[str, ...] = ()
 
@@ -66,3 +79,8 @@ class Finding:
     remedies: tuple[str, ...]
     experiment: str | None
     summary: str = ""
+
+    @property
+    def proof(self) -> str | None:
+        """The command that would prove it, as it is typed; None where no lever does."""
+        return None if self.experiment is None else proof(self.experiment)

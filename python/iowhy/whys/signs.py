@@ -222,10 +222,10 @@ def device_load(facts: "Facts") -> Link | None:
     found = facts.requests
     if found.known and found.busy_share is not None and found.depth is not None:
         elapsed = facts.run.elapsed_ns or 0
-        speed = f", {rate(found.bytes * 1e9 / elapsed)} for the command" if elapsed else ""
+        speed = f"; {rate(found.bytes * 1e9 / elapsed)} for {facts.run.who}" if elapsed else ""
         return link(
-            f"{found.device} is busy {percent(found.busy_share)} of the time with "
-            f"{found.depth:.1f} requests in flight{speed}",
+            f"{found.device} is busy {percent(found.busy_share)} of the whole run, then with "
+            f"{found.depth:.1f} requests in flight, anybody's{speed}",
             found.busy_share,
             "share",
             "devices",

@@ -29,6 +29,9 @@ LEADS = 0.25
 EQUAL = 0.1
 #: How many findings are shown first.
 SHOWN = 3
+#: A run below this has no shares: to start a program, load its libraries and end it takes some
+#: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
+SHORTEST_NS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,10 @@ def _judge(facts: Facts) -> Verdict:
         for (cause, candidate), share in zip(found, shares, strict=True)
         if share >= LISTED
     ]
-    findings = _ordered(findings)
-    if healthy is not None and budget.known and (not findings or findings[0].share < HEALTHY):
+    findings = _ordered(findings, {c.name: candidate.behind for c, candidate in found})
+    if _too_short(facts):
+        findings = []
+    elif healthy is not None and budget.known and (not findings or findings[0].share < HEALTHY):
         # A run that waits a lot without a known cause is not healthy: nobody knows what it is.
         waits = budget.elapsed(*classes.WAITING) - sum(f.share for f in findings)
         if waits + budget.modes("unknown") < LEADS:
@@ -108,14 +113,27 @@ def _missing(missing: dict[str, str]) -> list[str]:
     return [f"{', '.join(names)}: {why}" for why, names in by_reason.items()]
 
 
-def _ordered(findings: list[Finding]) -> list[Finding]:
-    """Largest share first; among equals, the cause that explains the other one's signs."""
+def _too_short(facts: Facts) -> bool:
+    run = facts.run
+    return not run.pasted and run.elapsed_ns is not None and run.elapsed_ns < SHORTEST_NS
+
+
+def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
+    """Largest share first; among equals, the cause that explains the other one's signs.
+
+    A finding whose remedy only helps after another's stands behind that, where that one can lead.
+    """
     beats = {cause.name: cause.beats for cause in causes()}
     ordered = sorted(findings, key=lambda f: (-f.share, f.cause))
     for at in range(len(ordered) - 1, 0, -1):
         before, after = ordered[at - 1], ordered[at]
         if before.share - after.share <= EQUAL and before.cause in beats[after.cause]:
             ordered[at - 1], ordered[at] = after, before
+    for late in [one for one in ordered if behind.get(one.cause)]:
+        first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
+        if first and ordered.index(late) < ordered.index(first[-1]):
+            ordered.remove(late)
+            ordered.insert(ordered.index(first[-1]) + 1, late)
     return ordered
 
 
@@ -210,7 +228,7 @@ def _finding(
     facts: Facts, cause: Cause, candidate: Candidate, share: float, also: tuple[str, ...]
 ) -> Finding:
     value, lowered = evidence.confidence(facts, candidate)
-    remedies = cause.remedies
+    remedies = candidate.remedies or cause.remedies
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     return Finding(
@@ -232,6 +250,13 @@ def _answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, f
     of = "the time" if facts.run.elapsed_ns is None else duration(facts.run.elapsed_ns)
     if budget.basis != "threads":
         of = "the time"
+    if _too_short(facts):
+        longer = (
+            "repeat it within one run, sudo iowhy run -- sh -c 'for i in $(seq 100); do CMD; done'"
+            if facts.run.mode == "run"
+            else "record longer (--duration 10s)"
+        )
+        return f"Too short to judge: {of} is mostly start and end. To judge it, {longer}."
     if findings and findings[0].cause == "healthy":
         return f"Healthy: {findings[0].summary}."
     if not budget.known and not findings:

@@ -41,3 +41,10 @@ def test_not_on_a_first_pass(judged: Judge) -> None:
 def test_not_when_nothing_waits_to_read(judged: Judge) -> None:
     story = Story(2.0).thread(user=0.9).passes([0.0, 0.0], pages=16_384)
     absent(judged(story), "cache-thrash")
+
+
+def test_not_when_what_is_used_would_fit_many_times_over(judged: Judge) -> None:
+    """Pages that were given up (POSIX_FADV_DONTNEED), not pushed out."""
+    story = reader().passes([0.0, 0.0, 0.0, 0.0], pages=16_384)
+    story.group(memory_limit_bytes=2 * GIB, memory_bytes=GIB, cached_bytes=GIB)
+    absent(judged(story), "cache-thrash")

@@ -32,3 +32,11 @@ def test_not_one_thread_among_four_cpus(judged: Judge) -> None:
 def test_not_two_threads_among_four_cpus(judged: Judge) -> None:
     story = Story(2.0).thread(10, user=0.95, runnable=0.02).thread(11, user=0.95)
     absent(judged(story), "cpu-saturated")
+
+
+def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.4, runnable=0.5).thread(11, user=0.5, runnable=0.4)
+    verdict = judged(story.machine(busy=1.0))
+    found = leads(verdict, "cpu-saturated", 0.95)
+    assert "50 % ready and waiting for one, 50 % on one" in found.chain[0].statement
+    assert "on CPUs that are all taken, or waiting for one" in verdict.answer

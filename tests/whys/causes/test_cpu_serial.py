@@ -40,3 +40,16 @@ def test_idle_parents_do_not_dilute_it(judged: Judge) -> None:
     for parent in range(20, 28):
         story.thread(parent, parent)
     leads(judged(story), "cpu-serial", 0.89, 0.91)
+
+
+def test_behind_the_shortage_where_no_cpu_is_left(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(user=0.67, runnable=0.33).machine(busy=1.0)
+    verdict = judged(story)
+    assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
+    assert "do less of it" in verdict.findings[1].remedies[0]
+
+
+def test_not_the_little_cpu_time_of_work_that_waits(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 180, blocked=9 * MS, jump=True, gap_share=0.5)
+    story.requests(180, service=9 * MS, jump=True)
+    absent(judged(story), "cpu-serial")

@@ -30,3 +30,24 @@ def test_not_asynchronous_io_that_is_reaped(judged: Judge) -> None:
     verdict = judged(story)
     absent(verdict, "not-io")
     leads(verdict, "device-saturated", 0.9)
+
+
+def parent_and_child(child_recorded: bool) -> Story:
+    """A shell waits for a child that sleeps."""
+    story = Story(2.0).thread(10, 10, user=0.02).idle_call("wait4", 0.98)
+    if child_recorded:
+        story.add("threads", tid=11, tgid=11, ppid=10, comm="sleep", start_ns=0)
+        story.idle_call("clock_nanosleep", 0.97, tid=11)
+    return story
+
+
+def test_a_child_in_the_recording_says_what_is_waited_for(judged: Judge) -> None:
+    found = leads(judged(parent_and_child(True)), "not-io", 0.95)
+    assert "waits for a timer" in chain(found)
+    assert not any("-p PID" in remedy for remedy in found.remedies)
+
+
+def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
+    found = leads(judged(parent_and_child(False)), "not-io", 0.95)
+    assert "waits for a child process" in chain(found)
+    assert any("-p PID" in remedy for remedy in found.remedies)

@@ -1,6 +1,6 @@
 """queue-shallow: one request at a time, to a quick device."""
 
-from ..conftest import Judge, absent, leads
+from ..conftest import Judge, absent, finding, leads
 from ..made import KIB, MS, Story
 
 
@@ -28,3 +28,17 @@ def test_not_with_large_requests(judged: Judge) -> None:
     story = Story(1.5).caller("pread64", 700, blocked=2 * MS, bytes_=512 * KIB, reason="direct_io")
     story.requests(700, service=2 * MS - 1000, bytes_=512 * KIB)
     absent(judged(story), "queue-shallow")
+
+
+def test_of_directories_and_inodes_no_call_can_ask_ahead(judged: Judge) -> None:
+    story = Story(2.0).caller("getdents64", 1900, blocked=MS, reason="metadata_read", bytes_=None)
+    story.requests(1900, service=MS, kind="metadata", ino=None, jump=True)
+    found = finding(judged(story), "queue-shallow")
+    assert found is not None
+    assert "walkers" in found.remedies[0] and not any("fadvise" in r for r in found.remedies)
+
+
+def test_data_reads_are_told_to_ask_ahead(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True, reason="direct_io")
+    found = finding(judged(story.requests(1900, service=MS, jump=True)), "queue-shallow")
+    assert found is not None and "posix_fadvise" in found.remedies[0]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.chain import count, link, percent, plural, size, some
 from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
 
@@ -42,7 +42,12 @@ def find(facts: "Facts") -> Candidate | None:
                 "pages",
                 "cache",
             ),
-            link(f"{percent(first)} of them were read for the first time", first, "share", "cache"),
+            link(
+                f"{percent(first)} of them were read for the first time in this recording",
+                first,
+                "share",
+                "cache",
+            ),
             None
             if cache.top_path is None or (cache.top_share or 0.0) < MOST
             else link(
@@ -53,12 +58,27 @@ def find(facts: "Facts") -> Candidate | None:
             ),
             signs.device_load(facts),
         ),
-        summary="reads data for the first time: a second run will find them in memory",
+        summary="reads data that are not in memory yet",
+        against=_advised(facts),
         needs=("page_cache", "waits"),
         lowered_by=("whether pages had been read before this recording is not known",)
         if cache.refaults is None
         else (),
         confidence=0.85,
+    )
+
+
+def _advised(facts: "Facts") -> tuple[str, ...]:
+    """A command that advises the kernel may drop its own cache: then a second run is cold as well."""
+    totals = (
+        "SELECT sum(calls) AS n FROM syscall_totals WHERE name IN ('fadvise64', 'fadvise64_64')"
+    )
+    calls = int(facts.numbers(totals)["n"] or 0) if facts.has("syscall_totals") else 0
+    if not calls:
+        return ()
+    return (
+        f"it gives {plural(calls, 'advice', 'pieces of advice')} itself (posix_fadvise): if that is "
+        "DONTNEED, as of fio by itself (invalidate=1), a second run is as cold",
     )
 
 
@@ -86,7 +106,7 @@ CAUSE = Cause(
     ),
     fooled_by=("a benchmark that drops caches on purpose: then it is what was asked for",),
     remedies=(
-        "run it again: the second run finds the data in memory",
+        "run it again: what the first run read is in memory then",
         "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)",
         "read fewer bytes (a smaller format, an index)",
     ),

@@ -15,6 +15,7 @@ REREAD = 0.3
 PAGES_MIN = 4096
 HIT_RATIO = 0.9
 CACHE_FULL = 0.05
+FAR_BELOW = 0.1
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -29,8 +30,11 @@ def find(facts: "Facts") -> Candidate | None:
         again = (1 - 1 / cache.top_times_read) * (cache.top_share or 1.0)
     if again is None or again < REREAD:
         return None
-    fits = cache.working_set_bytes or cache.top_bytes
+    fits = cache.top_bytes if cache.working_set_bytes is None else cache.working_set_bytes
     room = facts.machine.cache_room_bytes
+    if fits is not None and (fits < PAGES_MIN * PAGE_BYTES or (room and fits < FAR_BELOW * room)):
+        # It would have fitted many times over: the pages were given up, not pushed out.
+        return None
     if room is not None and room > 2 * max(fits or 0.0, cache.added * PAGE_BYTES):
         # Twice what was read would have fitted: something else evicts, a limit that is not known.
         room = None
@@ -184,6 +188,10 @@ CAUSE = Cause(
         Threshold(
             "pages read, at least", PAGES_MIN, "pages",
             "16 MiB: less is not worth a cache",
+        ),
+        Threshold(
+            "what is used, of the page cache that there may be, at least", FAR_BELOW, "share",
+            "a tenth of it fits beside anything: who reads it again gave it up (POSIX_FADV_DONTNEED)",
         ),
         Threshold(
             "hit ratio printed by another tool, below", HIT_RATIO, "share",

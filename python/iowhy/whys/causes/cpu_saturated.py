@@ -37,8 +37,8 @@ def find(facts: "Facts") -> Candidate | None:
         None
         if full < NONE
         else link(
-            f"{percent(full + runnable)} of the time is spent on CPUs that are all taken, or "
-            "waiting for one",
+            f"{percent(full + runnable)} of the time goes to CPUs that are all taken: "
+            f"{percent(runnable)} ready and waiting for one, {percent(full)} on one",
             full + runnable,
             "share",
             "budget",
@@ -52,12 +52,14 @@ def find(facts: "Facts") -> Candidate | None:
         None
         if used is None or wanted is None
         else link(
-            f"the command uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
+            f"{facts.run.who} uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
             wanted,
             "CPUs",
             "threads",
         ),
-        link(
+        None
+        if full >= NONE
+        else link(
             f"{percent(runnable)} of the time threads are ready and wait for a CPU",
             runnable,
             "share",
@@ -80,8 +82,9 @@ def find(facts: "Facts") -> Candidate | None:
         chain=chain,
         summary=(
             "waits for a CPU while other processes keep them busy"
-            if others and full < runnable
+            if others and full < NONE
             else "is spent on CPUs that are all taken, or waiting for one"
+            + (", while other processes use them too" if others else "")
         ),
         remedy="stop or move the other work on this machine" if others else None,
         needs=("thread_time", "cpu_samples"),

@@ -11,6 +11,7 @@ from iowhy.whys.finding import Candidate, Claim
 if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
+GAIN = 0.2
 # Less than this of the CPUs idle gives nothing to more threads of the command.
 LEFT_OVER = 0.1
 # A machine that is busier cannot be told from one with a CPU more.
@@ -22,7 +23,7 @@ def find(facts: "Facts") -> Candidate | None:
     budget, machine = facts.budget, facts.machine
     modes = ("serial", "parallel")
     share = budget.modes(*modes)
-    if share < signs.LISTED:
+    if share < GAIN:
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
     used, cpus = facts.threads.cores_used, machine.cpus
@@ -74,7 +75,8 @@ def find(facts: "Facts") -> Candidate | None:
         confidence = 0.7
         lowered.append("the number of CPUs is not known")
     left_over = None if machine.idle is None else machine.idle + (machine.iowait or 0.0)
-    if left_over is not None and left_over < LEFT_OVER and not facts.run.pasted:
+    none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
+    if none_left:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: none is left to use")
     return Candidate(
@@ -97,12 +99,21 @@ def find(facts: "Facts") -> Candidate | None:
         ),
         confidence=confidence,
         lowered_by=tuple(lowered),
+        # More threads would only wait for CPUs that others have.
+        remedies=_NONE_LEFT if none_left else (),
+        behind=("cpu-saturated",) if none_left else (),
         against=(
             ("fio's rates are of the device, not of CPUs",) if reading and waiting > share else ()
         ),
         needs=("thread_time",),
     )
 
+
+_NONE_LEFT = (
+    "do less of it: profile the busiest thread",
+    "stop or move the other work on this machine: then it can be done in parallel",
+    "use a CPU with a faster single core",
+)
 
 CAUSE = Cause(
     name="cpu-serial",
@@ -121,6 +132,10 @@ CAUSE = Cause(
         Threshold(
             "CPUs wanted at once, for serial work", SERIAL_CORES, "CPUs",
             "one thread, and what a second one does in passing",
+        ),
+        Threshold(
+            "CPU time, at least", GAIN, "share",
+            "two CPUs in the place of one would save half of it: a tenth, as much as two runs differ by",
         ),
     ),
     fooled_by=(

@@ -42,13 +42,13 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if beside is None
             else link(
-                f"theirs are in flight in {percent(beside)} of the time that the command's are",
+                f"theirs are in flight in {percent(beside)} of the time that those of {facts.run.who} are",
                 beside,
                 "share",
                 "devices",
             ),
             link(
-                f"they moved {size(requests.others_bytes)}, the command {size(requests.bytes)}",
+                f"they moved {size(requests.others_bytes)}, {facts.run.who} {size(requests.bytes)}",
                 requests.others_bytes,
                 "bytes",
                 "devices",

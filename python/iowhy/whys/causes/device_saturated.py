@@ -20,6 +20,13 @@ ALWAYS = 0.9
 IN_ORDER = 0.1
 
 
+_WELL_USED = (
+    "move less: nothing is wrong with the way the device is used",
+    "split the load over devices",
+    "use a faster device",
+)
+
+
 def find(facts: "Facts") -> Candidate | None:
     """While the command waits, the device is busy, with more queued or with large requests."""
     requests, budget = facts.requests, facts.budget
@@ -67,13 +74,13 @@ def find(facts: "Facts") -> Candidate | None:
                 "request-pattern",
             ),
             link(
-                f"while the command waits, the device is busy {percent(busy)} of the time",
+                f"in the time spent waiting for storage, it is busy {percent(busy)}",
                 busy,
                 "share",
                 "devices",
             ),
         ),
-        summary="waits for a device that has no rest"
+        summary="waits for a device that is busy all that time"
         + (
             " and moves its data in long runs"
             if bulk
@@ -81,9 +88,9 @@ def find(facts: "Facts") -> Candidate | None:
             if large
             else ""
         ),
-        remedy="nothing is wrong with the way it is used: move less, or split it over devices"
+        remedies=_WELL_USED
         if bulk or (large and (requests.jump_share or 0.0) < signs.JUMPS)
-        else None,
+        else (),
         needs=("block_requests", "waits"),
     )
 
@@ -159,7 +166,7 @@ def _large_in_order(facts: "Facts") -> Candidate | None:
                     ),
                 ),
                 summary="waits for a device that moves large requests in order",
-                remedy="nothing is wrong with the way it is used: move less, or split it over devices",
+                remedies=_WELL_USED,
                 confidence=0.6,
                 lowered_by=("how busy the device is is not in the text (iostat tells)",),
             )

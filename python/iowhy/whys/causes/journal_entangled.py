@@ -43,7 +43,7 @@ def find(facts: "Facts") -> Candidate | None:
                 "sync",
             ),
             link(
-                f"{size(foreign)} of it belong to files that the command did not sync; its own are "
+                f"{size(foreign)} of it belong to files that {facts.run.who} did not sync; its own are "
                 f"{size(own)}",
                 foreign,
                 "bytes",

@@ -58,7 +58,7 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if facts.threads.count is None
             else link(
-                f"the command has {plural(facts.threads.count, 'thread')}",
+                f"{facts.run.who} has {plural(facts.threads.count, 'thread')}",
                 facts.threads.count,
                 "threads",
                 "threads",

@@ -12,19 +12,25 @@ if TYPE_CHECKING:
 
 SHARE = 0.15
 
+_CHILD = "for a child process"
 _WORDS = {
     "futex": "for another thread (futex: a lock, a queue, a condition)",
     "nanosleep": "for a timer",
     "clock_nanosleep": "for a timer",
-    "wait4": "for a child process",
-    "waitid": "for a child process",
-    "waitpid": "for a child process",
+    "wait4": _CHILD,
+    "waitid": _CHILD,
+    "waitpid": _CHILD,
     "accept": "for a peer",
     "accept4": "for a peer",
     "recvfrom": "for a peer",
     "recvmsg": "for a peer",
     "connect": "for a peer",
 }
+
+
+# What does the work is not in the recording: it can be followed.
+_UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
+_SEEN = ("look at what it waits for: `iowhy report syscalls` names the calls",)
 
 
 def find(facts: "Facts") -> Candidate | None:
@@ -37,7 +43,7 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     calls = facts.calls.idle_by_name
     whole = sum(calls.values())
-    words = ""
+    words, what = "", ""
     most = None
     if whole:
         name, time = max(calls.items(), key=lambda item: item[1])
@@ -59,7 +65,8 @@ def find(facts: "Facts") -> Candidate | None:
             most,
             link(f"only {percent(storage)} waits for storage", storage, "share", "budget"),
         ),
-        summary=f"is not I/O: the command waits{words}",
+        summary=f"is not I/O: {facts.run.who} waits{words}",
+        remedies=() if what in _UNSEEN else _SEEN,
         needs=("thread_time",),
         confidence=0.9 if whole else 0.75,
         lowered_by=() if whole or facts.run.pasted else ("which call it sleeps in is not known",),

@@ -40,6 +40,7 @@ def find(facts: "Facts") -> Candidate | None:
         or others > signs.OTHERS
     ):
         return None
+    names = _names(facts)
     possible = 1e9 / service if service > 0 else None
     rate = None
     if requests.count and facts.run.elapsed_ns:
@@ -66,16 +67,47 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if requests.own_busy_share is None
             else link(
-                f"it has a request of the command in {percent(requests.own_busy_share)} of the time",
+                f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the time",
                 requests.own_busy_share,
                 "share",
                 "devices",
             ),
         ),
-        summary="waits for one request at a time, to a device that could serve many at once",
+        summary="waits for one request at a time, to a device that could serve many at once"
+        + (": directories and inodes" if names else ""),
+        remedies=_OF_NAMES if names else (),
         confidence=0.8,
         needs=("block_requests", "waits"),
     )
+
+
+# Of the waiting, in calls on names: above it they are the larger part.
+MOSTLY = 0.5
+_OF_NAMES = (
+    "run several walkers at once, each in a part of the tree (xargs -P)",
+    "visit files in the order of their inodes (ls -i, find -printf '%i'), so that one request serves many",
+    "keep inodes and directories in memory between runs (a lower vm.vfs_cache_pressure)",
+)
+
+
+def _names(facts: "Facts") -> bool:
+    """Whether it waits for directories and inodes, for which no call can ask ahead."""
+    both = frozenset({classes.READ, classes.WRITE})
+    waiting = facts.budget.elapsed(*both)
+    names = (
+        (classes.READ_CALLS | classes.WRITE_CALLS)
+        - classes.DATA_READS
+        - classes.DATA_WRITES
+        - _DATA
+    )
+    return facts.budget.calls(names, both) > MOSTLY * waiting
+
+
+# Calls that move or map data without naming a length as read and write do.
+_DATA = frozenset(
+    {"sendfile", "sendfile64", "readahead", "copy_file_range", "splice", "tee", "execve", "execveat",
+     "fallocate", "truncate", "ftruncate"}
+)  # fmt: skip
 
 
 CAUSE = Cause(

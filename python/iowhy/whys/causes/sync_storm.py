@@ -51,7 +51,9 @@ def find(facts: "Facts") -> Candidate | None:
             ),
             None
             if syncs.files is None
-            else link(f"they are for {plural(syncs.files, 'file')}", syncs.files, "files", "sync"),
+            else link(
+                f"they are for {plural(syncs.files, 'inode')}", syncs.files, "inodes", "sync"
+            ),
             _commits(facts),
             signs.flushes(facts),
             None

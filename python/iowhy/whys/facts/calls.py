@@ -229,14 +229,21 @@ def _sync_wall(facts: "Facts", syncs: str) -> float | None:
 
 
 def _idle(facts: "Facts") -> dict[str, float]:
-    """Time by call that waits for something else than storage, from the totals of all calls."""
+    """Time by call that waits for something else than storage, from the totals of all calls.
+
+    A parent's wait for a child that is in the recording itself says nothing: what the child waits for
+    does.
+    """
     if not facts.has("syscall_totals"):
         return {}
     return {
         str(name): float(str(total))
         for name, total in facts.rows(
             f"""SELECT name, sum(total_ns) AS t FROM syscall_totals
-            WHERE name IN {classes.quoted(classes.IDLE_CALLS)} GROUP BY name ORDER BY t DESC LIMIT 5"""
+            WHERE name IN {classes.quoted(classes.IDLE_CALLS)} AND NOT (
+              name IN ('wait4', 'waitid', 'waitpid') AND tgid IN (SELECT ppid FROM threads
+                WHERE ppid IS NOT NULL AND tgid <> ppid))
+            GROUP BY name ORDER BY t DESC LIMIT 5"""
         )
     }
 

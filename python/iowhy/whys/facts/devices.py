@@ -7,6 +7,11 @@ if TYPE_CHECKING:
     from iowhy.whys.facts import Facts
 
 
+#: Of the bytes that the command moved, the share that its device must have moved: the first and last
+#: reading are up to 100 ms within the run, and written pages may be dropped or written after it.
+FITS = 0.5
+
+
 @dataclass(frozen=True)
 class Device:
     """Medians over the intervals between readings; `samples` of them."""
@@ -29,14 +34,14 @@ class Device:
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices that had any request, the most loaded first."""
+    """The devices that had any request, the most loaded first.
+
+    `top` is the one to speak of: the most loaded one; of a recorded command without requests of its
+    own (--mode proc) the one that it can be, None when it is not known whose the load is.
+    """
 
     all: tuple[Device, ...]
-
-    @property
-    def top(self) -> Device | None:
-        """The one with the most time in requests."""
-        return self.all[0] if self.all else None
+    top: Device | None = None
 
     def named(self, dev: int | None) -> Device | None:
         """The device with this number."""
@@ -70,27 +75,68 @@ def measure(facts: "Facts") -> Devices:
     """From disk_samples."""
     if not facts.has("disk_samples"):
         return Devices(())
-    return Devices(
-        tuple(
-            Device(
-                dev=int(str(row[0])),
-                name=str(row[1] or f"{int(str(row[0])) >> 20}:{int(str(row[0])) & 0xFFFFF}"),
-                samples=int(str(row[2])),
-                busy_share=_number(row[3]),
-                depth=_number(row[4]),
-                reads_per_s=_number(row[5]) or 0.0,
-                writes_per_s=_number(row[6]) or 0.0,
-                read_bytes_per_s=_number(row[7]) or 0.0,
-                write_bytes_per_s=_number(row[8]) or 0.0,
-                request_bytes=_number(row[9]),
-                wait_ns=_number(row[10]),
-                flushes_per_s=_number(row[11]),
-                load=_number(row[12]) or 0.0,
-                best_bytes_per_s=_number(row[13]),
-            )
-            for row in facts.rows(_RATES)
+    found = tuple(
+        Device(
+            dev=int(str(row[0])),
+            name=str(row[1] or f"{int(str(row[0])) >> 20}:{int(str(row[0])) & 0xFFFFF}"),
+            samples=int(str(row[2])),
+            busy_share=_number(row[3]),
+            depth=_number(row[4]),
+            reads_per_s=_number(row[5]) or 0.0,
+            writes_per_s=_number(row[6]) or 0.0,
+            read_bytes_per_s=_number(row[7]) or 0.0,
+            write_bytes_per_s=_number(row[8]) or 0.0,
+            request_bytes=_number(row[9]),
+            wait_ns=_number(row[10]),
+            flushes_per_s=_number(row[11]),
+            load=_number(row[12]) or 0.0,
+            best_bytes_per_s=_number(row[13]),
         )
+        for row in facts.rows(_RATES)
     )
+    return Devices(found, _own(facts, found))
+
+
+def _own(facts: "Facts", found: tuple[Device, ...]) -> Device | None:
+    """The device that the command uses: it moved what the command's own counters say, and of several
+    that did it is the one under its working directory."""
+    whole = facts.run.pasted or facts.run.mode == "machine" or not facts.has("process_io")
+    if whole or facts.has("block_requests") or not found:
+        return found[0] if found else None
+    row = facts.numbers(
+        """SELECT sum(r) AS r, sum(w) AS w FROM (
+        SELECT tgid, max(read_bytes) AS r, max(written_bytes) AS w FROM process_io GROUP BY tgid)"""
+    )
+    read, written = row["r"] or 0.0, row["w"] or 0.0
+    if read + written <= 0:
+        return None
+    moved, column = (written, "written_bytes") if written > read else (read, "read_bytes")
+    totals = {
+        int(str(dev)): float(str(total or 0))
+        for dev, total in facts.rows(
+            f"SELECT dev, max({column}) - min({column}) FROM disk_samples GROUP BY dev"
+        )
+    }
+    fitting = [one for one in found if totals.get(one.dev, 0.0) >= FITS * moved]
+    if len(fitting) == 1:
+        return fitting[0]
+    under = _under(facts, facts.manifest.command.cwd)
+    return next((one for one in fitting if one.dev == under), None)
+
+
+def _under(facts: "Facts", path: str | None) -> int | None:
+    """The device of the file system that a path lies on."""
+    if path is None or not facts.has("filesystems"):
+        return None
+    mounts = facts.rows(
+        "SELECT mount, disk_dev FROM filesystems WHERE mount IS NOT NULL AND disk_dev IS NOT NULL"
+    )
+    inside = [
+        (len(str(mount)), int(str(dev)))
+        for mount, dev in mounts
+        if f"{path}/".startswith(f"{str(mount).rstrip('/')}/")
+    ]
+    return max(inside)[1] if inside else None
 
 
 def _number(value: object) -> float | None:

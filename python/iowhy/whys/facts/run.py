@@ -19,6 +19,10 @@ _TIMED = (
 )
 
 
+#: By the mode of recording.
+_WHO = {"attach": "the attached process", "machine": "the machine"}
+
+
 @dataclass(frozen=True)
 class Run:
     """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0."""
@@ -35,6 +39,11 @@ class Run:
     missing: dict[str, str]
     recorder_cpu_share: float | None
     complete: bool
+
+    @property
+    def who(self) -> str:
+        """What was recorded, as sentences call it: one word for all of them, in the singular."""
+        return _WHO.get(self.mode, "the command")
 
     @property
     def seconds(self) -> float | None:

@@ -1,0 +1,39 @@
+"""Whose device it is where no request says so (--mode proc)."""
+
+from pathlib import Path
+
+import pytest
+
+from iowhy.whys.facts import Facts
+
+from .made import DISK, MIB, START, S, Story
+
+OTHER = 7 << 20
+
+
+def story(*, here: int, other: int, mount: int | None = None) -> Story:
+    """The command writes 100 MiB; two devices write so many MiB, the other one far busier."""
+    made = Story(2.0).device(OTHER, "loop0").thread(blocked=0.9)
+    for at, part in ((START, 0), (START + 2 * S, 1)):
+        made.add("process_io", ts_ns=at, tgid=10, read_bytes=0, written_bytes=part * 100 * MIB)
+        for dev, written, reads in ((DISK, here, 1), (OTHER, other, 50_000)):
+            made.add(
+                "disk_samples", ts_ns=at, dev=dev, reads=part * reads, writes=part * 100,
+                read_bytes=part * reads * 4096, written_bytes=part * written * MIB,
+                busy_ns=part * S, queue_ns=part * reads * 1_000_000,
+            )  # fmt: skip
+    if mount is not None:
+        made.add("filesystems", dev=1, kind="ext4", mount="/", disk_dev=mount)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("here", "other", "device"),
+    [(110, 0, "sda"), (110, 20, "sda"), (20, 130, "loop0"), (20, 20, None), (110, 130, None)],
+)
+def test_the_device_that_moved_what_the_command_did(
+    tmp_path: Path, here: int, other: int, device: str | None
+) -> None:
+    with Facts(story(here=here, other=other).write(tmp_path / "x.iowhy")) as facts:
+        top = facts.devices.top
+        assert (None if top is None else top.name) == device

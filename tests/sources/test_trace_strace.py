@@ -1,9 +1,12 @@
 """strace: logs of every kind of times, its table, and what is written comes back."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from iowhy.sources.diagnose import diagnose
 from tests.sources.trace_reading import FIXTURES, fixture, query, read_file, read_text, rows
 
 # The workload of make.sh: dd writes 8 times 16 KiB and 8 times 4 KiB, reads 12 times 8 KiB from the file.
@@ -203,3 +206,20 @@ def test_a_log_is_the_same_on_disk(monkeypatch) -> None:
     for table in ("syscalls", "syscall_totals", "threads"):
         key = f"SELECT * FROM {table} ORDER BY ALL"
         assert query(whole, key) == query(small, key), table
+
+
+def test_lines_about_processes_are_strace_s_too(tmp_path: Path) -> None:
+    """What strace -p prints before the first call, and after the last one."""
+    text = """strace: Process 101 attached with 2 threads
+strace: Process 102 attached
+[pid   101] 1795297373.023962 pread64(3, "a", 4096, 0) = 4096 <0.000115>
+strace: Process 103 attached
+[pid   103] 1795297373.123962 fsync(3) = 0 <0.010115>
+[pid   102] 1795297373.223962 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=103} ---
+[pid   103] 1795297373.323962 +++ exited with 0 +++
+strace: Process 101 detached
+"""
+    (tmp_path / "log.txt").write_text(text)
+    found = diagnose([str(tmp_path / "log.txt")], tmp_path / "out.iowhy")
+    assert found.unread == () and found.unread_dropped == 0
+    assert [(part.format, part.lines) for part in found.parts] == [("strace", 8)]

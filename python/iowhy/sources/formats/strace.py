@@ -24,12 +24,13 @@ from iowhy.sources.tracing.workspace import Workspace, mapped, space_for
 
 NAME = "strace"
 TOOL = "strace"
-HINT = r"\) += (-?\d|\?|0x)|<unfinished \.\.\.>|resumed>"
+HINT = r"\) += (-?\d|\?|0x)|<unfinished \.\.\.>|resumed>|^strace: Process \d+ "
 
 _LINE = re.compile(
     r"\s*(\[pid +\d+\] |\d+ +)?((\d\d:\d\d:\d\d(\.\d+)?|\d+\.\d+) +)?"
     r"([a-z_]\w*\(.*(\) += (-?\d+|0x[0-9a-f]+|\?).*|<unfinished \.\.\.>|strace: Process \d+ attached)"
-    r"|<\.\.\. \w+ resumed>.*|\+\+\+ .* \+\+\+|--- .* ---)\s*$"
+    r"|<\.\.\. \w+ resumed>.*|\+\+\+ .* \+\+\+|--- .* ---"
+    r"|strace: Process \d+ (attached|detached)( with \d+ threads)?)\s*$"
 )
 _UNITS = {
     "epoch": "times of -ttt, durations of -T in s",

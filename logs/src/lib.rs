@@ -66,7 +66,7 @@ mod mapped {
     use std::ops::Deref;
     use std::os::fd::AsRawFd;
 
-    use anyhow::{Context, Result};
+    use anyhow::{bail, Context, Result};
 
     pub struct Mapped {
         start: *mut libc::c_void,
@@ -78,7 +78,12 @@ mod mapped {
             // Standard input is a file here too: that of a paste.
             let path = if path == "-" { "/proc/self/fd/0" } else { path };
             let file = File::open(path).with_context(|| path.to_owned())?;
-            let length = file.metadata()?.len() as usize;
+            let told = file.metadata()?;
+            if !told.is_file() {
+                // A pipe has no length: it would be taken for an empty file.
+                bail!("{path}: --sort reads in any order, so it needs a regular file, no pipe");
+            }
+            let length = told.len() as usize;
             if length == 0 {
                 return Ok(Self {
                     start: std::ptr::null_mut(),
@@ -122,5 +127,16 @@ mod mapped {
                 unsafe { libc::munmap(self.start, self.length) };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mapped::Mapped;
+
+    #[test]
+    fn only_a_regular_file_is_sorted() {
+        let error = Mapped::open("/dev/null").err().unwrap().to_string();
+        assert!(error.contains("regular file"), "{error}");
     }
 }

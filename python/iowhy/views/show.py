@@ -175,8 +175,8 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
             paragraph(out, f"or: {remedy}", "green", 3)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
-    elif finding.experiment:
-        paragraph(out, f"prove it: iowhy experiment {finding.experiment} -- CMD", "dim", 3)
+    elif finding.proof:
+        paragraph(out, f"prove it: {finding.proof}", "dim", 3)
 
 
 def _threads(recording: Recording) -> int | None:

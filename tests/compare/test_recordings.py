@@ -207,7 +207,17 @@ def test_a_damaged_recording_is_told(pair, run):
 
 @pytest.mark.parametrize(
     ("ratio", "told"),
-    [(1.25, "× 1.25"), (2623.4, "× 2,623"), (1 / 15300, "÷ 15,300"), (0.0, "× 0")],
+    [(1.25, "× 1.25"), (2623.4, "× 2,623"), (0.25, "÷ 4"), (1 / 15300, "÷ 15,300"), (0.0, "× 0")],
 )
 def test_factors_are_written_without_exponents(ratio, told):
     assert terminal._factor(ratio) == told
+
+
+def test_a_change_from_nothing_is_a_change(tmp_path):
+    computing(1.0).flushes(50, 1 * MS).write(tmp_path / "a.iowhy")
+    computing(1.0).requests(100, op="write", bytes_=64 * KIB).write(tmp_path / "b.iowhy")
+    sides = [open_side(str(tmp_path / f"{name}.iowhy")) for name in "ab"]
+    changes = {one.measure.name: one for one in comparison.compare(*sides).changed}
+    assert (changes["write requests"].before, changes["write requests"].after) == (0, 100)
+    assert changes["written to the device"].before == 0
+    assert terminal._change_of(changes["write requests"]) == "from 0"

@@ -105,6 +105,8 @@ def test_every_second_of_one_thread(make: Make) -> None:
         ("page_read", None, "waiting to read"),  # a page fault
         ("metadata_read", "openat", "waiting to read"),
         ("metadata_read", "fsync", "waiting for sync"),
+        ("other", "openat", "waiting to write"),  # O_TRUNC frees blocks
+        ("fuse", "openat", "waiting to read"),
         ("request_queue_full", "read", "waiting to read"),
         ("request_queue_full", "write", "waiting to write"),
         ("request_queue_full", "msync", "waiting for sync"),

@@ -91,6 +91,9 @@ def test_classes_of_waits() -> None:
         ("page_read", None, True, classes.READ),
         ("metadata_read", "openat", True, classes.READ),
         ("direct_io", "pread64", True, classes.READ),
+        ("other", "openat", True, classes.WRITE),  # O_TRUNC frees blocks
+        ("fuse", "openat", False, classes.READ),
+        ("device_flush", None, True, classes.SYNC),  # an io_uring worker
         ("direct_io", "pwrite64", True, classes.WRITE),
         ("page_writeback", "fsync", True, classes.SYNC),
         ("page_writeback", "write", True, classes.SYNC),  # O_SYNC

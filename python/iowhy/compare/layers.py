@@ -60,7 +60,25 @@ class Changed:
 
 
 _SYNC = classes.quoted(classes.SYNC_CALLS)
-_MINE = "in_scope IS NOT FALSE"
+# What kernel threads submit for everybody may be a neighbour's.
+_MINE = (
+    "(in_scope OR (in_scope IS NULL "
+    "AND coalesce(owner_kind, 'unknown') NOT IN ('journal', 'metadata', 'flush')))"
+)
+# A flush by a kernel thread is the command's where it waits for one: in a sync call, or for the
+# journal or the device (O_SYNC, io_uring).
+_FLUSHES = f"""
+WITH syncs AS (
+    SELECT ts_ns, ts_ns + dur_ns AS end_ns FROM syscalls WHERE name IN {_SYNC}
+    UNION ALL
+    SELECT ts_ns, ts_ns + dur_ns FROM waits
+    WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
+), spans AS (
+    SELECT ts_ns, max(end_ns) OVER (ORDER BY ts_ns ROWS UNBOUNDED PRECEDING) AS end_ns FROM syncs
+)
+SELECT count(*) FROM block_requests AS q ASOF LEFT JOIN spans AS s ON q.queue_ns >= s.ts_ns
+WHERE q.op = 'flush' AND (q.in_scope OR (q.in_scope IS NULL AND q.queue_ns <= s.end_ns))
+"""
 _STORAGE = (classes.WRITE, classes.SYNC, classes.READ)
 
 MEASURES: tuple[Measure, ...] = (
@@ -97,7 +115,7 @@ MEASURES: tuple[Measure, ...] = (
         "",
         "block_requests",
         (classes.SYNC,),
-        "SELECT count(*) FROM block_requests WHERE op = 'flush'",
+        _FLUSHES,
     ),
     Measure(
         "journal commits",
@@ -111,7 +129,16 @@ MEASURES: tuple[Measure, ...] = (
         "MB",
         "block_requests",
         (classes.WRITE, classes.SYNC),
-        f"SELECT sum(bytes) / 1e6 FROM block_requests WHERE op = 'write' AND {_MINE}",
+        f"""
+        SELECT coalesce(sum(bytes), 0) / 1e6 FROM block_requests WHERE op = 'write' AND {_MINE}
+        """,
+    ),
+    Measure(
+        "write requests",
+        "",
+        "block_requests",
+        (classes.WRITE, classes.SYNC),
+        f"SELECT count(*) FROM block_requests WHERE op = 'write' AND bytes > 0 AND {_MINE}",
     ),
     Measure(
         "mean write request",
@@ -125,7 +152,14 @@ MEASURES: tuple[Measure, ...] = (
         "MB",
         "block_requests",
         (classes.READ,),
-        f"SELECT sum(bytes) / 1e6 FROM block_requests WHERE op = 'read' AND {_MINE}",
+        f"SELECT coalesce(sum(bytes), 0) / 1e6 FROM block_requests WHERE op = 'read' AND {_MINE}",
+    ),
+    Measure(
+        "read requests",
+        "",
+        "block_requests",
+        (classes.READ,),
+        f"SELECT count(*) FROM block_requests WHERE op = 'read' AND bytes > 0 AND {_MINE}",
     ),
     Measure(
         "mean read request",

@@ -11,6 +11,7 @@ from iowhy import units
 from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
+from iowhy.compare.layers import Changed
 from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times, with_interval
@@ -58,7 +59,7 @@ def show(found: Comparison, console: Console) -> None:
                 one.measure.name,
                 _number(one.before, one.measure.unit),
                 _number(one.after, one.measure.unit),
-                "" if one.ratio is None else _factor(one.ratio),
+                _change_of(one),
             )
             for one in found.changed[:_MEASURES_SHOWN]
         ]
@@ -215,9 +216,15 @@ def _signed(seconds: float) -> str:
     return ("+" if seconds >= 0 else "−") + units.duration(abs(seconds) * 1e9)
 
 
+def _change_of(one: Changed) -> str:
+    if one.ratio is None:
+        return "from 0" if one.before == 0 else "to 0" if one.after == 0 else ""
+    return _factor(one.ratio)
+
+
 def _factor(ratio: float) -> str:
-    """× 1.25 or, where it became far less, ÷ 15,300: no exponents."""
-    sign, factor = ("÷", 1 / ratio) if 0 < ratio < 0.1 else ("×", ratio)
+    """× 1.25 or, where it became less, ÷ 15,300: no exponents, nothing below 1."""
+    sign, factor = ("÷", 1 / ratio) if 0 < ratio < 1 else ("×", ratio)
     return f"{sign} {factor:,.0f}" if factor >= 100 else f"{sign} {factor:.3g}"
 
 

@@ -10,7 +10,9 @@
 -- column bytes_ratio: bytes over the bytes asked in that direction, ratio
 -- column operations_ratio: operations over the calls in that direction, ratio
 -- A file's requests are counted on the disk of its filesystem and not again on a device below it;
--- journal, metadata and flush requests on no device that lies below another one in use.
+-- journal, metadata and flush requests on no device that lies below another one in use. What of these
+-- kernel threads submit is shared: it is listed for the devices that the command itself wrote to, and
+-- may be in part for others.
 -- What msync was asked to write counts as asked, since stores to mapped memory are not calls.
 WITH kinds AS (
     SELECT
@@ -44,6 +46,15 @@ WITH kinds AS (
         sum(readahead_pages) AS readahead_pages,
         sum(dirtied_pages) AS dirtied_pages
     FROM page_cache
+), written_devices AS (
+    SELECT dev FROM every_request WHERE in_scope AND op = 'write'
+    UNION
+    SELECT f.disk_dev
+    FROM filesystems f
+    JOIN syscalls s ON s.dev = f.dev
+    JOIN call_kinds k ON k.name = s.name
+    WHERE k.kind IN ('write', 'copy', 'sync', 'change') AND s.name <> 'close' AND s.ret >= 0
+        AND f.disk_dev IS NOT NULL
 ), requested AS (
     SELECT
         q.op,
@@ -52,7 +63,8 @@ WITH kinds AS (
         sum(q.bytes) AS bytes
     FROM counted_requests q
     -- A write of nothing asks for a flush, which is there as a request of its own.
-    WHERE q.counted AND (q.in_scope IS NULL OR q.in_scope) AND (q.op <> 'write' OR q.bytes > 0)
+    WHERE q.counted AND (q.op <> 'write' OR q.bytes > 0)
+        AND (q.in_scope OR (q.in_scope IS NULL AND q.dev IN (SELECT dev FROM written_devices)))
     GROUP BY q.op, coalesce(q.owner_kind, 'unknown')
 ), device_totals AS (
     SELECT dev, op, count(*) AS operations, sum(bytes) AS bytes

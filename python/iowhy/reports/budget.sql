@@ -54,6 +54,10 @@ WITH classes AS (
             WHEN x.budget IN ('read', 'write') THEN x.budget
             WHEN k.kind = 'collect' THEN 'collect'
             WHEN k.kind IN ('write', 'change') THEN 'write'
+            -- Opening reads names, which have reasons of their own: else it frees or allocates blocks.
+            WHEN w.syscall IN ('open', 'openat', 'openat2', 'creat')
+                AND coalesce(x.reason, 'other')
+                    NOT IN ('fuse', 'network_filesystem', 'request_queue_full') THEN 'write'
             WHEN k.kind IN ('read', 'lookup') OR w.syscall IN ('sendfile', 'sendfile64') THEN 'read'
             WHEN k.kind = 'copy' THEN 'write'
             -- A page fault has no call: what it waits for is a page.

@@ -13,7 +13,7 @@
 -- column utilisation: share of the interval with at least one request in flight, share
 -- column deep_share: share of the interval with at least two requests in flight, share
 -- column flushes_per_s: cache flushes completed, 1/s
--- column others_share: requests submitted by others than the command, share
+-- column others_share: of the requests that can be charged to somebody, those of others than the command, share
 -- Where requests were not seen, the samples of /proc/diskstats stand in.
 WITH done AS (
     SELECT
@@ -76,7 +76,7 @@ WITH done AS (
         sum(CASE WHEN op = 'write' THEN bytes ELSE 0 END) AS written_bytes,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
         count(*) FILTER (WHERE op = 'flush') AS flushes,
-        count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share
     FROM done
     GROUP BY dev, slice
 ), from_requests AS (

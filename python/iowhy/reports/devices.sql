@@ -16,7 +16,8 @@
 -- column service_ns: mean read or write, issue to completion, ns
 -- column best_bytes_per_s: bytes completed in the best second, bytes/s
 -- column best_ops_per_s: reads and writes completed in the best second, 1/s
--- column others_share: requests submitted by others than the command, share
+-- column others_share: of the requests that can be charged to somebody, those of others than the command, share
+-- column shared_share: requests that can be charged to nobody alone (journal, metadata, flush by a kernel thread), share
 -- column others_most: process among them with the most time of requests, by name or number, text
 -- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
 -- column flushes: cache flushes, count
@@ -96,7 +97,8 @@ WITH done AS (
         avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
-        count(*) FILTER (WHERE NOT in_scope) / nullif(count(*), 0) AS others_share,
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share,
+        count(*) FILTER (WHERE in_scope IS NULL) / nullif(count(*), 0) AS shared_share,
         count(*) FILTER (WHERE op IN ('read', 'write') AND owner_kind = 'unknown')
             / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
         count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
@@ -165,6 +167,7 @@ WITH done AS (
         b.bytes * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_bytes_per_s,
         b.ops * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_ops_per_s,
         c.others_share,
+        c.shared_share,
         c.unowned_share,
         c.flushes,
         c.flush_ns,
@@ -199,6 +202,7 @@ WITH done AS (
         b.ops_per_s,
         NULL,
         NULL,
+        NULL,
         s.flushes,
         s.flush_ns / nullif(s.flushes, 0),
         s.discards,
@@ -229,6 +233,7 @@ SELECT
     m.best_bytes_per_s,
     m.best_ops_per_s,
     m.others_share,
+    m.shared_share,
     coalesce(n.comm || ' (' || CAST(o.tgid AS VARCHAR) || ')', 'process ' || CAST(o.tgid AS VARCHAR))
         AS others_most,
     m.unowned_share,

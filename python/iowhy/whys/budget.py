@@ -256,7 +256,12 @@ def _threads(facts: "Facts") -> Budget:
 
 def _waits(facts: "Facts", spans: "_Spans", spread: str) -> None:
     if facts.has("waits"):
-        columns = "dur_ns, reason, syscall AS call, io"
+        call = "syscall"
+        if facts.has("threads"):
+            call = f"""CASE WHEN syscall IS NULL AND tid IN (
+              SELECT tid FROM threads WHERE comm LIKE 'iou-wrk-%') THEN '{classes.URING_WORKER}'
+              ELSE syscall END"""
+        columns = f"dur_ns, reason, {call} AS call, io"
         source = spans(columns, "waits", "ts_ns + dur_ns", "dur_ns > 0")
     elif facts.has("syscalls"):
         # Without the waits' reasons, a call's own blocked time still tells reading from syncing.

@@ -58,6 +58,12 @@ SYNC_CALLS = frozenset(
         "kfsync", "aio_fsync",
     }
 )  # fmt: skip
+#: Calls that may cut a file to nothing (O_TRUNC) or make one: what they read has a reason of its own.
+OPEN_CALLS = frozenset({"open", "openat", "openat2", "creat"})
+#: Reasons without a direction that are a wait for an answer in a call which opens.
+_ANSWERED = frozenset({"fuse", "network_filesystem", "request_queue_full"})
+#: Stands for the call in a thread of the kernel that does io_uring's work and makes none.
+URING_WORKER = "io_uring worker"
 #: Calls that move a file's data, with a length: the others above only touch names.
 DATA_READS = frozenset(
     {"read", "pread64", "pread", "readv", "preadv", "preadv2", "kread", "kreadv"}
@@ -121,6 +127,8 @@ def of_wait(reason: str | None, call: str | None, io: bool | None = None) -> str
     if call in DATA_READS:
         return READ
     if call in DATA_WRITES or call in WRITE_CALLS:
+        return WRITE
+    if call in OPEN_CALLS and reason is not None and reason not in _ANSWERED:
         return WRITE
     if call in READ_CALLS:
         return READ

@@ -261,7 +261,7 @@ fn why_not(program: &str, name: &str, found: Tracepoint) -> Option<String> {
             None => format!("no tracepoint {name} in this kernel"),
         }),
         (Tracepoint::Has(Some(found)), Some(shape)) if !fits(shape, &found) => Some(format!(
-            "the tracepoint {name} of this kernel has other parameters: {}",
+            "the tracepoint {name} of this kernel has other parameters ({}) than from Linux 6.1 on",
             found.join(" ")
         )),
         _ => None,

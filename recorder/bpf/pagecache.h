@@ -516,13 +516,6 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	return 0;
 }
 
-/* Whether pages that leave the cache within the thread's call leave it because the call says so. */
-static __always_inline bool takes_away(const struct thread *t)
-{
-	return t->call_kind == CALL_REMOVE || t->call_kind == CALL_OPEN /* O_TRUNC */ ||
-	       t->call_kind == CALL_AHEAD /* POSIX_FADV_DONTNEED */;
-}
-
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_delete, struct folio *folio)
 {
@@ -533,6 +526,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	struct thread *t;
 	__u64 page, pages, ino;
 	__u32 dev;
+	__u8 kind;
 
 	if (!mapping)
 		return 0;
@@ -546,12 +540,14 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	page = folio->index;
 	pages = folio_end(folio, inode) - page;
 	t = thread_of(task);
-	if (!inode->i_nlink || (t && t->call >= 0 && takes_away(t))) {
-		/* Truncated, deleted or given up: that they are gone is the program's own will, not for want of memory. */
+	kind = t && t->call >= 0 ? t->call_kind : CALL_PLAIN;
+	if (!inode->i_nlink || kind == CALL_REMOVE || kind == CALL_OPEN /* O_TRUNC */) {
+		/* Truncated or deleted: these pages will not be wanted again. */
 		walk_chunks(ino, dev, page, page + pages, FORGET);
 		return 0;
 	}
-	walk_chunks(ino, dev, page, page + pages, SET_EVICTED);
+	/* Given up (POSIX_FADV_DONTNEED): it is for no want of memory when they are read again. */
+	walk_chunks(ino, dev, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
 	counts = counts_of(dev, ino, task->tgid);
 	if (counts)
 		COUNT(counts, evicted, pages);

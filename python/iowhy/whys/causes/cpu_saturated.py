@@ -33,12 +33,17 @@ def find(facts: "Facts") -> Candidate | None:
         and used is not None
         and machine.busy * cpus - used > OTHERS * cpus
     )
+    # What tells of the machine alone does not tell who waits for a CPU.
+    parts = (
+        ""
+        if budget.basis == "machine"
+        else f": {percent(runnable)} ready and waiting for one, {percent(full)} on one"
+    )
     chain = some(
         None
         if full < NONE
         else link(
-            f"{percent(full + runnable)} of the time goes to CPUs that are all taken: "
-            f"{percent(runnable)} ready and waiting for one, {percent(full)} on one",
+            f"{percent(full + runnable)} of the time goes to CPUs that are all taken{parts}",
             full + runnable,
             "share",
             "budget",

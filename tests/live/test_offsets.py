@@ -83,7 +83,7 @@ def test_calls_of_32_bit_programs_are_not_taken_for_others(tmp_path: Path) -> No
     assert calls == 41
 
 
-def test_pages_that_the_command_gives_up_are_not_read_again_for_want_of_memory(tmp_path: Path) -> None:
+def test_pages_given_up_are_not_wanted_for_want_of_memory(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         file = scratch.mount / "file"
         file.write_bytes(bytes(512 * PAGE))

@@ -4,6 +4,8 @@ The recorder names a wait by what the kernel's stack shows; which class of the b
 depends on the call: a wait for a page's writeback inside fsync is a wait for sync.
 """
 
+from iowhy.reports.calls import KINDS
+
 USER = "on-CPU user"
 KERNEL = "on-CPU kernel"
 RUNNABLE = "runnable"
@@ -36,28 +38,13 @@ CPU = frozenset({USER, KERNEL})
 #: Waits that nobody wants: all but for a CPU and for events.
 WAITING = STORAGE | {THROTTLED, LOCK, MEMORY, UNEXPLAINED}
 
-READ_CALLS = frozenset(
-    {
-        "read", "pread64", "pread", "readv", "preadv", "preadv2", "sendfile", "sendfile64",
-        "getdents", "getdents64", "readahead", "open", "openat", "openat2", "creat",
-        "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2",
-        "readlink", "readlinkat", "execve", "execveat", "kread", "kreadv",
-    }
-)  # fmt: skip
-WRITE_CALLS = frozenset(
-    {
-        "write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "fallocate", "truncate",
-        "ftruncate", "copy_file_range", "splice", "tee", "unlink", "unlinkat", "rename", "renameat",
-        "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink", "symlinkat",
-        "close", "kwrite", "kwritev",
-    }
-)  # fmt: skip
-SYNC_CALLS = frozenset(
-    {
-        "fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range", "sync_file_range2",
-        "kfsync", "aio_fsync",
-    }
-)  # fmt: skip
+#: Of the calls that copy, these read a file for a socket or a pipe; the others write one.
+_SENDS = frozenset({"sendfile", "sendfile64"})
+READ_CALLS = frozenset(KINDS["read"]) | frozenset(KINDS["lookup"]) | _SENDS
+WRITE_CALLS = (
+    frozenset(KINDS["write"]) | frozenset(KINDS["change"]) | (frozenset(KINDS["copy"]) - _SENDS)
+)
+SYNC_CALLS = frozenset(KINDS["sync"])
 #: Calls that may cut a file to nothing (O_TRUNC) or make one: what they read has a reason of its own.
 OPEN_CALLS = frozenset({"open", "openat", "openat2", "creat"})
 #: Reasons without a direction that are a wait for an answer in a call which opens.
@@ -65,14 +52,10 @@ _ANSWERED = frozenset({"fuse", "network_filesystem", "request_queue_full"})
 #: Stands for the call in a thread of the kernel that does io_uring's work and makes none.
 URING_WORKER = "io_uring worker"
 #: Calls that move a file's data, with a length: the others above only touch names.
-DATA_READS = frozenset(
-    {"read", "pread64", "pread", "readv", "preadv", "preadv2", "kread", "kreadv"}
-)
-DATA_WRITES = frozenset(
-    {"write", "pwrite64", "pwrite", "writev", "pwritev", "pwritev2", "kwrite", "kwritev"}
-)
+DATA_READS = frozenset(KINDS["read"]) - {"getdents", "getdents64", "readahead"}
+DATA_WRITES = frozenset(KINDS["write"])
 #: Interruptible sleeps that wait for I/O: asynchronous I/O is reaped here.
-REAP_CALLS = frozenset({"io_getevents", "io_pgetevents", "io_uring_enter"})
+REAP_CALLS = frozenset(KINDS["collect"]) - {"io_submit"}
 
 
 #: Classes of the recorder's reasons (recorder/src/reasons.toml) that no call changes.

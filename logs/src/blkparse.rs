@@ -56,17 +56,7 @@ pub fn read<W: Write>(input: impl Read, out: &mut Frames<W>) -> Result<()> {
 }
 
 fn line<W: Write>(number: u64, text: &[u8], out: &mut Frames<W>, actions: &mut u64) -> Result<()> {
-    let cleaned;
-    let text = if memchr::memchr(0, text).is_some() {
-        cleaned = text
-            .iter()
-            .copied()
-            .filter(|&b| b != 0)
-            .collect::<Vec<u8>>();
-        &cleaned[..]
-    } else {
-        text
-    };
+    let text = &*lines::without_nuls(text);
     let Some(found) = parse(text) else {
         if !is_summary(text) {
             out.reject(number, text)?;

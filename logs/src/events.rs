@@ -178,17 +178,7 @@ impl<'f, W: Write> Reader<'f, W> {
     }
 
     fn line(&mut self, number: u64, text: &[u8]) -> Result<()> {
-        let cleaned;
-        let text = if memchr::memchr(0, text).is_some() {
-            cleaned = text
-                .iter()
-                .copied()
-                .filter(|&b| b != 0)
-                .collect::<Vec<u8>>();
-            &cleaned[..]
-        } else {
-            text
-        };
+        let text = &*lines::without_nuls(text);
         if let Some(event) = parse(self.dialect, text) {
             self.end_stack();
             return self.event(number as i64, &event);

@@ -1,5 +1,6 @@
 //! Lines of a file, one after the other, in a buffer that does not grow with it.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// What is longer is no line of a tool; the rest of it is left out.
@@ -57,6 +58,14 @@ pub fn each<E: From<io::Error>>(
     }
     block(done)?;
     Ok(number)
+}
+
+/// A line without its NULs, which no tool prints.
+pub fn without_nuls(line: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(0, line).is_none() {
+        return Cow::Borrowed(line);
+    }
+    Cow::Owned(line.iter().copied().filter(|&b| b != 0).collect())
 }
 
 fn trimmed(line: &[u8]) -> &[u8] {

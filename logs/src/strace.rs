@@ -272,17 +272,7 @@ impl<W: Write> Reader<'_, W> {
         if text.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
-        let cleaned;
-        let text = if memchr::memchr(0, text).is_some() {
-            cleaned = text
-                .iter()
-                .copied()
-                .filter(|&b| b != 0)
-                .collect::<Vec<u8>>();
-            &cleaned[..]
-        } else {
-            text
-        };
+        let text = &*lines::without_nuls(text);
         if let Some(tid) = self.broken.take() {
             if text.trim_ascii() == b"<unfinished ...>" {
                 return Ok(());

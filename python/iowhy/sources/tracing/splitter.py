@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -85,12 +84,11 @@ class Split:
     def __enter__(self) -> Split:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the files back."""
         self._stack.close()
 
     def write(self, kind: bytes, data: bytes) -> None:
@@ -157,7 +155,7 @@ def _ordered(
     split = _run(space, arguments, stdin, source, parsed, done, first)
     if split.summary.get("disordered"):
         # The buffers of several CPUs, one after the other: read again in the order of time.
-        split.__exit__(None, None, None)
+        split.close()
         parsed.rejects.clear()
         split = _run(space, [*arguments, "--sort"], stdin, source, parsed, done, first)
     rejected = int(split.summary["rejected"])

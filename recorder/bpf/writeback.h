@@ -138,9 +138,7 @@ static __always_inline void add_written(struct thread *t, const struct inode *in
 	t->written_pages += pages;
 }
 
-/* Others (XFS, btrfs) tell each folio: they are summed until the call returns. */
-SEC("tp_btf/iomap_writeback_folio")
-int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length)
+static __always_inline int add_written_bytes(const struct inode *inode, __u64 length)
 {
 	struct thread *t = current_thread();
 
@@ -149,15 +147,18 @@ int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length
 	return 0;
 }
 
+/* Others (XFS, btrfs) tell each folio: they are summed until the call returns. */
+SEC("tp_btf/iomap_writeback_folio")
+int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length)
+{
+	return add_written_bytes(inode, length);
+}
+
 /* Its name before 6.17. */
 SEC("tp_btf/iomap_writepage")
 int BPF_PROG(on_iomap_writepage, struct inode *inode, __s64 position, __u64 length)
 {
-	struct thread *t = current_thread();
-
-	if (t)
-		add_written(t, inode, (length + PAGE_SIZE - 1) >> PAGE_SHIFT);
-	return 0;
+	return add_written_bytes(inode, length);
 }
 
 SEC("tp_btf/extent_writepage")

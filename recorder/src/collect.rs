@@ -35,6 +35,8 @@ struct Thread {
     /// Its clock when its time was last written.
     told: Clock,
     exiting: bool,
+    /// Readings of all clocks that have begun since it was last met.
+    unmet: u32,
 }
 
 /// Takes records and makes rows of them.
@@ -60,8 +62,6 @@ pub struct Collector {
     stacks: HashMap<i32, Name>,
     /// What had been lost when it was last told.
     lost: Lost,
-    /// Threads that the last reading of all clocks did not meet.
-    missing: HashSet<u32>,
     failure: Option<anyhow::Error>,
     /// The command's process: the time of its last word.
     main: Option<u32>,
@@ -85,7 +85,6 @@ impl Collector {
             files: Files::new(),
             stacks: HashMap::new(),
             lost: Lost::default(),
-            missing: HashSet::new(),
             failure: None,
             main: None,
             main_ended: false,
@@ -111,17 +110,22 @@ impl Collector {
     /// The clock of a thread that came into scope at `start`. The command slept at its gate until it began:
     /// that is not its time.
     fn first_clock(&self, tid: u32, start: u64) -> Clock {
-        let held = match self.main == Some(tid) {
-            true => self.begun.saturating_sub(start),
-            false => 0,
-        };
+        let now = self.began(tid, start);
         let mut clock = Clock {
             start,
-            now: start + held,
+            now,
             ..Clock::default()
         };
-        clock.states[event::SLEEPING] = held;
+        clock.states[event::SLEEPING] = now - start;
         clock
+    }
+
+    fn began(&self, tid: u32, start: u64) -> u64 {
+        if self.main == Some(tid) {
+            start.max(self.begun)
+        } else {
+            start
+        }
     }
 
     /// What is known of the page cache here.
@@ -324,6 +328,7 @@ impl Collector {
                 start: e.ts,
                 told,
                 exiting: false,
+                unmet: 1,
             },
         );
         Ok(())
@@ -361,6 +366,7 @@ impl Collector {
                 ..Clock::default()
             },
             exiting: false,
+            unmet: 1,
         });
         if thread.start != clock.start {
             // It has run exec from another thread and begins again, or its number is in use again.
@@ -372,6 +378,7 @@ impl Collector {
             };
         }
         thread.comm = clock.comm;
+        thread.unmet = 0;
         let Some(row) = time_row(&thread.told, clock, last) else {
             return Ok(());
         };
@@ -384,10 +391,7 @@ impl Collector {
             return Ok(());
         };
         self.gone[0].insert(tid, thread.start);
-        let start = match self.main == Some(tid) {
-            true => thread.start.max(self.begun),
-            false => thread.start,
-        };
+        let start = self.began(tid, thread.start);
         self.recording.push(rows::Threads {
             tid: tid.into(),
             tgid: thread.tgid.into(),
@@ -400,13 +404,14 @@ impl Collector {
     }
 
     /// Threads that two readings of all clocks have not met: the record of their end was lost.
-    fn end_missing(&mut self, samples: &[Sample]) -> Result<()> {
-        let met: HashSet<u32> = samples.iter().map(|s| s.clock.tid).collect();
-        let missing: HashSet<u32> = (self.threads.keys().copied())
-            .filter(|tid| !met.contains(tid))
-            .collect();
-        let ended: Vec<u32> = self.missing.intersection(&missing).copied().collect();
-        self.missing = missing;
+    fn end_missing(&mut self) -> Result<()> {
+        let mut ended = Vec::new();
+        for (&tid, thread) in &mut self.threads {
+            thread.unmet += 1;
+            if thread.unmet > 2 {
+                ended.push(tid);
+            }
+        }
         for tid in ended {
             self.end_thread(tid, None)?;
         }
@@ -424,7 +429,7 @@ impl Collector {
         for sample in samples {
             self.clock(&sample.clock, false)?;
         }
-        self.end_missing(samples)?;
+        self.end_missing()?;
         self.gone.swap(0, 1);
         self.gone[0].clear();
         let interval = (self.interval_start, now_ns);

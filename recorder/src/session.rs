@@ -171,7 +171,9 @@ fn run(
     live.follow(held.pid);
     signals.pass_to(held.pid);
     held.settle();
-    live.start(&[held.pid])
+    live.prepare();
+    live.watch
+        .adopt(&[held.pid])
         .context("cannot watch the command")?;
     if signals.count() > 0 {
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
@@ -244,7 +246,11 @@ fn attach(
     if let Some(pid) = pids.first() {
         live.follow(*pid);
     }
-    live.start(pids).context("cannot watch the processes")?;
+    live.prepare();
+    live.begin();
+    live.watch
+        .adopt(pids)
+        .context("cannot watch the processes")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty()
@@ -259,7 +265,9 @@ fn machine(
     signals: &Signals,
     parent: &Parent,
 ) -> Result<i32, Failure> {
-    live.start(&[]).context("cannot watch the machine")?;
+    live.prepare();
+    live.begin();
+    live.watch.adopt(&[]).context("cannot watch the machine")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     live.ended(host::now_ns(), None, None);
@@ -316,15 +324,13 @@ impl Live {
         Ok(live)
     }
 
-    /// The command's time begins, and these processes come into scope. The first readings, which take some
-    /// milliseconds, are made before: a command that waits at its gate has not begun.
-    fn start(&mut self, pids: &[u32]) -> Result<()> {
+    /// The first readings, which take some milliseconds.
+    fn prepare(&mut self) {
         self.sample(host::now_ns());
         self.before_ns = own_cpu_ns().unwrap_or(0);
-        self.begin();
-        self.watch.adopt(pids)
     }
 
+    /// The command's time begins.
     fn begin(&mut self) {
         let now = host::now_ns();
         let mut collector = self.collector.borrow_mut();

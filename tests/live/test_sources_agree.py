@@ -154,7 +154,7 @@ def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
 STORM = """
 import os, sys
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC)
-for number in range(60):
+for number in range(600):
     os.write(fd, b"x" * 4097)
     os.fsync(fd)
 """
@@ -165,7 +165,7 @@ STORM_IS = {"sync-storm", "flush-cost", "journal-entangled"}
 def test_recorder_and_perf_find_the_same_cause(tmp_path: Path) -> None:
     """perf watches the whole machine; the process is chosen in its text as a user would (--pid)."""
     need("perf")
-    code, causes, count = STORM, STORM_IS, 60
+    code, causes, count = STORM, STORM_IS, 600
     events = ",".join(
         [f"syscalls:sys_{edge}_{name}" for edge in ("enter", "exit") for name in ("write", "fsync")]
         + ["sched:sched_switch", *(f"block:{name}" for name in BLOCK)]

@@ -83,6 +83,7 @@ struct thread {
 	__s32 call; /* number of the call it is in, or -1 */
 	/* the call */
 	__u64 call_entry;
+	__u64 call_position; /* of its first tracepoint on the kernel's stack */
 	__u64 call_runnable;
 	__u64 call_blocked;
 	__u64 call_sleeping;

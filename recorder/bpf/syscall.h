@@ -180,6 +180,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	advance(t, now, ON_CPU_KERNEL);
 	t->call = id & 0xffff;
 	t->call_entry = now;
+	t->call_position = (__u64)ctx;
 	t->call_runnable = t->states[RUNNABLE];
 	t->call_blocked = t->states[BLOCKED];
 	t->call_sleeping = t->states[SLEEPING];

@@ -11,14 +11,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.workloads import WORKLOADS, Workload
+from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import RECORDER, program
 
-PAIRS = 9
 SLOW_PAIRS = 3  # for tracers that make the command many times slower
 WRAPPER = (
     "import subprocess, sys, time; start = time.monotonic();"
@@ -79,13 +80,12 @@ def measure(
     found = []
     for workload in workloads:
         for tracer in tracers:
-            with tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name:
-                folder = Path(name)
+            with _folder(workload) as folder:
                 command = _scaled(workload, folder, tracer.slow)
                 plain = [*command]
                 _timed(workload, plain, folder)  # warms files and caches
                 pairs = []
-                for number in range(SLOW_PAIRS if tracer.slow else PAIRS):
+                for number in range(SLOW_PAIRS if tracer.slow else workload.pairs):
                     times = {}
                     for traced in shuffled.sample([False, True], 2):
                         times[traced] = _timed(workload, plain, folder, tracer if traced else None)
@@ -98,6 +98,20 @@ def measure(
                 found.append(Ratio(workload.name, tracer.name, tuple(pairs)))
                 print(f"\r{workload.name} · {tracer.name}: {found[-1]}", file=sys.stderr)
     return found
+
+
+@contextmanager
+def _folder(workload: Workload) -> Iterator[Path]:
+    """An empty folder, on the machine's own disk or on an emulated one."""
+    if workload.device is None:
+        with tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name:
+            yield Path(name)
+        return
+    with stage(Choice(fs="ext4", device=workload.device)) as made:
+        filesystem = made.scratch_filesystem(256)
+        made.start_clock()
+        yield filesystem.path
+        made.stop_clock()
 
 
 def table(ratios: Sequence[Ratio]) -> str:

@@ -9,12 +9,18 @@ from iowhy.sources.live import program
 
 @dataclass(frozen=True)
 class Workload:
-    """A command made in a folder, and what is cleared away before each run of it."""
+    """A command made in a folder, and what is cleared away before each run of it.
+
+    `pairs` is how many pairs of runs it takes: more where runs on the same disk differ much. `device` is the
+    emulated disk of the lab that the folder lies on, else it lies on the machine's own.
+    """
 
     name: str
     make: Callable[[Path], Sequence[str]]
     prepare: Callable[[Path], None]
     scale_for_slow: int  # how many times less work the tracers get that stop at every call
+    pairs: int = 9
+    device: str | None = None
 
 
 def sqlite(folder: Path, rows: int = 20_000) -> Sequence[str]:
@@ -26,6 +32,11 @@ def sqlite(folder: Path, rows: int = 20_000) -> Sequence[str]:
         + inserts
     )
     return ["sh", "-c", f"sqlite3 '{folder}/bench.db' < '{script}' > /dev/null"]
+
+
+def sqlite_on_flash(folder: Path, rows: int = 2_000) -> Sequence[str]:
+    """The same, fewer: each waits a millisecond for the flush."""
+    return sqlite(folder, rows)
 
 
 def compile_(folder: Path, files: int = 40) -> Sequence[str]:
@@ -79,7 +90,8 @@ def _file(folder: Path) -> None:
 
 
 WORKLOADS = (
-    Workload("sqlite, one-row transactions", sqlite, _no_database, 4),
+    Workload("sqlite, one-row transactions", sqlite, _no_database, 4, pairs=25),
+    Workload("the same on flash, 1 ms to flush", sqlite_on_flash, _no_database, 4, device="ssd"),
     Workload("compile, gcc -O2 with make -j2", compile_, _nothing, 4),
     Workload("fio, random 4 KiB direct reads", fio, _nothing, 10),
     Workload("1,000,000 cached 4 KiB preads", preads, _file, 20),

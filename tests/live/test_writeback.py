@@ -1,0 +1,75 @@
+"""What the kernel's flusher writes back: every page once, and told apart by why it was written."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from machine import ask, filesystem, python, record
+
+pytestmark = pytest.mark.usefixtures("live")
+
+VM = Path("/proc/sys/vm")
+PAGES = 4_099
+#: Dirties pages, gives the flusher some seconds, and writes the rest itself.
+DIRTY = f"""
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for _ in range({PAGES}): os.write(fd, bytes(4096))
+time.sleep(float(sys.argv[2]))
+os.sync()
+"""
+
+
+@contextmanager
+def knobs(**values: int) -> Iterator[None]:
+    """Sets vm.* for a while. Of a pair of knobs in bytes and in percent, the one that holds is put back."""
+    before = {name: (VM / name).read_text() for name in values}
+    for name in list(before):
+        if name.endswith("_bytes") and int(before[name]) == 0:
+            ratio = name.removesuffix("_bytes") + "_ratio"
+            before[ratio] = (VM / ratio).read_text()
+            del before[name]
+    try:
+        for name, value in values.items():
+            (VM / name).write_text(str(value))
+        yield
+    finally:
+        for name, text in before.items():
+            (VM / name).write_text(text)
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+@pytest.mark.parametrize(
+    ("reason", "settings", "seconds"),
+    [
+        ("periodic", {"dirty_expire_centisecs": 100, "dirty_writeback_centisecs": 50}, "3.5"),
+        ("background", {"dirty_background_bytes": 1 << 20}, "1"),
+    ],
+)
+def test_each_page_is_written_once_and_for_a_reason(
+    tmp_path: Path, kind: str, reason: str, settings: dict[str, int], seconds: str
+) -> None:
+    # The knobs first: the timer of the flusher is set when the filesystem is first written to.
+    with knobs(**settings), filesystem(kind, tmp_path) as scratch:
+        file = scratch.mount / "f"
+        recording = record(python(DIRTY, file, seconds), tmp_path / "a.iowhy")
+        ino = file.stat().st_ino
+        # btrfs gives the files of each subvolume a device number of their own.
+        pages = dict(
+            ask(
+                recording,
+                "SELECT reason, sum(pages_written)::BIGINT FROM writeback"
+                " WHERE dev = ? AND ino = ? GROUP BY 1",
+                scratch.dev,
+                ino,
+            )
+        )
+    assert sum(pages.values()) == PAGES, pages
+    # The machine's own dirty pages may start the flusher, or another's sync, before it is time.
+    assert set(pages) <= {reason, "background", "periodic", "sync"}, pages
+    if reason == "periodic":
+        assert pages.get("periodic", 0) == max(pages.values()), pages
+    else:
+        assert pages.get("background", 0) > 0, pages

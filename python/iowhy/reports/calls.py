@@ -120,11 +120,3 @@ WAITS: dict[str, tuple[str, str]] = {
     "vfork": ("idle", "other"),
     "kernel_sync": ("unexplained", "other"),
 }
-
-MOVING = ("read", "write", "copy")
-"""Kinds whose return value is a number of bytes."""
-
-
-def kind_of(call: str) -> str | None:
-    """The kind of a system call, None for one that is none of these."""
-    return next((kind for kind, names in KINDS.items() if call in names), None)

@@ -1,0 +1,125 @@
+"""Take a file apart: what it is, and its parts, read whole or streamed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from iowhy.errors import Problem
+from iowhy.sources.format import Format, Progress, formats
+from iowhy.sources.names import Names
+from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
+
+#: Above this a file goes to a format that streams it, when one recognises its beginning.
+STREAM_FROM_BYTES = 16 * 1024 * 1024
+HEAD_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A line that nothing understood."""
+
+    file: str
+    line: int
+    text: str
+
+
+def silent(done: int, total: int) -> None:
+    """No progress shown."""
+    del done, total
+
+
+def named(name: str | None) -> Format | None:
+    """The format that the user named with --as. Raises Problem when there is none of that name."""
+    if name is None:
+        return None
+    for form in formats():
+        if form.name == name:
+            return form
+    known = ", ".join(form.name for form in formats())
+    raise Problem(f"--as {name}: no such format; known are {known}")
+
+
+def read(
+    file: str, names: Names, only: Format | None, progress: Progress
+) -> tuple[list[Part], list[Unread], int]:
+    """The parts of a file ("-": standard input), the lines left over, and how many more were not kept.
+
+    `only` is the one format to read it as. Raises Problem when it cannot be read.
+    """
+    if file == "-":
+        return _spooled(sys.stdin.buffer, file, names, only, progress)
+    if Path(file).is_fifo():  # bash's <(iostat -x 1 10)
+        with Path(file).open("rb") as pipe:
+            return _spooled(pipe, file, names, only, progress)
+    return _read_path(Path(file), file, names, only, progress)
+
+
+def _spooled(
+    pipe: BinaryIO, shown: str, names: Names, only: Format | None, progress: Progress
+) -> tuple[list[Part], list[Unread], int]:
+    """Read what has no size yet by way of a temporary file."""
+    with tempfile.NamedTemporaryFile(prefix="iowhy-diagnose-") as spool:
+        try:
+            shutil.copyfileobj(pipe, spool, 1 << 20)
+            spool.flush()
+        except OSError as error:
+            raise Problem(f"{shown}: cannot be kept in {spool.name}: {error.strerror}") from None
+        return _read_path(Path(spool.name), shown, names, only, progress)
+
+
+def _read_path(
+    path: Path, shown: str, names: Names, only: Format | None, progress: Progress
+) -> tuple[list[Part], list[Unread], int]:
+    try:
+        # A pipe or device would block or never end; only a regular file has a size to trust.
+        if not path.is_file():
+            if not path.exists():
+                raise Problem(f"{shown}: no such file")
+            if (path / "manifest.json").is_file():
+                raise Problem(f"{shown}: is a recording: iowhy why {shown}")
+            raise Problem(f"{shown}: not a regular file")
+        length = path.stat().st_size
+        with path.open("rb") as opened:
+            head = opened.read(HEAD_BYTES)
+    except (OSError, ValueError) as error:
+        raise Problem(f"{shown}: cannot be read: {error}") from None
+    if not head.strip():
+        raise Problem(f"{shown}: is empty")
+    if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")):
+        raise Problem(f"{shown}: is compressed; decompress it first (zcat FILE | iowhy diagnose -)")
+    form = only or _streaming(head, length)
+    if (
+        form is not None
+        and form.stream is not None
+        and (form.read is None or length > STREAM_FROM_BYTES)
+    ):
+        parsed = form.stream(path, names, progress)
+        return [Part(shown, form.name, 1, parsed.lines_understood, parsed)], [], 0
+    if only is not None and only.read is None:
+        raise Problem(f"{shown}: {only.name} cannot be read from text")
+    if length > PASTE_MAX_BYTES:
+        raise too_large(shown, length)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Problem(f"{shown}: cannot be read: {error.strerror or error}") from None
+    result = split(decode(data, shown), shown, names, only)
+    lines = [Unread(shown, number, text) for number, text in result.unread]
+    return result.parts, lines, result.unread_dropped
+
+
+def _streaming(head: bytes, length: int) -> Format | None:
+    """The format that recognises a whole file by its beginning, if that is how to read it."""
+    best: tuple[float, Format] | None = None
+    for form in formats():
+        if form.sniff_head is None or (form.read is not None and length <= STREAM_FROM_BYTES):
+            continue
+        sure = form.sniff_head(head)
+        if sure is not None and sure >= 0.5 and (best is None or sure > best[0]):
+            best = (sure, form)
+    return best[1] if best else None

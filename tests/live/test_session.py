@@ -94,14 +94,25 @@ def test_the_command_begins_when_its_program_does(
 
 def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
     done = subprocess.run(
-        [*IOWHY, "run", "--json", "-o", tmp_path / "a.iowhy", "--", "echo", "hello"],
+        [
+            *IOWHY,
+            "run",
+            "--json",
+            "-o",
+            tmp_path / "a.iowhy",
+            "--",
+            "sh",
+            "-c",
+            "echo hello; exit 3",
+        ],
         capture_output=True,
         text=True,
         timeout=60,
-        check=True,
+        check=False,
     )
     verdict = json.loads(done.stdout)
     assert verdict["version"] == 1 and "findings" in verdict
+    assert (done.returncode, verdict["exit_status"], verdict["signal"]) == (3, 3, None)
     assert "hello" in done.stderr
 
 

@@ -24,6 +24,8 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "version": VERSION,
         "answer": verdict.answer,
         "elapsed_s": verdict.elapsed_s,
+        "exit_status": verdict.exit_status,
+        "signal": verdict.signal,
         "findings": [
             {
                 "cause": finding.cause,

@@ -45,6 +45,9 @@ class Verdict:
     notes: tuple[str, ...]
     elapsed_s: float | None
     lost: dict[str, int]
+    #: How the command ended, where that is known: it may have failed before it did its work.
+    exit_status: int | None = None
+    signal: int | None = None
 
     @property
     def shown(self) -> tuple[Finding, ...]:
@@ -102,6 +105,8 @@ def _judge(facts: Facts) -> Verdict:
         notes=(*budget.notes, *facts.manifest.notes),
         elapsed_s=facts.run.seconds,
         lost=facts.run.lost,
+        exit_status=facts.manifest.command.exit_status,
+        signal=facts.manifest.command.signal,
     )
 
 

@@ -41,3 +41,38 @@ def test_not_a_deep_queue(judged: Judge) -> None:
     story = Story(2.0).caller("pread64", 40, blocked=48 * MS, jump=True)
     story.requests(1280, service=48 * MS, depth=32, jump=True)
     absent(judged(story), "device-slow")
+
+
+def in_a_deep_queue(call: str, op: str) -> Story:
+    """Some that take long among many that do not, at any time 30 and more in flight."""
+    story = Story(4.0).caller(call, 40, blocked=90 * MS, jump=True)
+    return story.requests(8000, op=op, service=4 * MS, depth=32, jump=True)
+
+
+def that_stalls(call: str, op: str) -> Story:
+    """Nothing else is answered while some take long."""
+    story = in_a_deep_queue(call, op)
+    story.requests(64, op=op, service=1000 * MS, depth=32, jump=True)
+    rows = story.tables["block_requests"]
+    stalls = [row for row in rows if row["complete_ns"] - row["queue_ns"] == 1000 * MS]
+    rows[:] = stalls + [
+        row
+        for row in rows
+        if not any(s["queue_ns"] <= row["complete_ns"] <= s["complete_ns"] for s in stalls[::32])
+    ]
+    return story
+
+
+def test_a_deep_queue_that_stalls(judged: Judge) -> None:
+    found = leads(judged(that_stalls("pread64", "read")), "device-slow", 0.7)
+    assert "64 requests of more than 100 ms" in chain(found)
+    assert "completes hardly any other" in chain(found)
+
+
+def test_not_a_disk_that_empties_its_cache(judged: Judge) -> None:
+    absent(judged(that_stalls("pwrite64", "write")), "device-slow")
+
+
+def test_not_a_deep_queue_that_takes_others_first(judged: Judge) -> None:
+    story = in_a_deep_queue("pread64", "read")
+    absent(judged(story.requests(800, service=150 * MS, depth=32, jump=True)), "device-slow")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from iowhy.whys import classes, signs
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import duration, link, percent, plural, some
+from iowhy.whys.facts.requests import stalls
 from iowhy.whys.finding import Candidate, Claim
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ SERVICE_NS = 20e6
 SLOWEST_BYTES_PER_NS = 0.05
 SHALLOW = 2.0
 OUTLIERS = 0.3
+SCATTERED = 0.5
 REQUESTS_MIN = 16
 ERRORS = 0.001
 # A device that works less than this is not what is waited for.
@@ -32,10 +34,15 @@ def find(facts: "Facts") -> Candidate | None:
     if median is None:
         return None
     allowed = SERVICE_NS + (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    slow = (
-        requests.count >= REQUESTS_MIN and median > allowed and (requests.depth or 99.0) <= SHALLOW
-    )
-    outliers = (requests.slow_share or 0.0) >= OUTLIERS and requests.slow_count >= 1
+    shallow = (requests.depth or 99.0) <= SHALLOW
+    late, count = requests.slow_share or 0.0, requests.slow_count
+    if late >= OUTLIERS and not shallow:
+        # A disk that empties its write cache to scattered places answers nobody meanwhile: that is the way of
+        # such writes, not the disk's.
+        scattered = requests.writes > requests.reads and (requests.jump_share or 0.0) >= SCATTERED
+        late, count = (0.0, 0) if scattered else stalls(facts)
+    outliers = late >= OUTLIERS and count >= 1
+    slow = requests.count >= REQUESTS_MIN and median > allowed and shallow
     failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
     if not (slow or outliers or failing):
         return None
@@ -43,7 +50,7 @@ def find(facts: "Facts") -> Candidate | None:
         claims=(
             Claim(
                 classes.STORAGE,
-                fraction=1.0 if slow or failing else requests.slow_share or 0.0,
+                fraction=1.0 if slow or failing else late,
             ),
         ),
         chain=some(
@@ -58,9 +65,10 @@ def find(facts: "Facts") -> Candidate | None:
             None
             if not outliers
             else link(
-                f"{plural(requests.slow_count, 'request')} of more than 100 ms take "
-                f"{percent(requests.slow_share)} of the service time",
-                requests.slow_share,
+                f"{plural(count, 'request')} of more than 100 ms take "
+                f"{percent(late)} of the service time"
+                + ("" if shallow else ", while the device completes hardly any other"),
+                late,
                 "share",
                 "request-latency",
             ),
@@ -70,7 +78,8 @@ def find(facts: "Facts") -> Candidate | None:
                 f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "devices"
             ),
         ),
-        summary=f"waits for {requests.device}, which answers late though its queue is short",
+        summary=f"waits for {requests.device}, which answers late"
+        + (" though its queue is short" if shallow else ": it stalls"),
         needs=("block_requests",),
     )
 
@@ -100,7 +109,9 @@ CAUSE = Cause(
     ),
     measured=(
         "Time from issue to completion, without flushes, at the queue depth of the run; the share of "
-        "service time in requests above 100 ms and 20 times the median; errors."
+        "service time in requests above 100 ms and 20 times the median (in a deep queue only of those "
+        "in whose time the device completes less than half as many requests as else: others taken "
+        "first are no fault of the device); errors."
     ),
     thresholds=(
         Threshold(
@@ -116,6 +127,10 @@ CAUSE = Cause(
             "share of service time in outliers", OUTLIERS, "share",
             "when a few requests take a third of all time, they are the problem",
         ),
+        Threshold(
+            "writes away from the one before, from which they are scattered", SCATTERED, "share",
+            "most of them: emptying a write cache takes as long as the way to them",
+        ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "of fewer the median is chance"),
         Threshold(
             "requests that fail, at least", ERRORS, "share",
@@ -125,6 +140,10 @@ CAUSE = Cause(
     fooled_by=(
         "another user of the same array or host: its load is not visible from here",
         "a power-saving disk that spins up once",
+        "a request that a device with a deep queue leaves lying while it answers others at full rate: it "
+        "is not counted",
+        "stalls under a deep queue of scattered writes: a disk that empties its write cache looks like "
+        "that, so they are not counted",
     ),
     remedies=(
         "look at the device: kernel log, SMART, path, the array's own statistics",

@@ -251,6 +251,43 @@ def _shape(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
     )
 
 
+def stalls(facts: "Facts") -> tuple[float, int]:
+    """Of all service time that of slow requests (as in `slow_share`) in which the device did little else; their number.
+
+    In a deep queue a request can be late because others are taken first, by a disk that sorts them, say: then the
+    device completes as many requests as ever meanwhile. Where it completes less than half as many, it stalls.
+    """
+    dev, middle = facts.requests.dev, facts.requests.median_service_ns
+    if dev is None or middle is None:
+        return 0.0, 0
+    found = facts.numbers(
+        f"""
+        WITH r AS (
+          SELECT coalesce(issue_ns, queue_ns) AS issued, complete_ns AS done,
+            bytes > 0 AND {_OWN} AND {_way(facts)} AS own
+          FROM block_requests WHERE dev = {dev} AND complete_ns IS NOT NULL
+            AND {facts.slice("block_requests", "queue_ns")}
+        ), w AS (
+          SELECT *, max(done) OVER (
+            ORDER BY issued ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM r
+        ), rate AS (
+          SELECT count(*) / nullif(sum(greatest(0, done - greatest(issued, coalesce(before, issued)))), 0)
+            AS per_ns FROM w
+        ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r
+        ), slow AS (
+          SELECT issued, done FROM r WHERE own AND done - issued > greatest(1e8, 20 * {middle})
+        ), between_them AS (
+          SELECT slow.done - slow.issued AS service, last.number - coalesce(first.number, 0) AS completed
+          FROM slow ASOF JOIN c AS last ON slow.done >= last.t
+          ASOF LEFT JOIN c AS first ON slow.issued >= first.t
+        )
+        SELECT sum(service) / (SELECT sum(done - issued) FROM r WHERE own) AS share, count(*) AS n
+        FROM between_them, rate WHERE completed < service * per_ns / 2
+        """
+    )
+    return found["share"] or 0.0, int(found["n"] or 0)
+
+
 def written_in_runs_of(facts: "Facts") -> float | None:
     """Half of the bytes that the command writes go in runs of at least so many bytes.
 

@@ -15,6 +15,7 @@ def test_a_long_fdatasync_that_computes_is_told_from_a_slow_device(judged: Judge
     found = leads(judged(story), "cpu-serial", 0.9)
     assert "looks like the cost" in chain(found)
     assert "98 % of its time is on a CPU" in chain(found)
+    assert found.remedies[0].startswith("sync less often")
 
 
 def test_not_when_the_fdatasync_really_waits(judged: Judge) -> None:

@@ -35,9 +35,10 @@ def find(facts: "Facts") -> Candidate | None:
     top = facts.threads
     reading = facts.measured.of("fio", "read_iops")
     who = f" ({top.top_name})" if top.top_name else ""
+    syncs = signs.sync_looks_long(facts)
     chain = some(
         link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
-        *signs.sync_looks_long(facts),
+        *syncs,
         None
         if used is None or cpus is None
         else link(
@@ -100,7 +101,7 @@ def find(facts: "Facts") -> Candidate | None:
         confidence=confidence,
         lowered_by=tuple(lowered),
         # More threads would only wait for CPUs that others have.
-        remedies=_NONE_LEFT if none_left else (),
+        remedies=_NONE_LEFT if none_left else _FEWER_SYNCS if syncs else (),
         behind=("cpu-saturated",) if none_left else (),
         against=(
             ("fio's rates are of the device, not of CPUs",) if reading and waiting > share else ()
@@ -109,6 +110,12 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
+#: More workers would wait for each other's transactions.
+_FEWER_SYNCS = (
+    "sync less often: put more into one transaction (group commit); each call computes, whatever the device",
+    "use a CPU with a faster single core",
+    "do less of it: profile the busiest thread",
+)
 _NONE_LEFT = (
     "do less of it: profile the busiest thread",
     "stop or move the other work on this machine: then it can be done in parallel",

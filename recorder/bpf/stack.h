@@ -73,6 +73,7 @@ static __always_inline __s32 walk_stack(void *ctx)
 
 static __always_inline bool is_same_stack(const struct stack_end *end, const struct known_stack *known)
 {
+#pragma unroll
 	for (__u32 i = 0; i < PLACES; i++) {
 		if (i >= known->count)
 			break;
@@ -130,7 +131,7 @@ static __always_inline __s32 stack_id(void *ctx, const struct thread *t)
 	struct known_stack *known;
 	struct stack_key key = { .call = t->call };
 	struct stack_end *end;
-	__u32 zero = 0;
+	__u32 zero = 0, way;
 
 	end = bpf_map_lookup_elem(&stack_ends, &zero);
 	/* The tracepoint's arguments lie at the end of the stack. */
@@ -144,14 +145,17 @@ static __always_inline __s32 stack_id(void *ctx, const struct thread *t)
 		key.depth += (__u32)t->call_position;
 	else
 		key.depth &= STACK_SIZE - 1;
-	for (key.way = 0; key.way < WAYS; key.way++) {
+	/* Kernels before 6.4 take a loop over a field for one without an end. */
+#pragma unroll
+	for (way = 0; way < WAYS; way++) {
+		key.way = way;
 		known = bpf_map_lookup_elem(&known_stacks, &key);
 		if (!known)
 			break;
 		if (is_same_stack(end, known))
 			return known->id;
 	}
-	if (key.way == WAYS)
+	if (way == WAYS)
 		key.way = bpf_get_prandom_u32() % WAYS;
 	return learn_stack(ctx, end, &key);
 }

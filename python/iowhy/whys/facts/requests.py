@@ -94,6 +94,9 @@ FROM block_requests GROUP BY dev, op, owner_kind, in_scope, owner_dev, owner_ino
 #: submit for everybody (journal, metadata, flush) has in_scope NULL.
 _OWN = "in_scope AND op IN ('read', 'write') AND coalesce(owner_kind, 'unknown') <> 'flush'"
 
+#: A request that took far longer than the others; `middle` is the median of their `service`.
+_SLOW = "service > 1e8 AND service > 20 * middle"
+
 #: A flush that somebody asks for is a request without data, which the block layer turns into a
 #: flush of its own (op flush): counted once, by the latter where they are seen.
 _FLUSHES = """
@@ -243,9 +246,9 @@ def _shape(facts: "Facts", dev: int, way: str) -> dict[str, float | None]:
             sum(CASE WHEN place <> before THEN 1 ELSE 0 END) / count(before) END AS jump_share,
           median(service) AS median_service, avg(service) AS mean_service,
           quantile_cont(service, 0.99) AS p99_service,
-          sum(CASE WHEN service > 1e8 AND service > 20 * middle THEN service ELSE 0 END)
+          sum(CASE WHEN {_SLOW} THEN service ELSE 0 END)
             / nullif(sum(service), 0) AS slow_share,
-          sum(CASE WHEN service > 1e8 AND service > 20 * middle THEN 1 ELSE 0 END) AS slow_count
+          sum(CASE WHEN {_SLOW} THEN 1 ELSE 0 END) AS slow_count
         FROM r, m
         """
     )
@@ -275,9 +278,9 @@ def stalls(facts: "Facts") -> tuple[float, int]:
             AS per_ns FROM w
         ), c AS (SELECT done AS t, row_number() OVER (ORDER BY done) AS number FROM r
         ), slow AS (
-          SELECT issued, done FROM r WHERE own AND done - issued > greatest(1e8, 20 * {middle})
+          SELECT issued, done, done - issued AS service, {middle} AS middle FROM r WHERE own AND {_SLOW}
         ), between_them AS (
-          SELECT slow.done - slow.issued AS service, last.number - coalesce(first.number, 0) AS completed
+          SELECT service, last.number - coalesce(first.number, 0) AS completed
           FROM slow ASOF JOIN c AS last ON slow.done >= last.t
           ASOF LEFT JOIN c AS first ON slow.issued >= first.t
         )

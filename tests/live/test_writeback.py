@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.undo import Undo
 from machine import ask, filesystem, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -25,19 +26,14 @@ os.sync()
 @contextmanager
 def knobs(**values: int) -> Iterator[None]:
     """Sets vm.* for a while. Of a pair of knobs in bytes and in percent, the one that holds is put back."""
-    before = {name: (VM / name).read_text() for name in values}
-    for name in list(before):
-        if name.endswith("_bytes") and int(before[name]) == 0:
-            ratio = name.removesuffix("_bytes") + "_ratio"
-            before[ratio] = (VM / ratio).read_text()
-            del before[name]
-    try:
+    with Undo.session("test-writeback") as undo:
         for name, value in values.items():
+            holds = VM / name
+            if name.endswith("_bytes") and int(holds.read_text()) == 0:
+                holds = VM / (name.removesuffix("_bytes") + "_ratio")
+            undo.write_file(holds)
             (VM / name).write_text(str(value))
         yield
-    finally:
-        for name, text in before.items():
-            (VM / name).write_text(text)
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])

@@ -6,7 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from iowhy.cli.main import app, main
-from iowhy.cli.run import _seconds
 from iowhy.errors import Problem
 
 runner = CliRunner()
@@ -45,20 +44,6 @@ def test_a_wrong_call_is_one_clear_line(
     error = capsys.readouterr().err
     assert told in error and "Traceback" not in error
     assert len(error.strip().splitlines()) <= 2, error
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("30", 30), ("1.5s", 1.5), ("300ms", 0.3), ("2 m", 120), ("2min", 120), (".5h", 1800)],
-)
-def test_a_duration_is_said_in_the_usual_units(text: str, seconds: float) -> None:
-    assert _seconds(text) == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize("text", ["", "s", "0", "-1", "1e3", "3 days", "0ms", "nan"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(Problem, match="500ms, 30s"):
-        _seconds(text)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.experiment import cache, copies, device, groups
-from iowhy.experiment.lever import levers, named, percent, share
+from iowhy.experiment.lever import levers, named, percent
 from iowhy.experiment.levers.cpu_frequency import CpuFrequency
 from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
 from iowhy.experiment.process import sync_filter_refusal
 from iowhy.experiment.setting import Profile, Setting
+from iowhy.quantities import share
 from iowhy.undo import Undo, kinds
 
 NAMES = {
@@ -54,14 +55,14 @@ def test_every_lever_is_found_and_says_what_it_needs():
 
 def test_levels_are_shares():
     lever, asked = named("cpu-quota=0.5,25%,1/3")
-    assert [share(text, lever.name) for text in asked] == [0.5, 0.25, pytest.approx(1 / 3)]
+    assert [share(lever.name, text) for text in asked] == [0.5, 0.25, pytest.approx(1 / 3)]
     assert percent(0.5) == "50 %"
 
 
 @pytest.mark.parametrize("text", ["0", "1", "2", "-0.5", "half", "", "nan", "1/0", "inf"])
 def test_a_senseless_level_is_told(text):
     with pytest.raises(Problem, match="cpu-quota="):
-        share(text, "cpu-quota")
+        share("cpu-quota", text)
 
 
 def test_a_misspelt_lever_is_told():
@@ -408,3 +409,11 @@ def test_a_small_share_of_a_cpu_is_not_rounded_up(unified, setting):
     with lever.pull(lever.levels(setting, ("0.02",))[0], setting):
         made = next(path for path in unified.root.iterdir() if path.is_dir())
         assert (made / "cpu.max").read_text() == "1000 50000"
+
+
+def test_memory_is_limited_to_a_size_too(setting):
+    lever = levers()["memory-limit"]
+    setting.profile = Profile(1.0, 1.0, peak_memory_bytes=1 << 30, peak_heap_bytes=1 << 20)
+    assert [level.factor for level in lever.levels(setting, ("256MiB", "0.5"))] == [0.5, 0.25]
+    with pytest.raises(Problem, match="memory-limit=2GiB: the command holds 1 GiB at most"):
+        lever.levels(setting, ("2GiB",))

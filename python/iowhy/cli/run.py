@@ -1,7 +1,6 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from iowhy import quantities
 from iowhy.errors import Problem
 from iowhy.recording import open_recording
 from iowhy.sources import live
@@ -64,7 +64,9 @@ def command(
 
     CMD keeps its stdin, stdout, stderr and exit status. The recording is kept in NAME.iowhy/.
     """
-    seconds = _seconds(duration)
+    seconds = (
+        None if duration is None else quantities.positive_duration_ns("--duration", duration) / 1e9
+    )
     _one_of(argv, pid, all_, seconds)
     if mode not in ("auto", "bpf", "proc"):
         raise Problem(f"--mode {mode}: choose auto, bpf or proc")
@@ -107,17 +109,6 @@ def _one_of(
         raise Problem("choose one of: a command, -p PID, -a")
     if argv and seconds is not None:
         raise Problem("--duration goes with -p or -a; a command is watched until it ends")
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    scale = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ms|s|m|min|h|)", text.strip())
-    seconds = float(found[1]) * scale[found[2]] if found else 0.0
-    if not 0 < seconds < 1e7:
-        raise Problem(f"--duration {text}: give a time such as 500ms, 30s, 2m or 1h")
-    return seconds
 
 
 def _free(out: Path) -> None:

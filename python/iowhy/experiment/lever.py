@@ -123,23 +123,6 @@ def named(text: str) -> tuple[Lever, tuple[str, ...]]:
     return levers()[name], tuple(part for part in asked.split(",") if part)
 
 
-def share(text: str, lever: str) -> float:
-    """A level that is a share of the resource: 0.5, 50% or 1/2, between 0 and 1."""
-    try:
-        if text.endswith("%"):
-            value = float(text[:-1]) / 100
-        elif "/" in text:
-            above, below = text.split("/")
-            value = float(above) / float(below)
-        else:
-            value = float(text)
-    except (ValueError, ZeroDivisionError):
-        value = -1.0
-    if not 0.01 <= value < 1:
-        raise Problem(f"{lever}={text}: a level is a share between 0.01 and 1, as in {lever}=0.5")
-    return value
-
-
 def percent(value: float) -> str:
     """A share as a label: 50 %."""
     return f"{value * 100:.3g} %"

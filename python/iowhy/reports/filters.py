@@ -4,14 +4,11 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from iowhy import quantities
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
 from iowhy.reports.relations import Facts
-
-_SPAN = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s|m|min|h)?\Z")
-_SCALE = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9}
-_SCALE |= {"min": _SCALE["m"], "h": 3600 * 10**9, "": 10**9}
 
 _OF_TABLE = {
     "every_request": None,
@@ -139,15 +136,11 @@ def _moment(option: str, text: str | None, manifest: Manifest, facts: Facts) -> 
     if text is None:
         return None
     text = text.strip()
-    span = _SPAN.match(text)
-    if span:
-        whole, _, fraction = span[1].partition(".")
-        scale = _SCALE[span[2] or ""]
-        # Exact: a double has not the digits for nanoseconds of a long recording.
-        ns: int = int(whole or 0) * scale + int(fraction or 0) * scale // int(10 ** len(fraction))
-        if ns >= 2**62:
+    span_ns = quantities.duration_ns(text)
+    if span_ns is not None:
+        if span_ns > quantities.MOST:
             raise Problem(f"{option} {text}: longer than any recording")
-        return facts.start_ns + ns
+        return facts.start_ns + span_ns
     clock = manifest.clock
     try:
         wall = _wall(text, manifest, facts)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.lever import Level, Pulled, percent
 from iowhy.experiment.process import bind_cpus
 from iowhy.experiment.setting import Setting
+from iowhy.quantities import share
 
 POLICIES = Path("/sys/devices/system/cpu/cpufreq")
 
@@ -46,7 +47,7 @@ class CpuFrequency:
         if policy is None:
             raise Problem(f"{self.name}: no cpufreq driver here")
         least = _number(policy / "cpuinfo_min_freq") / _number(policy / "scaling_max_freq")
-        values = [share(text, self.name) for text in asked] or [max(0.5, least)]
+        values = [share(self.name, text) for text in asked] or [max(0.5, least)]
         for value in values:
             if value < least or least >= 1:
                 raise Problem(f"{self.name}={value:g}: the lowest clock here is {least:.2f}")

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iowhy.experiment import groups
-from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.lever import Level, Pulled, percent
 from iowhy.experiment.process import enter_group
 from iowhy.experiment.setting import Setting
+from iowhy.quantities import share
 
 # Short against the default of 100 ms, so that the quota slows evenly and does not just stop the
 # command for long; 1 ms is the least quota that the kernel takes (Documentation/scheduler/sched-bwc),
@@ -41,7 +42,7 @@ class CpuQuota:
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
         """Shares of the CPUs in use."""
-        values = [share(text, self.name) for text in asked] or [0.7, 0.5]
+        values = [share(self.name, text) for text in asked] or [0.7, 0.5]
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager

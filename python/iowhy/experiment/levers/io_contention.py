@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import contend
 from iowhy.experiment.device import open_direct
-from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.lever import Level, Pulled, percent
 from iowhy.experiment.setting import Setting
+from iowhy.quantities import share
 from iowhy.undo import MARK_VARIABLE
 
 _FILE_BYTES = 64 << 20
@@ -45,7 +46,7 @@ class IoContention:
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
         """Shares of the device's best that are taken away."""
-        values = [share(text, self.name) for text in asked] or [0.3]
+        values = [share(self.name, text) for text in asked] or [0.3]
         return tuple(Level(f"{percent(v)} taken", str(v), 1 - v) for v in values)
 
     @contextmanager

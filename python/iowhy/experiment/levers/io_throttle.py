@@ -9,9 +9,10 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment import groups
 from iowhy.experiment.device import Best, Device
-from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.lever import Level, Pulled, percent
 from iowhy.experiment.process import enter_group
 from iowhy.experiment.setting import Setting
+from iowhy.quantities import share
 
 _BURST_S = 0.15
 """What the kernel lets pass at once, in seconds of the allowed rate (measured: 0.1 to 0.2)."""
@@ -55,7 +56,7 @@ class IoThrottle:
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
         """Shares of the device's best."""
-        values = [share(text, self.name) for text in asked] or [0.5]
+        values = [share(self.name, text) for text in asked] or [0.5]
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager

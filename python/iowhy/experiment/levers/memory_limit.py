@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from iowhy import units
 from iowhy.experiment import groups
-from iowhy.experiment.lever import Level, Pulled, percent, share
+from iowhy.experiment.lever import CannotAct, Level, Pulled, percent
 from iowhy.experiment.process import enter_group
 from iowhy.experiment.setting import Setting
+from iowhy.quantities import positive_size_bytes, share
 
 # A command that cannot hold its own heap is killed or swaps, which tells nothing about its cache.
 _ROOM_FOR_HEAP = 1.25
@@ -41,10 +43,10 @@ class MemoryLimit:
         return None
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
-        """Shares of the peak, none too small for the heap."""
+        """Shares of the peak or sizes (`512MiB`), none too small for the heap."""
         peak = float(setting.profile.peak_memory_bytes or 1)
         least = self._least(setting) / peak
-        values = [share(text, self.name) for text in asked] or [0.75, 0.5]
+        values = [self._share(text, peak) for text in asked] or [0.75, 0.5]
         kept = sorted({round(min(max(value, least), 0.99), 3) for value in values}, reverse=True)
         return tuple(Level(percent(value), str(value), value) for value in kept)
 
@@ -57,6 +59,16 @@ class MemoryLimit:
             group = groups.make("memory", "memory", setting.undo)
             group.write("memory.max" if group.version == 2 else "memory.limit_in_bytes", str(value))
             yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
+
+    def _share(self, text: str, peak_bytes: float) -> float:
+        if not text[-1:].isalpha():
+            return share(self.name, text)
+        value = positive_size_bytes(f"{self.name}:", text)
+        if value >= peak_bytes:
+            raise CannotAct(
+                f"{self.name}={text}: the command holds {units.size(peak_bytes)} at most; allow it less"
+            )
+        return value / peak_bytes
 
     def _least(self, setting: Setting) -> float:
         return (setting.profile.peak_heap_bytes or 0) * _ROOM_FOR_HEAP + (4 << 20)

@@ -81,9 +81,9 @@ def test_proc_files() -> None:
     assert row["dirty_bytes"] == known["Dirty"] * 1024
     first = text_of("proc-diskstats.txt").split("\n\n")[0]
     disks = {row["device"]: row for row in jc.parse("proc_diskstats", first)}
-    reading = next(
-        r for r in fixture("proc-diskstats", "proc-diskstats.txt").readings
+    snapshot = next(
+        r for r in fixture("proc-diskstats", "proc-diskstats.txt").snapshots
         if r.copy == 0 and r.counters["reads"] == disks["vda"]["reads_completed"]
     )  # fmt: skip
-    assert reading.counters["read_bytes"] == disks["vda"]["sectors_read"] * 512
-    assert reading.counters["busy_ns"] == disks["vda"]["io_time_ms"] * 10**6
+    assert snapshot.counters["read_bytes"] == disks["vda"]["sectors_read"] * 512
+    assert snapshot.counters["busy_ns"] == disks["vda"]["io_time_ms"] * 10**6

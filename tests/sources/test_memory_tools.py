@@ -105,16 +105,16 @@ def test_two_copies_of_proc_files_make_an_interval(tmp_path: Path) -> None:
 
 def test_one_copy_is_no_load() -> None:
     parsed = fixture("proc-diskstats", "proc-diskstats.txt")
-    assert {reading.copy for reading in parsed.readings} == {0, 1}
+    assert {snapshot.copy for snapshot in parsed.snapshots} == {0, 1}
     parsed = fixture("proc-pressure", "proc-pressure.txt")
-    assert {(r.key["resource"], r.key["kind"]) for r in parsed.readings} == {
+    assert {(r.key["resource"], r.key["kind"]) for r in parsed.snapshots} == {
         (resource, kind) for resource in ("cpu", "io", "memory") for kind in ("some", "full")
     }
 
 
 def test_real_copies() -> None:
-    assert {r.copy for r in fixture("proc-stat", "proc-stat.txt").readings} == {0, 1}
-    assert {r.copy for r in fixture("proc-vmstat", "proc-vmstat.txt").readings} == {0, 1}
+    assert {r.copy for r in fixture("proc-stat", "proc-stat.txt").snapshots} == {0, 1}
+    assert {r.copy for r in fixture("proc-vmstat", "proc-vmstat.txt").snapshots} == {0, 1}
     (row,) = fixture("proc-meminfo", "proc-meminfo.txt").tables["memory_samples"]
     assert row["total_bytes"] > row["free_bytes"] > 0
 
@@ -122,8 +122,8 @@ def test_real_copies() -> None:
 def test_pressure_without_its_name_is_not_guessed() -> None:
     text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234\n"
     parsed = read("proc-pressure", text)
-    assert parsed.readings == []
+    assert parsed.snapshots == []
     assert parsed.missing == ["grep . /proc/pressure/*"]
     named = read("proc-pressure", text, "cat /proc/pressure/io")
-    assert named.readings[0].key["resource"] == "io"
-    assert named.readings[0].counters == {"total_ns": 1_234_000}
+    assert named.snapshots[0].key["resource"] == "io"
+    assert named.snapshots[0].counters == {"total_ns": 1_234_000}

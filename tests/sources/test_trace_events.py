@@ -260,6 +260,7 @@ def test_stacks_tell_why_a_thread_waited() -> None:
     assert stack["frames"] == ["schedule", "io_schedule", "folio_wait_writeback", "do_fsync"]
 
 
+# long: one small machine, whose steps share its state
 def generated(seed: int, style: str) -> list[str]:
     """Threads on four CPUs that read: some reads wait for the disk. One line an event."""
     dice = random.Random(seed)

@@ -145,8 +145,8 @@ def test_proc_diskstats(disks: dict[str, list[int]], fields: int) -> None:
     parsed = read("proc-diskstats", text * 2)
     assert parsed.rejects == []
     for at, numbers in enumerate(disks.values()):
-        found = [r for r in parsed.readings if r.key["dev"] == dev_number(at + 200, 0)]
-        assert [reading.copy for reading in found] == [0, 1]
+        found = [r for r in parsed.snapshots if r.key["dev"] == dev_number(at + 200, 0)]
+        assert [snapshot.copy for snapshot in found] == [0, 1]
         assert found[0].counters["written_bytes"] == numbers[6] * 512
         assert found[0].counters["busy_ns"] == numbers[9] * 10**6
         assert ("discards" in found[0].counters) == (fields >= 15)
@@ -168,21 +168,21 @@ def test_proc_stat_meminfo_vmstat_and_pressure(
     assert parsed.host["cpus"] == len(ticks)
     assert parsed.rejects == []
     for at, row in enumerate(ticks):
-        one = next(r for r in parsed.readings if r.key.get("cpu") == at)
+        one = next(r for r in parsed.snapshots if r.key.get("cpu") == at)
         assert one.counters["user_ns"] == (row[0] + row[1]) * 10**7
         assert one.counters["steal_ns"] == row[7] * 10**7
-    (machine,) = [r for r in parsed.readings if r.table == "vm_samples"]
+    (machine,) = [r for r in parsed.snapshots if r.table == "vm_samples"]
     assert machine.counters == {"context_switches": faults, "forks": 7}
     assert machine.levels == {"procs_running": 2, "procs_blocked": 1}
     text = f"MemTotal:       {memory + 1} kB\nDirty:   {memory} kB\nHugePages_Total:       0\n"
     (row_of,) = read("proc-meminfo", text).tables["memory_samples"]
     assert row_of["dirty_bytes"] == memory * 1024
     text = f"nr_free_pages 5\nnr_other 6\npgmajfault {faults}\npgpgin {memory}\n"
-    (reading,) = read("proc-vmstat", text).readings
-    assert reading.counters == {"major_faults": faults, "page_in_bytes": memory * 1024}
+    (snapshot,) = read("proc-vmstat", text).snapshots
+    assert snapshot.counters == {"major_faults": faults, "page_in_bytes": memory * 1024}
     text = f"full avg10=0.00 avg60=1.00 avg300=2.50 total={stall}\n"
-    (reading,) = read("proc-pressure", "==> /proc/pressure/memory <==\n" + text).readings
-    assert reading.counters == {"total_ns": stall * 1000}
+    (snapshot,) = read("proc-pressure", "==> /proc/pressure/memory <==\n" + text).snapshots
+    assert snapshot.counters == {"total_ns": stall * 1000}
 
 
 @quick

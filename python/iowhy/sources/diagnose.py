@@ -1,7 +1,7 @@
 """Put what other tools printed into one recording.
 
 Each file is taken apart or streamed (`reading`), its parts are laid on one time line (`time_line`), rates are
-summed up into the counters that the schema has (`sums`), and what is told of one table is joined (`joining`).
+aggregated into the counters that the schema has (`aggregate`), and the pieces of each table are merged (`merge`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
 from iowhy.recording.writer import write_recording
-from iowhy.sources import joining, reading, sums, time_line
-from iowhy.sources.calls_once import one_truth_of_calls
-from iowhy.sources.chosen import keep
+from iowhy.sources import aggregate, merge, reading, time_line
+from iowhy.sources.deduplicate import deduplicate_calls
 from iowhy.sources.format import Progress, formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import Part
 from iowhy.sources.reading import Unread
+from iowhy.sources.target import restrict
 
 #: The live sensors, each with the table whose rows can stand in for it.
 SENSORS = {
@@ -102,8 +102,8 @@ def diagnose(
             f"name the format with --as (one of {known})"
         )
     if pids:
-        keep(parts, names.rows()["threads"], pids)
-    notes = one_truth_of_calls(parts)
+        restrict(parts, names.rows()["threads"], pids)
+    notes = deduplicate_calls(parts)
     unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
     recording = _record(parts, names, files, output, cpus, notes)
     missing = tuple(dict.fromkeys(m for part in parts for m in part.parsed.missing))
@@ -121,39 +121,20 @@ def _record(
     offsets, wall, time_notes = time_line.offsets(parts)
     host, host_notes = _host(parts, cpus)
     notes = [*notes, *time_notes, *host_notes]
-    rows, sum_notes = sums.sum_up(parts, offsets, host.cpus)
+    rows, sum_notes = aggregate.aggregate(parts, offsets, host.cpus)
     notes += sum_notes
-    merged: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)
-    for table, made in rows.items():
-        merged[table] += made
-    joining.tell_apart(parts)
-    for part, offset in zip(parts, offsets, strict=True):
-        for table, given in part.parsed.tables.items():
-            merged[table].append(time_line.shift(table, given, offset))
-        for note in part.parsed.notes:
-            if note not in notes:
-                notes.append(note)
-    for table, named in names.rows().items():
-        if named:
-            merged[table].append(named)
-    whole = {table: joining.joined(table, pieces) for table, pieces in merged.items()}
-    ends = [
-        span[1] + offset
-        for part, offset in zip(parts, offsets, strict=True)
-        if (span := time_line.span_of(part.parsed)) is not None
-    ]
-    ends += [
-        int(pc.max(table.column("ts_ns")).as_py())
-        for made in rows.values()
-        for table in made
-        if table.num_rows
-    ]
+    merge.disambiguate(parts)
+    for note in [note for part in parts for note in part.parsed.notes]:
+        if note not in notes:
+            notes.append(note)
+    whole = _tables(parts, names, offsets, rows)
+    end_ns = _end_ns(parts, offsets, rows)
     manifest = Manifest.made(
         source="diagnose",
         mode="paste",
         argv=["iowhy", "diagnose", *files],
-        start_ns=0 if ends else None,
-        end_ns=max(ends) if ends else None,
+        start_ns=None if end_ns is None else 0,
+        end_ns=end_ns,
         host=host,
         sensors=_sensors({table for table, given in whole.items() if len(given)}),
         inputs=[
@@ -172,6 +153,43 @@ def _record(
     if wall is not None:
         manifest = replace(manifest, clock=ClockPair(monotonic_ns=0, wall_ns=wall))
     return write_recording(output, manifest, whole)
+
+
+def _tables(
+    parts: Sequence[Part],
+    names: Names,
+    offsets: Sequence[int],
+    counters: Mapping[str, Sequence[pa.Table]],
+) -> dict[str, list[dict[str, object]] | pa.Table]:
+    """Each table of the recording: aggregated counters, the parts' own rows, and names."""
+    pieces: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)
+    for table, aggregated in counters.items():
+        pieces[table] += aggregated
+    for part, offset in zip(parts, offsets, strict=True):
+        for table, given in part.parsed.tables.items():
+            pieces[table].append(time_line.shift(table, given, offset))
+    for table, named in names.rows().items():
+        if named:
+            pieces[table].append(named)
+    return {table: merge.merge(table, of_table) for table, of_table in pieces.items()}
+
+
+def _end_ns(
+    parts: Sequence[Part], offsets: Sequence[int], counters: Mapping[str, Sequence[pa.Table]]
+) -> int | None:
+    """The last time on the time line; None when nothing has one."""
+    ends = [
+        span[1] + offset
+        for part, offset in zip(parts, offsets, strict=True)
+        if (span := time_line.span_of(part.parsed)) is not None
+    ]
+    ends += [
+        int(pc.max(table.column("ts_ns")).as_py())
+        for tables in counters.values()
+        for table in tables
+        if table.num_rows
+    ]
+    return max(ends) if ends else None
 
 
 def _host(parts: Sequence[Part], cpus: int | None) -> tuple[Host, list[str]]:

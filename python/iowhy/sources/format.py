@@ -37,15 +37,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pyarrow as pa
 
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from iowhy.sources.names import Names
+from iowhy.sources.names import Names
 
 #: Called with (bytes done, bytes in all) now and then by `stream`.
 Progress = Callable[[int, int], None]
@@ -89,7 +87,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Snapshot:
     """Counters since boot as one copy of a /proc file has them; two copies make an interval.
 
     `copy` numbers the copies of one file within its block (0, 1, …). The copies may as well be in two
@@ -110,7 +108,7 @@ class Parsed:
     `tables`: rows by table of schema.toml (all required columns present), or an Arrow table.
     `intervals`: rates, to be summed up into the *_samples tables; both use the same `clock`.
     `units`: what the numbers were read as, in words ("kB/s are 1000 bytes").
-    `readings`: counters since boot, of which the differences count.
+    `snapshots`: counters since boot, of which the differences count.
     `host`: facts for the manifest: name, kernel, machine, os (text), cpus, memory_bytes,
     page_bytes.
     `notes`: what a reader of the verdict should know ("first report left out: since boot").
@@ -123,7 +121,7 @@ class Parsed:
     clock: Clock = "own"
     tables: dict[str, list[dict[str, object]] | pa.Table] = field(default_factory=dict)
     intervals: Intervals = field(default_factory=Intervals)
-    readings: list[Reading] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
     host: dict[str, object] = field(default_factory=dict)
     lines_understood: int = 0
     rejects: list[tuple[int, str]] = field(default_factory=list)

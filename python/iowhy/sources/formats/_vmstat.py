@@ -45,7 +45,7 @@ def emit(
 ) -> None:
     """One line: CPU shares, processes, free memory, and what is counted in the interval."""
     names = {"user_ns": "us", "system_ns": "sy", "idle_ns": "id", "iowait_ns": "wa"}
-    shares = {name: row[told] * interval / 100 for name, told in names.items() if told in row}
+    shares = {name: row[column] * interval / 100 for name, column in names.items() if column in row}
     parsed.intervals.append(Interval("cpu_samples", {"cpu": -1}, start, interval, shares))
     levels = {"procs_running": int(row["r"]), "procs_blocked": int(row["b"])}
     parsed.intervals.append(Interval("vm_samples", {}, start, interval, counters, levels))

@@ -23,10 +23,10 @@ TOOL = "darshan"
 
 #: DARSHAN_MAGIC_NR, behind the version text of 8 bytes; byte order is the writer's.
 MAGIC = 6567223
-#: Files of a module that are told one by one, heaviest first; a job may have millions.
-FILES_TOLD = 100
+#: Files of a module that are listed one by one, heaviest first; a job may have millions.
+FILES_LISTED = 100
 MODULES = ("POSIX", "MPI-IO", "STDIO")
-#: Metric → the counters that it sums up, in each module's own names (darshan-*-log-format.h).
+#: Metric → the counters that it per_file up, in each module's own names (darshan-*-log-format.h).
 COUNTERS: dict[str, dict[str, tuple[str, ...]]] = {
     "POSIX": {
         "open_count": ("POSIX_OPENS",),
@@ -106,7 +106,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
 
 def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
     """Measure a module's totals and heaviest files; its totals."""
-    sums: Any = None
+    per_file: Any = None
     for frames in report.records[module]:
         both = frames["counters"].merge(frames["fcounters"], on=["id", "rank"])
         part = both[["id"]].copy()
@@ -115,25 +115,25 @@ def _module(parsed: Parsed, report: Any, module: str) -> dict[str, float]:
             if kept:  # -1 stands for a counter that was not kept
                 part[metric] = both[kept].where(both[kept] >= 0).sum(axis=1, min_count=1)
         part = part.groupby("id").sum(min_count=1)
-        sums = part if sums is None else sums.add(part, fill_value=0)
-    if sums is None or not len(sums):
+        per_file = part if per_file is None else per_file.add(part, fill_value=0)
+    if per_file is None or not len(per_file):
         return {}
     if report.modules[module].get("partial_flag"):
         parsed.note(f"Darshan ran out of memory for {module} records: some files are not counted")
-    totals = {str(metric): float(value) for metric, value in sums.sum(min_count=1).items()}
+    totals = {str(metric): float(value) for metric, value in per_file.sum(min_count=1).items()}
     for metric, value in totals.items():
         measure(parsed, module, metric, value)
-    measure(parsed, module, "files", float(len(sums)))
-    times = [name for name in _TIMES if name in sums.columns]
-    sums["weight"] = sums[times].sum(axis=1)
-    heavy = sums.sort_values("weight", ascending=False, kind="stable").head(FILES_TOLD)
+    measure(parsed, module, "files", float(len(per_file)))
+    times = [name for name in _TIMES if name in per_file.columns]
+    per_file["weight"] = per_file[times].sum(axis=1)
+    heavy = per_file.sort_values("weight", ascending=False, kind="stable").head(FILES_LISTED)
     for identity, row in heavy.drop(columns="weight").iterrows():
         path = report.name_records.get(identity, str(identity))
         for metric, value in row.items():
             measure(parsed, f"{module} {path}", str(metric), float(value))
-    if len(sums) > FILES_TOLD:
+    if len(per_file) > FILES_LISTED:
         parsed.note(
-            f"{module}: {len(sums):,} files; the {FILES_TOLD} with the most time are told one by one"
+            f"{module}: {len(per_file):,} files; the {FILES_LISTED} with the most time are listed one by one"
         )
     return totals
 
@@ -145,13 +145,13 @@ def _job(parsed: Parsed, job: dict[str, Any], totals: dict[str, dict[str, float]
     measure(parsed, "job", "run_s", run_s)
     # POSIX is what the layers above it come down to; jobs without it used stdio alone.
     module = "POSIX" if totals.get("POSIX") else "STDIO"
-    told = totals.get(module)
-    if not told:
+    values = totals.get(module)
+    if not values:
         return
     calls = {
-        "read": (told.get("read_s"), told.get("read_count")),
-        "write": (told.get("write_s"), told.get("write_count")),
-        "open": (told.get("metadata_s"), told.get("open_count")),
+        "read": (values.get("read_s"), values.get("read_count")),
+        "write": (values.get("write_s"), values.get("write_count")),
+        "open": (values.get("metadata_s"), values.get("open_count")),
     }
     for name, (seconds, count) in calls.items():
         if seconds and count:
@@ -173,5 +173,5 @@ def _job(parsed: Parsed, job: dict[str, Any], totals: dict[str, dict[str, float]
         share = busy / (processes * run_s)
         parsed.note(
             f"{module} calls take {100 * share:.0f} % of the time of {processes:,.0f} processes in "
-            f"{run_s:,.0f} s; Darshan's write time includes syncs, its metadata time is told as open"
+            f"{run_s:,.0f} s; Darshan's write time includes syncs, its metadata time counts as open"
         )

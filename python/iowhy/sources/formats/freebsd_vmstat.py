@@ -45,8 +45,8 @@ def read(block: Block) -> Parsed:
         elif words[:5] == ["r", "b", "w", "avm", "fre"] and words[-3:] == ["us", "sy", "id"]:
             columns = _vmstat.distinct(words)
             parsed.lines_understood += 1
-        elif (told := _row(columns, words)) is not None:
-            rows.append(told)
+        elif (found := _row(columns, words)) is not None:
+            rows.append(found)
             parsed.lines_understood += 1
         else:
             parsed.reject(at, line)

@@ -40,90 +40,118 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 def read(block: Block) -> Parsed:
     """Into cpu_samples and disk_samples; plain `-d` (no reads apart from writes): measurements."""
-    parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
-    reports: list[Report] = []
-    columns: list[str] = []
-    state = ""
-    stamp: int | None = None
-    pending: tuple[int, str] | None = None
-    has_banner = False
-
-    def report(part: str, names: Sequence[str] = ()) -> Report:
-        """The report that a section belongs to: a section that it has already begins the next."""
-        nonlocal stamp
-        last = reports[-1] if reports else None
-        if (
-            last is None
-            or stamp is not None
-            or (part == "cpu" and (last.cpu or last.has_devices))
-            or (part == "device" and last.sections & set(names))
-        ):
-            last = Report(stamp)
-            stamp = None
-            reports.append(last)
-        return last
-
-    for index, line in enumerate(block.lines):
-        at = block.first_line + index
-        words = line.split()
-        if pending is not None and (state != "rows" or len(words) < 2 or _HEADER.match(line)):
-            parsed.reject(*pending)
-            pending = None
-        if not words:
-            if state == "rows":
-                state = ""
-            continue
-        if found := _sysstat.banner(line):
-            _sysstat.apply(parsed, found)
-            has_banner = True
-            state = ""
-        elif _CPU.match(line):
-            columns = [word.lstrip("%") for word in words[1:]]
-            report("cpu")
-            state = "cpu"
-            parsed.lines_understood += 1
-        elif _HEADER.match(line):
-            columns = [word.rstrip(":") for word in words]
-            cells = [name for name in columns if name != "Device"]
-            current = report("device", cells)
-            current.has_devices = True
-            current.sections |= set(cells)
-            state = "rows"
-            parsed.lines_understood += 1
-        elif (when := wall_ns(line)) is not None:
-            stamp = when
-            state = ""
-            parsed.lines_understood += 1
-        elif state == "cpu" and (values := _values(words)) and len(values) == len(columns):
-            reports[-1].cpu = dict(zip(columns, values, strict=True))
-            state = ""
-            parsed.lines_understood += 1
-        elif state == "rows" and len(words) == 1 and number(words[0]) is None:
-            # A long device name stands on a line of its own in old versions and with -h.
-            pending = (at, line.strip())
-        elif state == "rows" and (
-            row := _row(columns, words, pending[1] if pending is not None else "")
-        ):
-            name, row_values = row
-            reports[-1].devices.setdefault(name, {}).update(row_values)
-            parsed.lines_understood += 1 if pending is None else 2
-            pending = None
-        else:
-            parsed.reject(at, line)
-    if pending is not None:
-        parsed.reject(*pending)
-    if not reports:
+    reader = _Reader()
+    for at, line in enumerate(block.lines, block.first_line):
+        reader.line(at, line)
+    reader.end()
+    parsed = reader.parsed
+    if not reader.reports:
         return parsed
     command = block.command or ()
     flags = "".join(word[1:] for word in command if re.fullmatch(r"-[a-zA-Z]+", word))
     emit(
         parsed,
-        reports,
+        reader.reports,
         block.names,
-        since_boot=has_banner and "y" not in flags,
+        since_boot=reader.has_banner and "y" not in flags,
         interval_ns=interval_of(command),
     )
     return parsed
+
+
+class _Reader:
+    """Goes through the lines; `state` is what the last header announced: "cpu", "rows" or nothing."""
+
+    def __init__(self) -> None:
+        self.parsed = Parsed(TOOL, units="kB of 1024 bytes, sectors of 512 bytes, waits in ms")
+        self.reports: list[Report] = []
+        self.has_banner = False
+        self._columns: list[str] = []
+        self._state = ""
+        self._stamp: int | None = None
+        #: A long device name stands on a line of its own in old versions and with -h.
+        self._pending: tuple[int, str] | None = None
+
+    def line(self, at: int, line: str) -> None:
+        words = line.split()
+        if self._pending is not None and (
+            self._state != "rows" or len(words) < 2 or _HEADER.match(line)
+        ):
+            self.end()
+        if not words:
+            if self._state == "rows":
+                self._state = ""
+        elif self._head(line, words) or self._values(words):
+            self.parsed.lines_understood += 1
+        elif self._state == "rows" and len(words) == 1 and number(words[0]) is None:
+            self._pending = (at, line.strip())
+        else:
+            self.parsed.reject(at, line)
+
+    def end(self) -> None:
+        """A name whose numbers did not come is not understood."""
+        if self._pending is not None:
+            self.parsed.reject(*self._pending)
+            self._pending = None
+
+    def _head(self, line: str, words: Sequence[str]) -> bool:
+        """Whether it is a banner, a date or the header of a section."""
+        if found := _sysstat.banner(line):
+            _sysstat.apply(self.parsed, found)
+            self.parsed.lines_understood -= 1  # the caller counts it
+            self.has_banner = True
+            self._state = ""
+        elif _CPU.match(line):
+            self._columns = [word.lstrip("%") for word in words[1:]]
+            self._report("cpu")
+            self._state = "cpu"
+        elif _HEADER.match(line):
+            self._columns = [word.rstrip(":") for word in words]
+            cells = [name for name in self._columns if name != "Device"]
+            current = self._report("device", cells)
+            current.has_devices = True
+            current.sections |= set(cells)
+            self._state = "rows"
+        elif (when := wall_ns(line)) is not None:
+            self._stamp = when
+            self._state = ""
+        else:
+            return False
+        return True
+
+    def _values(self, words: Sequence[str]) -> bool:
+        """Whether it is a row below the header."""
+        if self._state == "cpu":
+            values = _values(words)
+            if not values or len(values) != len(self._columns):
+                return False
+            self.reports[-1].cpu = dict(zip(self._columns, values, strict=True))
+            self._state = ""
+            return True
+        if self._state != "rows":
+            return False
+        row = _row(self._columns, words, self._pending[1] if self._pending is not None else "")
+        if row is None:
+            return False
+        self.reports[-1].devices.setdefault(row[0], {}).update(row[1])
+        if self._pending is not None:
+            self.parsed.lines_understood += 1
+            self._pending = None
+        return True
+
+    def _report(self, part: str, names: Sequence[str] = ()) -> Report:
+        """The report that a section belongs to: a section that it has already begins the next."""
+        last = self.reports[-1] if self.reports else None
+        if (
+            last is None
+            or self._stamp is not None
+            or (part == "cpu" and (last.cpu or last.has_devices))
+            or (part == "device" and last.sections & set(names))
+        ):
+            last = Report(self._stamp)
+            self._stamp = None
+            self.reports.append(last)
+        return last
 
 
 def _values(words: Sequence[str]) -> list[float] | None:

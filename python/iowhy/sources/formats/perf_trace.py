@@ -66,13 +66,32 @@ def _parse(
     space: Workspace, chunks: Iterator[pa.Table], names: Names, command: Sequence[str]
 ) -> Parsed:
     parsed = Parsed(TOOL, units="milliseconds")
+    text.reject(parsed, space, "rejects", _split(space, chunks))
+    if not space.count("calls"):
+        parsed.lines_understood = 0
+        return parsed
+    _pair(space)
+    absolute = any(word == "-T" for word in command) or bool(
+        space.rows(f"SELECT min(ts_ns) > {_BOOT_MS}::BIGINT * 1000000 FROM whole")[0][0]
+    )
+    parsed.clock = "boot" if absolute else "own"
+    _emit(parsed, space, names)
+    unfinished = cast(int, space.rows("SELECT count(*) FROM calls WHERE ts_ns IS NULL")[0][0])
+    if unfinished:
+        parsed.note(f"{unfinished:,} calls began before the trace: left out")
+    parsed.note("perf trace does not part a call's time on a CPU from its waiting")
+    return parsed
+
+
+def _split(space: Workspace, chunks: Iterator[pa.Table]) -> int:
+    """Lines into the tables `calls` and `rejects`; how many lines there are."""
     space.put("errnos", errno_table())
     space.put("shapes", shapes_table())
     space.run("""CREATE TABLE calls (n BIGINT, ts_ns BIGINT, dur_ns BIGINT, comm VARCHAR, tid BIGINT,
         name VARCHAR, again BOOLEAN, open BOOLEAN, fd BIGINT, path VARCHAR, bytes BIGINT,
         "offset" BIGINT, ret BIGINT, error VARCHAR)""")
     space.run("CREATE TABLE rejects (n BIGINT, line VARCHAR)")
-    total = text.each(
+    return text.each(
         chunks,
         space,
         [
@@ -93,11 +112,10 @@ def _parse(
                 AND trim(line, ' \n\t') <> ''""",
         ],
     )
-    text.reject(parsed, space, "rejects", total)
-    if not space.count("calls"):
-        parsed.lines_understood = 0
-        return parsed
-    # The second print has the result, the first one, of the same time, the arguments.
+
+
+def _pair(space: Workspace) -> None:
+    """Calls printed twice as one, into `whole`: the second print has the result, the first the arguments."""
     space.run(
         """CREATE TABLE whole AS
         SELECT c.n, c.ts_ns, c.dur_ns, c.comm, c.tid, c.name,
@@ -110,10 +128,10 @@ def _parse(
             ON c.again AND f.tid = c.tid AND f.name = c.name AND f.ts_ns = c.ts_ns
         LEFT JOIN errnos USING (error)"""
     )
-    absolute = any(word == "-T" for word in command) or bool(
-        space.rows(f"SELECT min(ts_ns) > {_BOOT_MS}::BIGINT * 1000000 FROM whole")[0][0]
-    )
-    parsed.clock = "boot" if absolute else "own"
+
+
+def _emit(parsed: Parsed, space: Workspace, names: Names) -> None:
+    """Tables of the recording from `whole`."""
     found = [
         str(row[0])
         for row in space.rows(
@@ -150,8 +168,3 @@ def _parse(
         """SELECT tid, tid AS tgid, arg_max(comm, n) AS comm, min(ts_ns) AS start_ns FROM whole
         WHERE comm <> '' GROUP BY tid""",
     )
-    unfinished = cast(int, space.rows("SELECT count(*) FROM calls WHERE ts_ns IS NULL")[0][0])
-    if unfinished:
-        parsed.note(f"{unfinished:,} calls began before the trace: left out")
-    parsed.note("time on a CPU and time waiting inside a call are not told apart by perf trace")
-    return parsed

@@ -58,24 +58,26 @@ def read(block: Block) -> Parsed:
     for row in rows:
         parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})
     if rows:
-        parsed.note("time on a CPU and time waiting inside a call are not told apart by perf trace")
+        parsed.note(
+            "time on a CPU and time waiting inside a call are not values apart by perf trace"
+        )
         parsed.missing.append("perf trace -o trace.txt -- COMMAND")
     return parsed
 
 
 def _row(words: Sequence[str], errors: bool) -> dict[str, object] | None:
     """`name calls [errors] total min avg max stddev%`."""
-    values = [number(word) for word in words[1:]]
-    if len(values) < (7 if errors else 6) or any(value is None for value in values):
+    cells = [number(word) for word in words[1:]]
+    if len(cells) < (7 if errors else 6) or any(value is None for value in cells):
         return None
     if not re.fullmatch(r"[a-z_]\w*", words[0]):
         return None
-    told = [value for value in values if value is not None]
+    values = [value for value in cells if value is not None]
     at = 2 if errors else 1
     return {
         "name": words[0],
-        "calls": int(told[0]),
-        "errors": int(told[1]) if errors else 0,
-        "total_ns": round(told[at] * 1e6),
-        "max_ns": round(told[at + 3] * 1e6),
+        "calls": int(values[0]),
+        "errors": int(values[1]) if errors else 0,
+        "total_ns": round(values[at] * 1e6),
+        "max_ns": round(values[at + 3] * 1e6),
     }

@@ -5,10 +5,11 @@ Manual: pidstat(1). kB are 1024 bytes; `iodelay` is in clock ticks of 10 ms (USE
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from iowhy.sources.format import Block, Claim, Interval, Parsed
 from iowhy.sources.formats import _sysstat
+from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import KIB, NS_PER_S
 
 NAME = "pidstat"
@@ -57,6 +58,15 @@ def read(block: Block) -> Parsed:
     return parsed
 
 
+#: Column → (metric, bytes or 1 of its unit).
+_PLAIN = {
+    "cswch/s": ("voluntary_switches_per_s", 1),
+    "nvcswch/s": ("involuntary_switches_per_s", 1),
+    "majflt/s": ("major_faults_per_s", 1),
+    "RSS": ("resident_bytes", KIB),
+}
+
+
 def _row(
     parsed: Parsed,
     row: _sysstat.Row,
@@ -70,60 +80,62 @@ def _row(
     values = {
         name: value for name, value in row.numbers().items() if name not in {"PID", "TGID", "TID"}
     }
-    seconds = interval / NS_PER_S
-    subject = f"{comm} ({tid or tgid})"
-
-    def measure(metric: str, value: float) -> None:
-        parsed.add(
-            "measurements",
-            {
-                "ts_ns": row.end_ns,
-                "tool": TOOL,
-                "subject": subject,
-                "metric": metric,
-                "value": value,
-            },
-        )
-
-    if "%usr" in values and "%system" in values:
-        if tid is not None:
-            parsed.add(
-                "thread_time",
-                {
-                    "ts_ns": start,
-                    "interval_ns": interval,
-                    "tgid": tgid,
-                    "tid": tid,
-                    "cpu_user_ns": round(values["%usr"] / 100 * interval),
-                    "cpu_kernel_ns": round(values["%system"] / 100 * interval),
-                    "runnable_ns": round(values["%wait"] / 100 * interval)
-                    if "%wait" in values
-                    else None,
-                },
-            )
-        else:
-            measure("cpu_share", (values["%usr"] + values["%system"]) / 100)
-            if "%wait" in values:
-                measure("runnable_share", values["%wait"] / 100)
-    if "kB_rd/s" in values and "kB_wr/s" in values and tid is None:
-        counters = {
-            "read_bytes": values["kB_rd/s"] * KIB * seconds,
-            "written_bytes": values["kB_wr/s"] * KIB * seconds,
-            "cancelled_bytes": values.get("kB_ccwr/s", 0.0) * KIB * seconds,
-        }
-        # -1.00: the kernel did not let pidstat read /proc/PID/io.
-        if all(value >= 0 for value in counters.values()):
-            parsed.intervals.append(
-                Interval("process_io", {"tgid": tgid}, start, interval, counters)
-            )
+    found = _cpu(parsed, values, start, interval, tgid, tid)
+    if tid is None:
+        _io(parsed, values, start, interval, tgid)
     if "iodelay" in values:
-        measure("io_delay_share", values["iodelay"] * TICK_NS / interval)
-    for column, metric in (
-        ("cswch/s", "voluntary_switches_per_s"),
-        ("nvcswch/s", "involuntary_switches_per_s"),
-        ("majflt/s", "major_faults_per_s"),
-    ):
+        found["io_delay_share"] = values["iodelay"] * TICK_NS / interval
+    for column, (metric, unit) in _PLAIN.items():
         if column in values:
-            measure(metric, values[column])
-    if "RSS" in values:
-        measure("resident_bytes", values["RSS"] * KIB)
+            found[metric] = values[column] * unit
+    for metric, value in found.items():
+        measure(parsed, f"{comm} ({tid or tgid})", metric, value, row.end_ns)
+
+
+def _cpu(
+    parsed: Parsed,
+    values: Mapping[str, float],
+    start: int,
+    interval: int,
+    tgid: int,
+    tid: int | None,
+) -> dict[str, float]:
+    """A thread's time as a row of thread_time; a process' (of all its threads) as measurements."""
+    if "%usr" not in values or "%system" not in values:
+        return {}
+    shares = {name: values[name] / 100 for name in ("%usr", "%system", "%wait") if name in values}
+    if tid is None:
+        found = {"cpu_share": shares["%usr"] + shares["%system"]}
+        if "%wait" in shares:
+            found["runnable_share"] = shares["%wait"]
+        return found
+    parsed.add(
+        "thread_time",
+        {
+            "ts_ns": start,
+            "interval_ns": interval,
+            "tgid": tgid,
+            "tid": tid,
+            "cpu_user_ns": round(shares["%usr"] * interval),
+            "cpu_kernel_ns": round(shares["%system"] * interval),
+            "runnable_ns": round(shares["%wait"] * interval) if "%wait" in shares else None,
+        },
+    )
+    return {}
+
+
+def _io(parsed: Parsed, values: Mapping[str, float], start: int, interval: int, tgid: int) -> None:
+    """A process' bytes as an interval of process_io."""
+    if "kB_rd/s" not in values or "kB_wr/s" not in values:
+        return
+    names = {
+        "read_bytes": "kB_rd/s",
+        "written_bytes": "kB_wr/s",
+        "cancelled_bytes": "kB_ccwr/s",
+    }
+    counters = {
+        name: values.get(column, 0.0) * KIB * interval / NS_PER_S for name, column in names.items()
+    }
+    # -1.00: the kernel did not let pidstat read /proc/PID/io.
+    if all(value >= 0 for value in counters.values()):
+        parsed.intervals.append(Interval("process_io", {"tgid": tgid}, start, interval, counters))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Reading
+from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats._iostat import is_partition
 from iowhy.sources.names import dev_number
 
@@ -51,8 +51,8 @@ def read(block: Block) -> Parsed:
         if is_partition(name, list(known)):
             continue
         key = {"dev": block.names.disk(name, number)}
-        parsed.readings.append(
-            Reading("disk_samples", key, copy, counters(values), {"in_flight": values[8]})
+        parsed.snapshots.append(
+            Snapshot("disk_samples", key, copy, counters(values), {"in_flight": values[8]})
         )
     if copy == 0:
         parsed.missing.append("cat /proc/diskstats; sleep 10; cat /proc/diskstats")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Reading
+from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 
 NAME = "proc-pressure"
 TOOL = "cat /proc/pressure"
@@ -63,8 +63,8 @@ def read(block: Block) -> Parsed:
         key = (current, match["kind"])
         copy = copies.get(key, -1) + 1
         copies[key] = copy
-        parsed.readings.append(
-            Reading(
+        parsed.snapshots.append(
+            Snapshot(
                 "pressure_samples",
                 {"scope": "machine", "resource": current, "kind": match["kind"]},
                 copy,

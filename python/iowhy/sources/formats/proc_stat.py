@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Reading
+from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 
 NAME = "proc-stat"
 TOOL = "cat /proc/stat"
@@ -51,7 +51,9 @@ def read(block: Block) -> Parsed:
                 counters["irq_ns"] = ticks[5] + ticks[6]
             if len(ticks) > 7:
                 counters["steal_ns"] = ticks[7]
-            parsed.readings.append(Reading("cpu_samples", {"cpu": number}, max(copy, 0), counters))
+            parsed.snapshots.append(
+                Snapshot("cpu_samples", {"cpu": number}, max(copy, 0), counters)
+            )
         elif match := _OTHER.fullmatch(text):
             others.setdefault(max(copy, 0), {})[match[1]] = int(match[2])
         else:
@@ -67,7 +69,7 @@ def read(block: Block) -> Parsed:
         levels: dict[str, int | None] = {
             key: values[key] for key in ("procs_running", "procs_blocked") if key in values
         }
-        parsed.readings.append(Reading("vm_samples", {}, number, counted, levels))
+        parsed.snapshots.append(Snapshot("vm_samples", {}, number, counted, levels))
     if cpus:
         parsed.host["cpus"] = len(cpus)
     if copy <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed, Reading
+from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats._proc import copies
 from iowhy.sources.numbers import KIB
 
@@ -39,8 +39,10 @@ def read(block: Block) -> Parsed:
     found = copies(block, parsed, _ROW, "nr_free_pages", COUNTERS)
     for number, copy in enumerate(found):
         if copy:
-            told = {COUNTERS[name][0]: value * COUNTERS[name][1] for name, value in copy.items()}
-            parsed.readings.append(Reading("vm_samples", {}, number, told))
+            counters = {
+                COUNTERS[name][0]: value * COUNTERS[name][1] for name, value in copy.items()
+            }
+            parsed.snapshots.append(Snapshot("vm_samples", {}, number, counters))
     if len(found) < 2:
         parsed.missing.append("cat /proc/vmstat; sleep 10; cat /proc/vmstat")
     return parsed

@@ -155,15 +155,15 @@ def _emit(parsed: Parsed, rows: _Rows, interval_ns: int | None, unit: int) -> No
         "iowait_ns": rows["wa"],
         "steal_ns": rows["st"],
     }
-    # Lines of older versions, and of newer ones, in one paste: a column is told of those that have it.
+    # Lines of older versions, and of newer ones, in one paste: a column is for those that have it.
     for kind in _kinds(~np.isnan(cpu["iowait_ns"]), ~np.isnan(cpu["steal_ns"])):
-        told = {name: values[kind] * percent for name, values in cpu.items()}
+        shares = {name: values[kind] * percent for name, values in cpu.items()}
         parsed.intervals.extend(
             "cpu_samples",
             {"cpu": -1},
             ends[kind] - interval_ns,
             interval_ns,
-            {name: values for name, values in told.items() if not np.isnan(values).any()},
+            {name: values for name, values in shares.items() if not np.isnan(values).any()},
         )
     parsed.intervals.extend(
         "vm_samples",

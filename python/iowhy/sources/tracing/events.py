@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from iowhy.sources.chosen import family
 from iowhy.sources.format import Parsed
 from iowhy.sources.names import Names
+from iowhy.sources.target import process_tree
 from iowhy.sources.tracing import block, cache, filesystem, stacks
 from iowhy.sources.tracing.calls import call_names, shapes
 from iowhy.sources.tracing.splitter import UNKNOWN, Split
@@ -148,7 +148,7 @@ def _threads(
             {"tid": tid, "tgid": tgid, "ppid": thread["ppid"]}
             for (tid, thread), tgid in zip(known, tgids.tolist(), strict=True)
         )
-        mine = np.isin(tids, list(family(rows, pids)[0]))
+        mine = np.isin(tids, list(process_tree(rows, pids)[0]))
     elif len(processes := dict.fromkeys(tgids[mine].tolist())) >= MANY:
         parsed.note(
             f"the figures are those of {len(processes):,} processes in the trace; --pid tells of one: "

@@ -1,4 +1,4 @@
-"""Join what the parts tell of one table."""
+"""Merge the pieces of a table that several parts have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iowhy.recording.schema import tables as schema_tables
 from iowhy.sources.paste import Part
 
 
-def tell_apart(parts: Sequence[Part]) -> None:
+def disambiguate(parts: Sequence[Part]) -> None:
     """Name the file in a measurement's subject when two files have an undated one of the same name.
 
     Two runs of a benchmark, before and after, are two numbers and not one with two values.
@@ -37,7 +37,7 @@ def _plain_rows(rows: list[dict[str, object]] | pa.Table) -> list[dict[str, obje
     return [] if isinstance(rows, pa.Table) else rows
 
 
-def joined(
+def merge(
     table: str, pieces: Sequence[list[dict[str, object]] | pa.Table]
 ) -> list[dict[str, object]] | pa.Table:
     """All pieces of one table as one."""

@@ -1,6 +1,6 @@
-"""Sum rates and changes of intervals up into the counters that the schema has.
+"""Aggregate rates and changes of intervals into the cumulative counters that the schema has.
 
-Where two parts tell of the same time, one of them is taken.
+Where two parts cover the same time, one of them is taken.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from iowhy.recording.schema import tables as schema_tables
-from iowhy.sources.copies import intervals_of_copies
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
 from iowhy.sources.paste import Part
+from iowhy.sources.snapshots import intervals_of_snapshots
 
 _Key: TypeAlias = tuple[str, tuple[tuple[str, object], ...]]
 
@@ -72,12 +72,12 @@ def _series(form: str, groups: Sequence[Columns], offset: int, cpus: int | None)
     return _Series(form, starts[order], lengths[order], counters, levels)
 
 
-def sum_up(
+def aggregate(
     parts: Sequence[Part], offsets: Sequence[int], cpus: int | None
 ) -> tuple[dict[str, list[pa.Table]], list[str]]:
     """The counters by table, and notes on what was left out.
 
-    `offsets` (ns) puts each part on the time line; `cpus` is the number of CPUs where a part does not tell it.
+    `offsets` (ns) puts each part on the time line; `cpus` is the number of CPUs where a part has none.
     """
     groups: dict[_Key, list[_Series]] = defaultdict(list)
 
@@ -91,24 +91,24 @@ def sum_up(
     for part, offset in zip(parts, offsets, strict=True):
         own = part.parsed.host.get("cpus")
         gather(part.format, part.parsed.intervals, offset, own if isinstance(own, int) else cpus)
-    copied, notes = intervals_of_copies(parts)
+    copied, notes = intervals_of_snapshots(parts)
     gather("/proc", copied, 0, None)
     rows: dict[str, list[pa.Table]] = defaultdict(list)
     for (table, key_items), series in groups.items():
-        chosen: list[_Series] = []
+        taken: list[_Series] = []
         for candidate in sorted(series, key=_Series.worth, reverse=True):
             start, end = candidate.span()
-            clash = next((c for c in chosen if start < c.span()[1] and c.span()[0] < end), None)
+            clash = next((c for c in taken if start < c.span()[1] and c.span()[0] < end), None)
             if clash is None:
-                chosen.append(candidate)
+                taken.append(candidate)
             else:
                 note = (
                     f"{table} of {candidate.format} left out: {clash.format} covers the same time"
                 )
                 if note not in notes:
                     notes.append(note)
-        chosen.sort(key=lambda c: c.span())
-        rows[table].append(_counters(table, dict(key_items), chosen))
+        taken.sort(key=lambda c: c.span())
+        rows[table].append(_counters(table, dict(key_items), taken))
     return rows, notes
 
 
@@ -150,17 +150,17 @@ def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> 
     for name, value in key.items():
         columns[name] = pa.array([value] * count, schema.field(name).type)
     for name in levels:
-        told = np.concatenate(
+        values = np.concatenate(
             [one.levels.get(name, np.full(len(one.starts), NO_LEVEL)) for one in series]
         )
-        whole = laid(told[sound], NO_LEVEL)
+        whole = laid(values[sound], NO_LEVEL)
         columns[name] = pa.array(whole, mask=whole == NO_LEVEL)
     for name, values in changes.items():
-        sums = np.cumsum(values[sound])
-        before = (sums - values[sound])[begins]
+        running = np.cumsum(values[sound])
+        before = (running - values[sound])[begins]
         before[:1] = 0.0
-        # What is summed up before a stretch is the sum of the interval before it, to the bit.
+        # The total before a stretch is that of the interval before it, to the bit.
         places = np.flatnonzero(begins)[1:] - 1
-        before[1:] = sums[places]
-        columns[name] = pa.array(np.rint(laid(sums, before, np.float64)).astype(np.int64))
+        before[1:] = running[places]
+        columns[name] = pa.array(np.rint(laid(running, before, np.float64)).astype(np.int64))
     return pa.table(columns)

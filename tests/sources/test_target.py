@@ -63,7 +63,7 @@ def test_a_process_and_what_it_forks(tmp_path: Path) -> None:
 def test_a_process_that_is_not_there(tmp_path: Path) -> None:
     log = tmp_path / "strace.txt"
     log.write_text(STRACE)
-    with pytest.raises(Problem, match=r"--pid 7: no input tells of it; there are .*\(300\)"):
+    with pytest.raises(Problem, match=r"--pid 7: no input has it; there are .*\(300\)"):
         diagnose([str(log)], tmp_path / "x.iowhy", pids=[7])
     log.write_text("      total  used  free\nMem:  8000000  4000000  4000000\n")
     with pytest.raises(Problem, match="the inputs name no processes"):

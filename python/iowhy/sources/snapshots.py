@@ -1,7 +1,7 @@
-"""Intervals from two copies of a /proc file: the differences of counters since boot.
+"""Intervals from two snapshots of a /proc file: the differences of counters since boot.
 
-The time between the copies is not in them. When copies of /proc/stat are among them, its ticks tell
-it: each CPU's states together pass as fast as time does.
+The time between the snapshots is not in them. When /proc/stat is among them, its ticks give it:
+each CPU's states together pass as fast as time does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from iowhy.sources.format import Interval, Reading
+from iowhy.sources.format import Interval, Snapshot
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.numbers import NS_PER_S
 from iowhy.sources.paste import Part
@@ -19,16 +19,16 @@ from iowhy.sources.paste import Part
 Key: TypeAlias = tuple[tuple[str, object], ...]
 
 
-def intervals_of_copies(parts: Sequence[Part]) -> tuple[Intervals, list[str]]:
+def intervals_of_snapshots(parts: Sequence[Part]) -> tuple[Intervals, list[str]]:
     """Intervals over all files in their order; notes on what is assumed.
 
-    /proc/stat and /proc/vmstat both fill vm_samples: intervals of the same copies become one.
+    /proc/stat and /proc/vmstat both fill vm_samples: intervals of the same snapshots become one.
     """
-    series: dict[tuple[str, str, Key], list[Reading]] = defaultdict(list)
+    series: dict[tuple[str, str, Key], list[Snapshot]] = defaultdict(list)
     for part in parts:
-        for reading in part.parsed.readings:
-            key = tuple(sorted(reading.key.items()))
-            series[part.format, reading.table, key].append(reading)
+        for snapshot in part.parsed.snapshots:
+            key = tuple(sorted(snapshot.key.items()))
+            series[part.format, snapshot.table, key].append(snapshot)
     lengths = _lengths(series)
     found: dict[tuple[str, Key, int, int], Interval] = {}
     notes: list[str] = []
@@ -37,11 +37,11 @@ def intervals_of_copies(parts: Sequence[Part]) -> tuple[Intervals, list[str]]:
         if text not in notes:
             notes.append(text)
 
-    for (form, table, key), readings in series.items():
-        if len(readings) < 2:
+    for (form, table, key), snapshots in series.items():
+        if len(snapshots) < 2:
             note(f"one copy for {form} has only counters since boot: not taken for load")
         start = 0
-        for at, (before, after) in enumerate(pairwise(readings)):
+        for at, (before, after) in enumerate(pairwise(snapshots)):
             length = lengths[at] if at < len(lengths) else NS_PER_S
             if at >= len(lengths):
                 note(f"the time between the copies for {form} is not shown: 1 s is assumed")
@@ -67,10 +67,10 @@ def intervals_of_copies(parts: Sequence[Part]) -> tuple[Intervals, list[str]]:
     return intervals, notes
 
 
-def _lengths(series: dict[tuple[str, str, Key], list[Reading]]) -> list[int]:
-    """Nanoseconds between the copies, from the ticks of one CPU."""
-    for (_, table, key), readings in series.items():
+def _lengths(series: dict[tuple[str, str, Key], list[Snapshot]]) -> list[int]:
+    """Nanoseconds between the snapshots, from the ticks of one CPU."""
+    for (_, table, key), snapshots in series.items():
         if table == "cpu_samples" and dict(key).get("cpu") not in (None, -1):
-            sums = [sum(reading.counters.values()) for reading in readings]
-            return [max(after - before, 1) for before, after in pairwise(sums)]
+            ticks_ns = [sum(snapshot.counters.values()) for snapshot in snapshots]
+            return [max(after - before, 1) for before, after in pairwise(ticks_ns)]
     return []

@@ -1,4 +1,4 @@
-"""The processes that a diagnosis is asked about, in texts that tell of a whole machine (`--pid`)."""
+"""The target of a diagnosis: processes (`--pid`) in texts that are of a whole machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLES = (
 )  # fmt: skip
 
 
-def family(
+def process_tree(
     threads: Iterable[Mapping[str, object]], pids: Collection[int]
 ) -> tuple[set[int], set[int]]:
     """The threads and the processes of `pids` and of all that they forked (tids, tgids)."""
@@ -37,17 +37,17 @@ def _number(value: object) -> int:
     return int(str(value))
 
 
-def keep(
+def restrict(
     parts: Sequence[Part], named: Sequence[Mapping[str, object]], pids: Collection[int]
 ) -> None:
     """Leave the other processes' rows out of the parts; their requests stay as others' load.
 
-    `named` are threads that no part has in its own table. Raises Problem when no input tells of any of `pids`.
+    `named` are threads that no part has in its own table. Raises Problem when no input has any of `pids`.
     """
     threads = [*named]
     for part in parts:
         threads += _rows(part.parsed.tables.get("threads", []))
-    tids, tgids = family(threads, pids)
+    tids, tgids = process_tree(threads, pids)
     kept = 0
     for part in parts:
         tables = part.parsed.tables
@@ -65,7 +65,7 @@ def keep(
         some = ", ".join(name for name, _ in seen.most_common(8))
         asked = ", ".join(map(str, sorted(pids)))
         raise Problem(
-            f"--pid {asked}: no input tells of it"
+            f"--pid {asked}: no input has it"
             + (f"; there are {some}" if some else "; the inputs name no processes")
         )
 

@@ -84,4 +84,4 @@ def test_a_log_and_the_table_of_the_same_calls_are_not_added(tmp_path: Path) -> 
             "SELECT sum(calls) FROM syscall_totals WHERE name = 'fsync'"
         )
         assert told.fetchone() == (fsyncs,)
-        assert any("tells of the same calls" in note for note in recording.manifest.notes)
+        assert any("has the same calls" in note for note in recording.manifest.notes)

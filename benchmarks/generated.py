@@ -13,7 +13,7 @@ import pyarrow as pa
 from iowhy.recording import Manifest, Recording
 from iowhy.recording.manifest import Clock, Host
 from iowhy.recording.writer import write_recording
-from iowhy.reports.relations import SENSORS
+from iowhy.relations.facts import SENSORS
 
 CALLS = np.array(
     [

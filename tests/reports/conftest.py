@@ -8,7 +8,7 @@ import pytest
 from iowhy.recording import Manifest, Recording
 from iowhy.recording.manifest import Clock, Host
 from iowhy.recording.writer import write_recording
-from iowhy.reports.relations import SENSORS
+from iowhy.relations.facts import SENSORS
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
 Make = Callable[..., Recording]

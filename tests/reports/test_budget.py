@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.relations.calls import KINDS, WAITS
 from iowhy.reports import Filters, run
-from iowhy.reports.calls import KINDS, WAITS
 from iowhy.whys import classes
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 

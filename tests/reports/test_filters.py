@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.recording import Manifest, Recording
 from iowhy.recording.manifest import Clock
+from iowhy.relations import RecordedFacts as Facts
 from iowhy.reports import Filters, reports, run
 from iowhy.reports.filters import resolve
-from iowhy.reports.relations import Facts
 from tests.reports.conftest import MS, T0, WALL0, Make, S, call, file
 
 FACTS = Facts(T0, T0 + 100 * S, 100 * S, 2, None, 4096, frozenset())

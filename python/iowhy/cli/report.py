@@ -11,8 +11,9 @@ from rich.text import Text
 
 from iowhy.errors import Problem
 from iowhy.recording import open_recording
+from iowhy.relations.relation import Column
 from iowhy.reports import Filters, export, find, reports, run, statement
-from iowhy.reports.report import Column, user_folder
+from iowhy.reports.report import user_folder
 from iowhy.views import result
 from iowhy.views.terminal import console, printable
 

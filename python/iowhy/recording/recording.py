@@ -31,6 +31,20 @@ class Recording:
         # A link could point anywhere: a recording is hostile input.
         return sorted(f for f in folder.glob("*.parquet") if f.is_file() and not f.is_symlink())
 
+    def row_counts(self, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+        """Rows of each table that has any, from the files' own footers."""
+        files = {str(f.resolve()): table for table in tables() for f in self.files(table)}
+        if not files:
+            return {}
+        paths = ", ".join(map(_quoted, files))
+        found: dict[str, int] = {}
+        for path, rows in connection.execute(
+            f"SELECT file_name, num_rows FROM parquet_file_metadata([{paths}])"
+        ).fetchall():
+            if rows:
+                found[files[path]] = found.get(files[path], 0) + rows
+        return found
+
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A new DuckDB connection with one view per table of the schema; the caller closes it.
 

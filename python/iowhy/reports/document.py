@@ -1,6 +1,6 @@
 """docs/reports.md from the reports' headers: `python -m iowhy.reports.document > docs/reports.md`."""
 
-from iowhy.reports.relations import SENSORS
+from iowhy.relations.facts import SENSORS
 from iowhy.reports.report import FILTERS, built_in
 
 HEAD = f"""\

@@ -1,6 +1,5 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
-import re
 from collections.abc import Sequence
 
 import duckdb
@@ -11,11 +10,10 @@ from sqlglot import exp
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
-from iowhy.reports.filters import Filters, Selection, resolve
-from iowhy.reports.relations import SENSORS, Facts, relations
+from iowhy.relations import recorded_facts
+from iowhy.relations.compose import Everything, compose
+from iowhy.reports.filters import Filters, resolve
 from iowhy.reports.report import Report, find
-
-PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
 
 
 def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> pa.Table:
@@ -49,8 +47,9 @@ def query(rec: Recording, sql: str) -> pa.Table:
     """
     sql = sql.strip().rstrip(";").rstrip()
     with rec.connected() as connection:
-        asked = Report("sql", "", "", "", (), (), "", sql, "SQL")
-        return _select(connection, compose(asked, facts_of(rec, connection), Selection()), "SQL")
+        return _select(
+            connection, compose(sql, recorded_facts(rec, connection), Everything()), "SQL"
+        )
 
 
 def statement(
@@ -64,36 +63,6 @@ def statement(
     with rec.connected() as connection:
         sql = _statement(rec, report, filters or Filters(), connection)
     return to_spark(sql, report.where) if dialect == "spark" else sql
-
-
-def compose(report: Report, facts: Facts, selection: Selection) -> str:
-    """The report's SQL with what it selects from put in front, in DuckDB's dialect."""
-    available = relations(facts)
-    chosen = selection.chosen_files()
-    front: dict[str, str] = {}
-    if chosen is not None:
-        front["chosen_files"] = chosen
-    for relation in [*tables(), *available]:
-        if not re.search(rf"\b{relation}\b", report.sql) or _defined(relation, report.sql):
-            continue
-        body = available.get(relation)
-        where = selection.where(relation)
-        if where is not None:
-            source = f"({body}) AS unfiltered" if body else f"main.{relation}"
-            body = f"SELECT * FROM {source} WHERE {where}"
-        if body is not None:
-            front[relation] = body
-    if not front:
-        return report.sql
-    # Not materialised: a filter then reaches down to the columns and rows that are read.
-    parts = [
-        f"{name} AS {'NOT MATERIALIZED ' if _streams(name) else ''}(\n{body}\n)"
-        for name, body in front.items()
-    ]
-    own = re.match(r"with\s+(recursive\s+)?", report.sql, re.IGNORECASE)
-    head = "WITH RECURSIVE " if own and own[1] else "WITH "
-    tail = ", " + report.sql[own.end() :] if own else "\n" + report.sql
-    return head + ", ".join(parts) + tail
 
 
 def to_spark(sql: str, where: str = "the report") -> str:
@@ -116,27 +85,6 @@ def to_spark(sql: str, where: str = "the report") -> str:
         )
     )
     return str(tree.sql(dialect="spark", pretty=True))
-
-
-def facts_of(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Facts:
-    """What the manifest tells, its gaps filled from the tables' first and last times."""
-    command = rec.manifest.command
-    start, end = command.start_ns, command.end_ns
-    if start is None or end is None:
-        first, last = _span(connection)
-        start = start if start is not None else first
-        end = end if end is not None else last
-    start = start or 0
-    end = max(start, end if end is not None else start)
-    return Facts(
-        start_ns=start,
-        end_ns=end,
-        elapsed_ns=end - start,
-        cpus=rec.manifest.host.cpus,
-        memory_bytes=rec.manifest.host.memory_bytes,
-        page_bytes=rec.manifest.host.page_bytes or PAGE_BYTES,
-        ran=frozenset(sensor for sensor in SENSORS if rec.ran(sensor)),
-    )
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -187,14 +135,14 @@ def _statement(
         if name not in report.filters:
             able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
             raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
-    facts = facts_of(rec, connection)
+    facts = recorded_facts(rec, connection)
     selection = resolve(filters, rec.manifest, facts)
-    return compose(report, selection.facts(facts), selection)
+    return compose(report.sql, selection.facts(facts), selection)
 
 
 def _must_match(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyConnection) -> None:
     like = resolve(
-        Filters(file=filters.file), rec.manifest, facts_of(rec, connection)
+        Filters(file=filters.file), rec.manifest, recorded_facts(rec, connection)
     ).chosen_files()
     if connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchall()[0][0] == 0:
         raise Problem(
@@ -217,34 +165,6 @@ def _must_have_run(rec: Recording, filters: Filters, connection: duckdb.DuckDBPy
                 f"--pid {pid}: no process or thread of the recording; "
                 f"`iowhy report threads {rec.path}` lists them"
             )
-
-
-def _span(connection: duckdb.DuckDBPyConnection) -> tuple[int | None, int | None]:
-    """First and last time in all tables, (None, None) when there is none."""
-    parts = " UNION ALL ".join(
-        f"SELECT min({t.time}) AS first_ns, max({t.time}) AS last_ns FROM main.{t.name}"
-        for t in tables().values()
-        if t.time is not None
-    )
-    first, last = connection.execute(
-        f"SELECT min(first_ns), max(last_ns) FROM ({parts}) AS p"
-    ).fetchall()[0]
-    return first, last
-
-
-def _defined(relation: str, sql: str) -> bool:
-    """Whether the SQL brings its own relation of this name, as what --sql printed does."""
-    pattern = rf"\b{relation}\s+AS\s+((NOT\s+)?MATERIALIZED\s+)?\("
-    return re.search(pattern, sql, re.IGNORECASE) is not None
-
-
-def _streams(relation: str) -> bool:
-    return relation in tables() or relation in (
-        "recording",
-        "call_kinds",
-        "wait_kinds",
-        "every_request",
-    )
 
 
 def _first(error: Exception) -> str:

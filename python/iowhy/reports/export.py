@@ -9,7 +9,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from iowhy.reports.report import Column
+from iowhy.relations.relation import Column
 
 JSON_VERSION = 1
 BATCH_ROWS = 10_000

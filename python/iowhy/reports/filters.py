@@ -8,15 +8,7 @@ from iowhy import quantities
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
-from iowhy.reports.relations import Facts
-
-_OF_TABLE = {
-    "every_request": None,
-    "counted_requests": "block_requests",
-    "request_sequence": "block_requests",
-    "extent_runs": "extents",
-}
-"""Relations that are filtered like the table they are made of; None: never filtered."""
+from iowhy.relations import RecordedFacts
 
 
 @dataclass(frozen=True)
@@ -50,20 +42,17 @@ class Selection:
     pids: tuple[int, ...] = ()
     path_like: str | None = None
 
-    def facts(self, facts: Facts) -> Facts:
+    def facts(self, facts: RecordedFacts) -> RecordedFacts:
         """The facts of the chosen part: less time elapsed, the same origin of times."""
         start = max(facts.start_ns, facts.start_ns if self.since_ns is None else self.since_ns)
         end = min(facts.end_ns, facts.end_ns if self.until_ns is None else self.until_ns)
         return replace(facts, end_ns=max(start, end), elapsed_ns=max(end - start, 0))
 
-    def where(self, relation: str) -> str | None:
-        """The SQL condition for a table or relation, None when nothing is filtered."""
-        name = _OF_TABLE.get(relation, relation)
-        table = tables().get(name) if name else None
-        if table is None:
-            return None
-        columns = {column.name for column in table.columns}
-        conditions = [*self._times(table), *self._processes(table.name, columns)]
+    def where(self, table: str) -> str | None:
+        """The SQL condition for the rows of a table, None when nothing is filtered."""
+        described = tables()[table]
+        columns = {column.name for column in described.columns}
+        conditions = [*self._times(described), *self._processes(table, columns)]
         if self.path_like is not None:
             conditions += self._files(columns)
         return " AND ".join(conditions) or None
@@ -117,7 +106,7 @@ class Selection:
         return []
 
 
-def resolve(filters: Filters, manifest: Manifest, facts: Facts) -> Selection:
+def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selection:
     """`filters` as times and patterns of one recording. Raises Problem for one that is no good."""
     since = _moment("--since", filters.since, manifest, facts)
     until = _moment("--until", filters.until, manifest, facts)
@@ -132,7 +121,7 @@ def resolve(filters: Filters, manifest: Manifest, facts: Facts) -> Selection:
     return Selection(since, until, filters.pids, like)
 
 
-def _moment(option: str, text: str | None, manifest: Manifest, facts: Facts) -> int | None:
+def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
     if text is None:
         return None
     text = text.strip()
@@ -157,7 +146,7 @@ def _moment(option: str, text: str | None, manifest: Manifest, facts: Facts) -> 
     return clock.monotonic_ns + wall - clock.wall_ns
 
 
-def _wall(text: str, manifest: Manifest, facts: Facts) -> int | None:
+def _wall(text: str, manifest: Manifest, facts: RecordedFacts) -> int | None:
     """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     if re.match(r"[0-9]{1,2}:[0-9]{2}", text):

@@ -21,38 +21,14 @@ from importlib import resources
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.relations.relation import Column
+from iowhy.relations.relation import column as parse_column
 
 FILTERS = ("since", "until", "pid", "file")
-
-UNITS = (
-    "text",
-    "id",
-    "number",
-    "count",
-    "bool",
-    "ns",
-    "s",
-    "bytes",
-    "pages",
-    "blocks",
-    "share",
-    "ratio",
-    "bytes/s",
-    "1/s",
-)
 
 REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a report's result: its name, meaning and unit (one of UNITS)."""
-
-    name: str
-    meaning: str
-    unit: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +69,7 @@ def parse(name: str, text: str, where: str) -> Report:
         key, value = key.strip(), value.strip()
         here = f"{where}:{start + 1}"
         if colon and key.startswith("column "):
-            column = _column(key.removeprefix("column ").strip(), value, here)
+            column = parse_column(key.removeprefix("column ").strip(), value, here)
             if any(c.name == column.name for c in columns):
                 raise Problem(f"{here}: column {column.name} is described twice")
             columns.append(column)
@@ -196,13 +172,3 @@ def _text(file: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Problem(f"{file}: not UTF-8 text (byte {error.start})") from None
-
-
-def _column(name: str, value: str, where: str) -> Column:
-    meaning, comma, unit = value.rpartition(",")
-    unit = unit.strip()
-    if not name or not comma or not meaning.strip():
-        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
-    if unit not in UNITS:
-        raise Problem(f"{where}: unit {unit!r} is none of {', '.join(UNITS)}")
-    return Column(name, meaning.strip(), unit)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.reports.report import Column
+from iowhy.relations.relation import Column
 from iowhy.views.terminal import Field, printable, rows, shorten
 
 UNKNOWN = "–"

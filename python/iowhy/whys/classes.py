@@ -4,7 +4,7 @@ The recorder names a wait by what the kernel's stack shows; which class of the b
 depends on the call: a wait for a page's writeback inside fsync is a wait for sync.
 """
 
-from iowhy.reports.calls import KINDS
+from iowhy.relations.calls import KINDS
 
 USER = "on-CPU user"
 KERNEL = "on-CPU kernel"

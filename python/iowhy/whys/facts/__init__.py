@@ -8,6 +8,7 @@ from functools import cached_property
 from types import TracebackType
 
 from iowhy.recording import Recording
+from iowhy.relations import Relations
 from iowhy.whys import budget as budgets
 from iowhy.whys.facts import (
     cache,
@@ -36,8 +37,8 @@ class Facts:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.connection = recording.connection()
-        self._sizes: dict[str, int] = {}
+        self.relations = Relations.of(recording)
+        self.connection = self.relations.connection
         # One row for each file, whatever the recording says: a second one would count calls twice.
         self.connection.execute(
             """
@@ -80,12 +81,7 @@ class Facts:
 
     def size(self, table: str) -> int:
         """Rows of a table, from the files' own footers."""
-        if table not in self._sizes:
-            found = 0
-            if self.recording.files(table):
-                found = int(self.numbers(f"SELECT count(*) AS n FROM {table}")["n"] or 0)
-            self._sizes[table] = found
-        return self._sizes[table]
+        return self.relations.size(table)
 
     def has(self, table: str) -> bool:
         """Whether a table has any row."""

@@ -1,0 +1,111 @@
+"""What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+
+from iowhy.recording import Recording
+from iowhy.recording.schema import tables
+
+PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
+
+SENSORS = (
+    "syscalls",
+    "thread_time",
+    "waits",
+    "stacks",
+    "block_requests",
+    "page_cache",
+    "lookups",
+    "writeback",
+    "dirty_throttle",
+    "journal_jbd2",
+    "journal_xfs",
+    "allocations_ext4",
+    "allocations_xfs",
+    "allocations_btrfs",
+    "extents",
+    "files",
+    "cpu_samples",
+    "memory_samples",
+    "vm_samples",
+    "disk_samples",
+    "pressure_samples",
+    "cgroup_samples",
+    "process_io",
+)
+
+
+@dataclass(frozen=True)
+class RecordedFacts:
+    """Times in ns of CLOCK_MONOTONIC; what is not known of the machine is None.
+
+    `ran` are the sensors that ran, `rows` the number of rows of the tables that have any.
+    """
+
+    start_ns: int
+    end_ns: int
+    elapsed_ns: int
+    cpus: int | None
+    memory_bytes: int | None
+    page_bytes: int
+    ran: frozenset[str]
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def slice_ns(self) -> int:
+        """A round length that cuts the elapsed time into some ten to some hundred slices."""
+        for longest_s, slice_ns in (
+            (10, 100_000_000),
+            (600, 1_000_000_000),
+            (6000, 10_000_000_000),
+        ):
+            if self.elapsed_ns <= longest_s * 1_000_000_000:
+                return slice_ns
+        return 60_000_000_000
+
+    @property
+    def grid_ns(self) -> int:
+        """The cells in which the budget matches waits with time: 100 ms, at most 20,000 of them."""
+        return 100_000_000 * max(1, -(-self.elapsed_ns // (100_000_000 * 20_000)))
+
+
+def recorded_facts(rec: Recording, connection: duckdb.DuckDBPyConnection) -> RecordedFacts:
+    """What the manifest tells, its gaps filled from the tables' first and last times."""
+    command = rec.manifest.command
+    start, end = command.start_ns, command.end_ns
+    rows = rec.row_counts(connection)
+    if start is None or end is None:
+        first, last = _span(connection, rows)
+        start = start if start is not None else first
+        end = end if end is not None else last
+    start = start or 0
+    end = max(start, end if end is not None else start)
+    return RecordedFacts(
+        start_ns=start,
+        end_ns=end,
+        elapsed_ns=end - start,
+        cpus=rec.manifest.host.cpus,
+        memory_bytes=rec.manifest.host.memory_bytes,
+        page_bytes=rec.manifest.host.page_bytes or PAGE_BYTES,
+        ran=frozenset(sensor for sensor in SENSORS if rec.ran(sensor)),
+        rows=rows,
+    )
+
+
+def _span(
+    connection: duckdb.DuckDBPyConnection, rows: Mapping[str, int]
+) -> tuple[int | None, int | None]:
+    """First and last time in all tables, (None, None) when there is none."""
+    parts = [
+        f"SELECT min({t.time}) AS first_ns, max({t.time}) AS last_ns FROM main.{t.name}"
+        for t in tables().values()
+        if t.time is not None and rows.get(t.name)
+    ]
+    if not parts:
+        return None, None
+    first, last = connection.execute(
+        f"SELECT min(first_ns), max(last_ns) FROM ({' UNION ALL '.join(parts)}) AS p"
+    ).fetchall()[0]
+    return first, last

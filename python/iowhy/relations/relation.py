@@ -1,0 +1,199 @@
+"""A relation: an SQL file with a header, in one body or several to choose from."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from iowhy.errors import Problem
+from iowhy.recording.schema import tables
+from iowhy.relations.facts import SENSORS, RecordedFacts
+from iowhy.relations.literals import COLUMNS, LITERALS
+
+UNITS = (
+    "text",
+    "id",
+    "number",
+    "count",
+    "bool",
+    "ns",
+    "s",
+    "bytes",
+    "pages",
+    "blocks",
+    "share",
+    "ratio",
+    "bytes/s",
+    "1/s",
+)
+
+_HEADER = re.compile(r"--\s*(title|filtered as|kept|column [a-z0-9_]+)\s*:\s*(.*)\Z")
+_WHEN = re.compile(r"--\s*(?:when\s+(.+)|else)\s*\Z")
+_NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a result: its name, meaning and unit (one of UNITS)."""
+
+    name: str
+    meaning: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One relation. `bodies` are (condition, SQL); the last condition may be empty: always.
+
+    `filtered_as`: the table like which its rows are filtered; empty when it is made of what the
+    filters leave, "nothing" when filters do not apply to it.
+    """
+
+    name: str
+    title: str
+    notes: str
+    columns: tuple[Column, ...]
+    filtered_as: str
+    kept: bool
+    bodies: tuple[tuple[str, str], ...]
+
+    def body(self, facts: RecordedFacts) -> str:
+        """The SQL for a recording. Raises Problem when no body is for it."""
+        if self.name in LITERALS:
+            return LITERALS[self.name](facts)
+        for condition, sql in self.bodies:
+            if not condition or holds(condition, facts):
+                return sql
+        raise Problem(f"{self.name}.sql: no body for this recording; give an `-- else`")
+
+
+def parse(name: str, text: str) -> Relation:
+    """The relation in `text`. Raises Problem with the line that is wrong."""
+    fields: dict[str, str] = {}
+    columns: list[Column] = []
+    notes: list[str] = []
+    bodies: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        here = f"{name}.sql:{number}"
+        when, header = _WHEN.match(line), _HEADER.match(line)
+        if when is not None:
+            _check_condition(when[1] or "", here)
+            bodies.append((when[1] or "", []))
+        elif bodies:
+            bodies[-1][1].append(line)
+        elif header is None and line.startswith("--"):
+            notes.append(line[2:].strip())
+        elif header is None and line.strip():
+            bodies.append(("", [line]))
+        elif header is not None and header[1].startswith("column "):
+            columns.append(column(header[1].removeprefix("column ").strip(), header[2], here))
+        elif header is not None:
+            fields[header[1]] = header[2].strip()
+    if not fields.get("title") or not columns:
+        raise Problem(f"{name}.sql: the header has no line `-- title: …` or `-- column …`")
+    filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
+    if filtered_as not in ("", "nothing", *tables()):
+        raise Problem(f"{name}.sql: filtered as: {filtered_as} is no table")
+    if kept not in ("view", "table"):
+        raise Problem(f"{name}.sql: kept: give view or table")
+    made = tuple((condition, "\n".join(lines).strip().rstrip(";")) for condition, lines in bodies)
+    if not made or not all(sql for _, sql in made):
+        raise Problem(f"{name}.sql: there is no SQL after the header or a `-- when`")
+    return Relation(
+        name=name,
+        title=fields["title"],
+        notes=" ".join(note for note in notes if note),
+        columns=tuple(columns),
+        filtered_as=filtered_as,
+        kept=kept == "table",
+        bodies=made,
+    )
+
+
+def column(name: str, value: str, where: str) -> Column:
+    """`-- column NAME: meaning, unit`. Raises Problem for what has no meaning or unit."""
+    meaning, comma, unit = value.rpartition(",")
+    unit = unit.strip()
+    if not name or not comma or not meaning.strip():
+        raise Problem(f"{where}: expected `-- column NAME: meaning, unit`")
+    if unit not in UNITS:
+        raise Problem(f"{where}: unit {unit!r} is none of {', '.join(UNITS)}")
+    return Column(name, meaning.strip(), unit)
+
+
+@cache
+def relations() -> Mapping[str, Relation]:
+    """All relations by name."""
+    found = {
+        name: Relation(name, title, "", columns, "nothing", False, ())
+        for name, (title, columns) in _literal_columns().items()
+    }
+    folder = resources.files("iowhy.relations")
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".sql"):
+            name = file.name.removesuffix(".sql")
+            found[name] = parse(name, file.read_text("utf-8"))
+    return found
+
+
+def named_in(sql: str) -> set[str]:
+    """The tables and relations that an SQL text names, `main.NAME` for those as recorded.
+
+    By their names alone, outside comments and strings, but not those that it defines itself.
+    """
+    words = _words()
+    bare = _NOISE.sub(" ", sql)
+    found: set[str] = set()
+    for match in words.finditer(bare):
+        name = match[2]
+        if match[1] or not defines(name, bare):
+            found.add(match[0])
+    return found
+
+
+def defines(name: str, sql: str) -> bool:
+    """Whether the SQL brings its own relation of this name, as what --sql printed does."""
+    pattern = rf"\b{name}\s+AS\s+((NOT\s+)?MATERIALIZED\s+)?\("
+    return re.search(pattern, sql, re.IGNORECASE) is not None
+
+
+def holds(condition: str, facts: RecordedFacts) -> bool:
+    """Whether a `-- when` condition holds for a recording."""
+    return any(
+        all(_term(term.strip(), facts) for term in either.split(" and "))
+        for either in condition.split(" or ")
+    )
+
+
+def _term(term: str, facts: RecordedFacts) -> bool:
+    if term.startswith("not "):
+        return not _term(term[4:].strip(), facts)
+    if term == "elapsed":
+        return facts.elapsed_ns > 0
+    if term.startswith("ran "):
+        return term[4:].strip() in facts.ran
+    return facts.rows.get(term, 0) > 0
+
+
+def _check_condition(condition: str, where: str) -> None:
+    for either in condition.split(" or ") if condition else ():
+        for term in either.split(" and "):
+            word = term.strip().removeprefix("not ").strip()
+            sensor = word.removeprefix("ran ").strip() if word.startswith("ran ") else None
+            known = sensor in SENSORS if sensor else word == "elapsed" or word in tables()
+            if not known:
+                raise Problem(f"{where}: `{term.strip()}` is no table, `ran SENSOR` or `elapsed`")
+
+
+def _literal_columns() -> dict[str, tuple[str, tuple[Column, ...]]]:
+    return {
+        name: (title, tuple(Column(*one) for one in columns))
+        for name, (title, columns) in COLUMNS.items()
+    }
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    names = "|".join(sorted({*tables(), *relations()}, key=lambda name: (-len(name), name)))
+    return re.compile(rf"(?<![\w.\"])(main\.)?({names})(?![\w\"])")

@@ -1,0 +1,65 @@
+"""Rows of a result as dataclasses: each column is checked against the field that takes it."""
+
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from decimal import Decimal
+from functools import cache
+from typing import TypeVar
+
+Row = tuple[object, ...]
+Kind = TypeVar("Kind")
+
+
+def typed(kind: type[Kind], columns: Sequence[str], rows: Sequence[Row]) -> list[Kind]:
+    """One `kind` for each row; columns and fields go by their names.
+
+    NULL is None; it is an error for a field that may not be None, as is another type, a column
+    without a field, and a field without column or default. A whole number fits a float.
+    """
+    wanted = _fields(typing.cast(type, kind))
+    for name in columns:
+        if name not in wanted:
+            raise TypeError(f"{kind.__name__} has no field for the column {name}")
+    for name, (_, required) in wanted.items():
+        if required and name not in columns:
+            raise TypeError(f"{kind.__name__}: the result has no column {name}")
+    takes = [wanted[name][0] for name in columns]
+    return [
+        kind(
+            **{
+                name: _value(value, allowed, f"{kind.__name__}.{name}")
+                for name, allowed, value in zip(columns, takes, row, strict=True)
+            }
+        )
+        for row in rows
+    ]
+
+
+@cache
+def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
+    """By name: the types that a field takes, and whether it must be given."""
+    hints = typing.get_type_hints(kind)
+    found = {}
+    for item in fields(kind):
+        hint = hints[item.name]
+        union = typing.get_origin(hint) in (types.UnionType, typing.Union)
+        allowed = typing.get_args(hint) if union else (hint,)
+        required = item.default is MISSING and item.default_factory is MISSING
+        found[item.name] = (tuple(typing.get_origin(one) or one for one in allowed), required)
+    return found
+
+
+def _value(value: object, allowed: tuple[type, ...], where: str) -> object:
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    if type(value) in allowed:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and float in allowed:
+        return float(value)
+    if isinstance(value, float) and value.is_integer() and int in allowed:
+        return int(value)
+    if isinstance(value, list) and tuple in allowed:
+        return tuple(value)
+    raise TypeError(f"{where}: {value!r:.60} is {type(value).__name__}, not {allowed}")

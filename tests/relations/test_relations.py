@@ -1,0 +1,120 @@
+"""Relations: how they are described, picked, put in front of a statement and kept on a connection."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.relations import RecordedFacts, Relations, relation, relations
+from iowhy.relations.compose import Everything, compose
+from iowhy.relations.relation import holds, named_in, parse
+from iowhy.relations.rows import typed
+from tests.reports.conftest import MS, Make, request
+
+FACTS = RecordedFacts(0, 10, 10, 2, None, 4096, frozenset({"waits"}), {"waits": 3, "files": 1})
+HEADER = "-- title: x\n-- column a: b, count\n"
+
+
+def test_each_relation_gives_the_columns_it_describes(make: Make) -> None:
+    with Relations.of(make({"block_requests": [request(0, MS)]})) as opened:
+        for name, one in relations().items():
+            given = {row[0] for row in opened.rows(f"DESCRIBE SELECT * FROM {name}")}
+            assert {column.name for column in one.columns} <= given, name
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("waits", True),
+        ("syscalls", False),
+        ("not syscalls and ran waits", True),
+        ("ran syscalls", False),
+        ("syscalls or files and elapsed", True),
+        ("syscalls and files or not elapsed", False),
+    ],
+)
+def test_the_first_body_whose_condition_holds(condition: str, expected: bool) -> None:
+    assert holds(condition, FACTS) is expected
+    one = parse("x", f"{HEADER}-- when {condition}\nSELECT 1 AS a\n-- else\nSELECT 2 AS a\n")
+    assert one.body(FACTS) == ("SELECT 1 AS a" if expected else "SELECT 2 AS a")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT 1", "no line `-- title"),
+        ("-- title: x\nSELECT 1", "no line"),
+        (HEADER, "no SQL"),
+        (HEADER + "-- when waits\n-- else\nSELECT 1", "no SQL"),
+        (HEADER + "-- when wits\nSELECT 1", "x.sql:3: `wits` is no table"),
+        (HEADER + "-- when ran wits\nSELECT 1", "is no table, `ran SENSOR`"),
+        (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
+        (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
+        ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),
+    ],
+)
+def test_a_wrong_relation_is_refused(text: str, message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        parse("x", text)
+
+
+def test_names_in_comments_strings_and_own_definitions_do_not_count() -> None:
+    sql = """WITH waits AS (SELECT 1) -- files
+    SELECT 'block_requests', f.stacks FROM main.syscalls f, recording JOIN waits ON true"""
+    assert named_in(sql) == {"main.syscalls", "recording"}
+
+
+def test_a_circle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = {"every_request": "extent_runs", "extent_runs": "every_request"}
+    made = dict(relations())
+    for name, needs in bodies.items():
+        made[name] = parse(name, f"{HEADER}SELECT * FROM {needs}")
+    monkeypatch.setattr("iowhy.relations.compose.relations", lambda: made)
+    assert relation.relations()
+    with pytest.raises(Problem, match="every_request → extent_runs → every_request"):
+        compose("SELECT * FROM every_request", FACTS, Everything())
+
+
+def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
+    with Relations.of(make({"block_requests": [request(0, MS), request(MS, MS)]})) as opened:
+        kept = "SELECT count(*) FROM duckdb_tables() WHERE temporary"
+        assert opened.rows(kept) == [(0,)]
+        for _ in range(2):
+            assert opened.rows("SELECT jump_bytes FROM request_sequence ORDER BY sent_ns") == [
+                (None,),
+                (-4096,),
+            ]
+        assert opened.rows(kept) == [(1,)]
+
+
+@dataclass(frozen=True)
+class Some:
+    count: int
+    share: float | None
+    name: str | None = None
+
+
+@given(st.integers(), st.none() | st.integers() | st.floats(allow_nan=False), st.none() | st.text())
+def test_rows_keep_their_values(count: int, share: float | None, name: str | None) -> None:
+    (row,) = typed(Some, ["name", "count", "share"], [(name, count, share)])
+    assert row.count == count and row.name == name
+    assert row.share is None if share is None else math.isclose(row.share or 0.0, share)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (["count", "share"], (None, 0.5)),
+        (["count", "share"], (1, "0.5")),
+        (["count", "share"], (True, 0.5)),
+        (["count", "share"], (1.5, 0.5)),
+        (["count"], (1,)),
+        (["count", "share", "more"], (1, 0.5, 1)),
+    ],
+)
+def test_rows_of_another_shape_are_an_error(columns: list[str], row: tuple[object, ...]) -> None:
+    with pytest.raises(TypeError, match="Some"):
+        typed(Some, columns, [row])

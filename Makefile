@@ -26,7 +26,7 @@ bench:
 docs: setup
 	$(PYTHON) -m iowhy.recording.document > docs/recording.md
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
-	$(PYTHON) -m iowhy.whys.document
+	$(PYTHON) -m iowhy.whys.cause_pages
 
 setup:
 	@tools/setup build

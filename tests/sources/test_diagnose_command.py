@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from iowhy.cli.main import app
 from iowhy.errors import Problem
-from iowhy.sources.next_step import next_steps
+from iowhy.whys.next_step import next_steps
 
 from .reading import FIXTURES
 

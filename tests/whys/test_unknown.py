@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.recording.schema import tables
-from iowhy.whys import document
 from iowhy.whys.verdict import judge
+from iowhy.whys.verdict_json import as_json
 
 from .made import KIB, MS, START, S, Story
 
@@ -77,4 +77,4 @@ def test_any_part_may_be_missing(
     assert verdict.answer
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
     assert sum(f.share for f in verdict.findings) <= 1 + 1e-6
-    document.as_json(verdict)
+    as_json(verdict)

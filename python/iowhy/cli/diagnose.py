@@ -14,11 +14,11 @@ from iowhy.errors import Problem
 from iowhy.sources import live
 from iowhy.sources.diagnose import Diagnosis, describe, diagnose
 from iowhy.sources.format import formats
-from iowhy.sources.next_step import Step, next_steps
 from iowhy.views import processes, show
 from iowhy.views.terminal import Field, console, printable, rows, shorten
-from iowhy.whys import document
+from iowhy.whys.next_step import Step, next_steps
 from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict_json import as_json as verdict_as_json
 
 EPILOG = """Examples:
 
@@ -137,7 +137,7 @@ def _read(
 
 def _document(found: Diagnosis, verdict: Verdict, steps: tuple[Step, ...]) -> dict[str, object]:
     return {
-        **document.as_json(verdict),
+        **verdict_as_json(verdict),
         "recording": str(found.recording.path),
         "inputs": describe(found.parts),
         "processes": processes.listed(found.recording),

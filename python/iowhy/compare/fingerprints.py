@@ -46,7 +46,7 @@ def _fate(before: float | None, after: float | None) -> str:
 def _seconds(verdict: Verdict) -> dict[str, float]:
     """Seconds by cause; shares where the time is not known (both sides are then of 1 s)."""
     elapsed = 1.0 if verdict.elapsed_s is None else verdict.elapsed_s
-    return {one.cause: one.share * elapsed for one in verdict.findings if one.cause != "healthy"}
+    return {one.cause: one.share * elapsed for one in verdict.findings if not one.healthy}
 
 
 def bottleneck(verdict: Verdict) -> str:

@@ -48,7 +48,7 @@ class Trial:
     def top(self) -> Finding | None:
         """The finding with the largest share; None when nothing is wrong."""
         for finding in self.verdict.findings:
-            if finding.cause != "healthy":
+            if not finding.healthy:
                 return finding
         return None
 

@@ -17,9 +17,9 @@ from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
 from iowhy.reports import engine
 from iowhy.views.terminal import Field, console, paragraph, rows
-from iowhy.whys import document
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict_json import as_json as verdict_as_json
 
 # One colour per class of the budget: the same kind of time has the same hue everywhere.
 COLOURS = {
@@ -76,7 +76,7 @@ def verdict(
 
 def _as_json(recording: Recording, found: Verdict) -> dict[str, Any]:
     """The documented object; each finding says what experiments made of it (`tested`, or null)."""
-    told: dict[str, Any] = document.as_json(found)
+    told: dict[str, Any] = verdict_as_json(found)
     proven = tested(recording)
     for finding in told["findings"]:
         one = proven.get(finding["cause"])

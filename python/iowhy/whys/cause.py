@@ -9,12 +9,10 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from iowhy.whys.finding import Candidate
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Candidate, Finding, proof
+from iowhy.whys.next_command import NextCommand
 
 
 @dataclass(frozen=True)
@@ -29,11 +27,14 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Cause:
-    """One reason for slowness: what it means, how it shows, what to do about it.
+    """One reason for slowness: all that is known of it. No module outside iowhy.whys.causes names one.
 
-    `remedies` are in order of cost, cheapest first. `experiment` is the lever that would prove it.
-    `beats` are causes whose signs this one explains: where both claim the same time, it gets it.
-    `find` looks for it in a recording's facts, None when it is not there or cannot be known.
+    `remedies` are in order of cost, cheapest first. `experiment` is the lever that would prove it, and
+    `unsafe_proof` that this lever gives up durability. `find` looks for it in a recording's facts, None
+    when it is not there or cannot be known. `beats` are causes to which the same evidence points and
+    which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
+    usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
+    stands in the place of others: it is asked with the findings of those, and claims no time.
     """
 
     name: str
@@ -44,8 +45,16 @@ class Cause:
     fooled_by: tuple[str, ...]
     remedies: tuple[str, ...]
     experiment: str | None
-    find: Callable[["Facts"], Candidate | None]
+    find: Callable[[Facts], Candidate | None]
     beats: tuple[str, ...] = ()
+    settled_by: tuple[NextCommand, ...] = ()
+    unsafe_proof: bool = False
+    only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
+
+    @property
+    def proof(self) -> str | None:
+        """The command that would prove it, as it is typed; None where no lever does."""
+        return proof(self.experiment, unsafe=self.unsafe_proof)
 
 
 @cache

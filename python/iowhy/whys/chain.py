@@ -7,7 +7,7 @@ value beside it for programs.
 from iowhy.units import count, duration, percent, rate, size
 from iowhy.whys.finding import Link
 
-__all__ = ["count", "duration", "link", "percent", "plural", "rate", "size", "some"]
+__all__ = ["chain_of", "count", "duration", "link", "percent", "plural", "rate", "size"]
 
 
 def link(statement: str, value: float | None, unit: str, report: str) -> Link:
@@ -15,7 +15,7 @@ def link(statement: str, value: float | None, unit: str, report: str) -> Link:
     return Link(statement, None if value is None else float(value), unit, report)
 
 
-def some(*links: Link | None) -> tuple[Link, ...]:
+def chain_of(*links: Link | None) -> tuple[Link, ...]:
     """The links that could be measured, in order."""
     return tuple(one for one in links if one is not None)
 

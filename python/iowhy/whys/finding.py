@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-#: Levers that give up durability: they only act when told so.
-UNSAFE = frozenset({"sync-free"})
 
-
-def proof(lever: str) -> str:
-    """`iowhy experiment LEVER -- CMD`, with the option that the lever asks for."""
-    allow = " --allow-unsafe" if lever in UNSAFE else ""
-    return f"iowhy experiment {lever}{allow} -- CMD"
+def proof(experiment: str | None, *, unsafe: bool) -> str | None:
+    """`iowhy experiment LEVER -- CMD`, with the option that an unsafe lever asks for; None without a lever."""
+    if experiment is None:
+        return None
+    allow = " --allow-unsafe" if unsafe else ""
+    return f"iowhy experiment {experiment}{allow} -- CMD"
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,9 @@ class Candidate:
 class Finding:
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
-    `summary` is the finding in one clause, for the line with the answer.
+    `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
+    would prove it, `unsafe` that it gives up durability. `healthy` says that nothing is wrong: a finding
+    that explains no time, in the place of others.
     """
 
     cause: str
@@ -79,8 +80,10 @@ class Finding:
     remedies: tuple[str, ...]
     experiment: str | None
     summary: str = ""
+    unsafe: bool = False
+    healthy: bool = False
 
     @property
     def proof(self) -> str | None:
         """The command that would prove it, as it is typed; None where no lever does."""
-        return None if self.experiment is None else proof(self.experiment)
+        return proof(self.experiment, unsafe=self.unsafe)

@@ -1,15 +1,11 @@
 """Pages are read for the first time."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, plural, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, plural, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 PAGES_MIN = 32
 THROUGH_CACHE = 0.5
@@ -18,11 +14,11 @@ FIRST_TIME = 0.5
 MOST = 0.2
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Reads that go through the page cache and find nothing there yet."""
     cache, requests = facts.cache, facts.requests
     reading = facts.budget.elapsed(classes.READ)
-    if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < signs.LISTED:
+    if not cache.known or not cache.added or cache.added < PAGES_MIN or reading < thresholds.LISTED:
         return None
     if facts.run.pasted:
         return None
@@ -33,8 +29,8 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=first),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(
                 f"{count(cache.added)} pages ({size(cache.added * PAGE_BYTES)}) were not in the page "
                 "cache",
@@ -56,7 +52,7 @@ def find(facts: "Facts") -> Candidate | None:
                 "share",
                 "cache",
             ),
-            signs.device_load(facts),
+            links.device_load(facts),
         ),
         summary="reads data that are not in memory yet",
         against=_advised(facts),
@@ -68,7 +64,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _advised(facts: "Facts") -> tuple[str, ...]:
+def _advised(facts: Facts) -> tuple[str, ...]:
     """A command that advises the kernel may drop its own cache: then a second run is cold as well."""
     totals = (
         "SELECT sum(calls) AS n FROM syscall_totals WHERE name IN ('fadvise64', 'fadvise64_64')"
@@ -112,5 +108,6 @@ CAUSE = Cause(
     ),
     experiment="cache-warm",
     find=find,
+    settled_by=next_command.CACHE,
     beats=("device-saturated", "queue-shallow"),
 )  # fmt: skip

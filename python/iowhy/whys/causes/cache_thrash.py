@@ -1,15 +1,11 @@
 """Pages are read again that were in the cache before: what is used does not fit."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 REREAD = 0.3
 PAGES_MIN = 4096
@@ -18,7 +14,7 @@ CACHE_FULL = 0.05
 FAR_BELOW = 0.1
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Read again what had been read, since it was evicted in between."""
     cache = facts.cache
     if facts.budget.basis == "machine" or (facts.run.pasted and cache.refaults is None):
@@ -43,8 +39,8 @@ def find(facts: "Facts") -> Candidate | None:
         passes = " · ".join(percent(ratio) for ratio in cache.passes)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=again),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             None
             if cache.hit_ratio is None
             else link(
@@ -95,7 +91,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _pasted(facts: "Facts") -> Candidate | None:
+def _pasted(facts: Facts) -> Candidate | None:
     cache, machine = facts.cache, facts.machine
     if not cache.known or cache.hit_ratio is None or not cache.misses:
         return None
@@ -120,8 +116,8 @@ def _pasted(facts: "Facts") -> Candidate | None:
         spread = f" (from {percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
     return Candidate(
         claims=(Claim(frozenset({classes.READ})),),
-        chain=some(
-            signs.device_load(facts),
+        chain=chain_of(
+            links.device_load(facts),
             link(
                 f"the page cache answers {percent(cache.hit_ratio)} of what is asked for{spread}",
                 cache.hit_ratio,
@@ -214,6 +210,7 @@ CAUSE = Cause(
     ),
     experiment="memory-limit",
     find=find,
+    settled_by=next_command.CACHE,
     beats=(
         "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",
         "device-slow", "random-access", "memory-pressure",

@@ -1,15 +1,11 @@
 """All CPUs that the command may use are busy."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.budget import SATURATED, SHORTAGE
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, some
+from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 # Of the CPUs, in use by others: from here on they are worth a word.
 OTHERS = 0.25
@@ -17,12 +13,12 @@ OTHERS = 0.25
 NONE = 0.01
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """CPU time of saturated intervals, and all time spent waiting for a CPU."""
     budget, machine = facts.budget, facts.machine
     full = budget.modes("saturated")
     runnable = budget.elapsed(classes.RUNNABLE)
-    if full + runnable < signs.LISTED:
+    if full + runnable < thresholds.LISTED:
         return None
     used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
     cpus = machine.cpus
@@ -39,7 +35,7 @@ def find(facts: "Facts") -> Candidate | None:
         if budget.basis == "machine"
         else f": {percent(runnable)} ready and waiting for one, {percent(full)} on one"
     )
-    chain = some(
+    chain = chain_of(
         None
         if full < NONE
         else link(
@@ -48,7 +44,7 @@ def find(facts: "Facts") -> Candidate | None:
             "share",
             "budget",
         ),
-        *signs.sync_looks_long(facts),
+        *links.sync_looks_long(facts),
         None
         if machine.busy is None
         else link(
@@ -129,5 +125,6 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    settled_by=next_command.CPU,
     beats=("cpu-serial",),
 )  # fmt: skip

@@ -1,15 +1,11 @@
 """The work keeps one CPU busy, or a few, while others idle."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command
 from iowhy.whys.budget import SERIAL_CORES
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, some
+from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 GAIN = 0.2
 # Less than this of the CPUs idle gives nothing to more threads of the command.
@@ -18,7 +14,7 @@ LEFT_OVER = 0.1
 TOLD_BY_LOAD = 0.6
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """CPU time of intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
     modes = ("serial", "parallel")
@@ -35,8 +31,8 @@ def find(facts: "Facts") -> Candidate | None:
     top = facts.threads
     reading = facts.measured.of("fio", "read_iops")
     who = f" ({top.top_name})" if top.top_name else ""
-    syncs = signs.sync_looks_long(facts)
-    chain = some(
+    syncs = links.sync_looks_long(facts)
+    chain = chain_of(
         link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
         *syncs,
         None
@@ -156,4 +152,5 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    settled_by=next_command.CPU,
 )  # fmt: skip

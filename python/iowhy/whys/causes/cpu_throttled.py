@@ -1,27 +1,23 @@
 """A CPU quota, or the hypervisor, holds threads back."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, some
+from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 THROTTLED_PERIODS = 0.1
 STOLEN = 0.1
 WHOLE = 0.9
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Threads are ready and wait, and the group's counters say that the quota is why."""
     machine, budget = facts.machine, facts.budget
     periods = machine.throttled_periods_share or 0.0
     throttled = machine.throttled_share or 0.0
     steal = machine.steal or 0.0
-    by_quota = periods >= THROTTLED_PERIODS or throttled >= signs.LISTED
+    by_quota = periods >= THROTTLED_PERIODS or throttled >= thresholds.LISTED
     if not by_quota and steal < STOLEN:
         return None
     runnable = budget.elapsed(classes.RUNNABLE)
@@ -35,7 +31,7 @@ def find(facts: "Facts") -> Candidate | None:
     quota = machine.quota_cores
     return Candidate(
         claims=tuple(claims),
-        chain=some(
+        chain=chain_of(
             None
             if not by_quota
             else link(
@@ -80,7 +76,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _held(facts: "Facts") -> float:
+def _held(facts: Facts) -> float:
     """The share of the waiting for a CPU in which the quota stops the threads, not other work.
 
     The kernel counts the time that the group is stopped on each CPU where it has a thread; each thread
@@ -131,5 +127,6 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    settled_by=next_command.CPU,
     beats=("cpu-saturated", "cpu-serial"),
 )  # fmt: skip

@@ -1,27 +1,23 @@
 """Others use the device that the command waits for."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, size, some
+from iowhy.whys.chain import chain_of, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 OTHERS = 0.5
 BUSY = 0.6
 BESIDE = 0.5
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Most of the time of the device's requests belongs to other processes."""
     requests = facts.requests
     others = requests.others_share
     if not requests.known or others is None or others < OTHERS:
         return None
-    busy = signs.waits_while_busy(facts)
+    busy = evidence.waits_while_busy(facts)
     if busy is None or busy < BUSY:
         return None
     beside = requests.others_beside_share
@@ -30,9 +26,9 @@ def find(facts: "Facts") -> Candidate | None:
     who = f", most by {requests.others_name}" if requests.others_name else ""
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
-        chain=some(
-            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
-            signs.device_load(facts),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.device_load(facts),
             link(
                 f"{percent(others)} of the time of its requests belongs to other processes{who}",
                 others,
@@ -92,6 +88,7 @@ CAUSE = Cause(
     ),
     experiment="io-contention",
     find=find,
+    settled_by=next_command.DEVICE,
     beats=(
         "device-saturated", "device-slow", "queue-shallow", "random-access", "small-requests",
         "cache-cold", "sync-storm", "flush-cost", "writeback-scattered",

@@ -1,15 +1,11 @@
 """The device never rests: its queue is full, or it moves all it can."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, size, some
+from iowhy.whys.chain import chain_of, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import written_in_runs_of
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 BUSY = 0.9
 DEPTH = 4.0
@@ -27,18 +23,18 @@ _WELL_USED = (
 )
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """While the command waits, the device is busy, with more queued or with large requests."""
     requests, budget = facts.requests, facts.budget
     if not budget.known:
         return _device_alone(facts)
     share = budget.elapsed(*classes.STORAGE)
-    if share < signs.LISTED:
+    if share < thresholds.LISTED:
         return None
-    busy = signs.waits_while_busy(facts)
+    busy = evidence.waits_while_busy(facts)
     device = facts.devices.top
     if requests.known and requests.count:
-        alone = (requests.others_share or 0.0) < signs.OTHERS
+        alone = (requests.others_share or 0.0) < thresholds.OTHERS
         depth = requests.own_depth if alone else requests.depth
         median = requests.median_bytes
     elif device is not None:
@@ -58,10 +54,10 @@ def find(facts: "Facts") -> Candidate | None:
     mine = 1 - (requests.others_share or 0.0) if requests.known else 1.0
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=mine),),
-        chain=some(
-            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
-            signs.device_load(facts),
-            signs.request_shape(facts),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.device_load(facts),
+            links.request_shape(facts),
             None
             if requests.known or median is None
             else link(f"a request moves {size(median)}", median, "bytes", "request-size"),
@@ -89,35 +85,35 @@ def find(facts: "Facts") -> Candidate | None:
             else ""
         ),
         remedies=_WELL_USED
-        if bulk or (large and (requests.jump_share or 0.0) < signs.JUMPS)
+        if bulk or (large and (requests.jump_share or 0.0) < thresholds.JUMPS)
         else (),
         needs=("block_requests", "waits"),
     )
 
 
-def _bulk_sync(facts: "Facts") -> float | None:
+def _bulk_sync(facts: Facts) -> float | None:
     """When it waits for a sync of much data, which goes to the device in long runs: their length.
 
     The kernel chooses the requests of such a sync, not the caller, so that small ones in a row move
     data as large ones do; nor does it matter that the flush at its end is where a disk writes them.
     """
     syncing = facts.budget.elapsed(classes.SYNC)
-    each = signs.bytes_per_sync(facts)
+    each = evidence.bytes_per_sync(facts)
     if 2 * syncing < facts.budget.elapsed(*classes.STORAGE) or facts.calls.by_write:
         return None
-    if each is None or each <= signs.BYTES_PER_SYNC:
+    if each is None or each <= thresholds.BYTES_PER_SYNC:
         return None
     run = written_in_runs_of(facts)
     return run if run is not None and run >= LARGE_BYTES else None
 
 
-def _device_alone(facts: "Facts") -> Candidate | None:
+def _device_alone(facts: Facts) -> Candidate | None:
     """iostat -dx or sar -d: the device's own figures, without or beside those of the CPUs."""
     if not facts.run.pasted:
         return None
     device, known = facts.devices.top, facts.budget.known
     if device is not None:
-        busy, depth, shown = device.busy_share, device.depth, signs.device_load(facts)
+        busy, depth, shown = device.busy_share, device.depth, links.device_load(facts)
     else:
         shares, queues = facts.measured.metric("busy_share"), facts.measured.metric("queue_mean")
         name = max((name for name in shares if name in queues), key=shares.__getitem__, default="")
@@ -132,7 +128,7 @@ def _device_alone(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
-        chain=some(shown),
+        chain=chain_of(shown),
         summary="waits for a device that has no rest" if known else "a device has no rest",
         confidence=0.7 if known else 0.5,
         lowered_by=() if known else ("whether anything waits for the device is not in the text",),
@@ -140,7 +136,7 @@ def _device_alone(facts: "Facts") -> Candidate | None:
     )
 
 
-def _large_in_order(facts: "Facts") -> Candidate | None:
+def _large_in_order(facts: Facts) -> Candidate | None:
     """filemon alone: large requests in order, which is the best that a disk can be asked for."""
     if not facts.run.pasted:
         return None
@@ -173,7 +169,7 @@ def _large_in_order(facts: "Facts") -> Candidate | None:
     return None
 
 
-def _blocked_only(facts: "Facts") -> Candidate | None:
+def _blocked_only(facts: Facts) -> Candidate | None:
     """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
     machine = facts.machine
     if not facts.run.pasted or not machine.waits_for_disks:
@@ -183,7 +179,7 @@ def _blocked_only(facts: "Facts") -> Candidate | None:
     always = share >= ALWAYS
     return Candidate(
         claims=(Claim(classes.STORAGE),),
-        chain=some(
+        chain=chain_of(
             link(
                 f"{blocked:.1f} processes are blocked {'at any time' if always else 'on average'} and none waits for a CPU",
                 blocked,
@@ -257,4 +253,5 @@ CAUSE = Cause(
     ),
     experiment="io-contention",
     find=find,
+    settled_by=next_command.DEVICE,
 )  # fmt: skip

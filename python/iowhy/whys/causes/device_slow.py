@@ -1,15 +1,11 @@
 """The device takes long for a request although little is asked of it."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import duration, link, percent, plural, some
+from iowhy.whys.chain import chain_of, duration, link, percent, plural
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import stalls
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SERVICE_NS = 20e6
 # 50 MB/s: the inner tracks of an old disk.
@@ -23,9 +19,9 @@ ERRORS = 0.001
 WORKS = 0.3
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Long service at a shallow queue, a few requests that take most of the time, or errors."""
-    if facts.budget.elapsed(*classes.STORAGE) < signs.LISTED:
+    if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
         return None
     requests = facts.requests
     if not requests.known or not requests.count:
@@ -53,8 +49,8 @@ def find(facts: "Facts") -> Candidate | None:
                 fraction=1.0 if slow or failing else late,
             ),
         ),
-        chain=some(
-            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "waits for storage"),
             link(
                 f"{requests.device} takes {duration(median)} for a request in the median with "
                 f"{requests.depth or 0.0:.1f} in flight",
@@ -84,7 +80,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _counters(facts: "Facts") -> Candidate | None:
+def _counters(facts: Facts) -> Candidate | None:
     device = facts.devices.top
     if device is None or device.wait_ns is None or device.depth is None:
         return None
@@ -93,7 +89,7 @@ def _counters(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=(Claim(classes.STORAGE),),
-        chain=some(signs.device_load(facts)),
+        chain=chain_of(links.device_load(facts)),
         summary=f"waits for {device.name}, which answers late though its queue is short",
         confidence=0.7,
         lowered_by=("single requests are not known, only the counters' means",),
@@ -151,5 +147,6 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    settled_by=next_command.DEVICE,
     beats=("device-saturated", "queue-shallow", "random-access", "small-requests"),
 )  # fmt: skip

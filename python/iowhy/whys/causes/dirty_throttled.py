@@ -1,20 +1,16 @@
 """Writers are paused because too much is dirty."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SHARE = 0.05
 
 
-def dirty_reasons(facts: "Facts") -> frozenset[str]:
+def dirty_reasons(facts: Facts) -> frozenset[str]:
     """Reasons of throttled waits that are the dirty limits."""
     return frozenset(
         piece.reason
@@ -23,7 +19,7 @@ def dirty_reasons(facts: "Facts") -> frozenset[str]:
     )
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Time in balance_dirty_pages, by its waits or its own pauses."""
     reasons = dirty_reasons(facts)
     writeback = facts.writeback
@@ -51,7 +47,7 @@ def find(facts: "Facts") -> Candidate | None:
         )
     return Candidate(
         claims=(claim,),
-        chain=some(
+        chain=chain_of(
             link(
                 f"{percent(share)} of the time writers are paused by the dirty limits",
                 share,
@@ -68,7 +64,7 @@ def find(facts: "Facts") -> Candidate | None:
                 "writeback",
             ),
             limit,
-            signs.device_load(facts),
+            links.device_load(facts),
         ),
         summary="is pauses of the writers: they make pages dirty faster than the device takes them",
         needs=("dirty_throttle", "waits"),
@@ -96,5 +92,6 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    settled_by=next_command.DIRTY,
     beats=("device-saturated",),
 )  # fmt: skip

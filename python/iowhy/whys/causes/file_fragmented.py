@@ -1,14 +1,10 @@
 """The file lies in pieces, so what is asked for in order becomes small scattered requests."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, plural, size, some
+from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SEQUENTIALITY = 0.5
 SEEKS = 0.5
@@ -17,9 +13,9 @@ REQUEST_BYTES = 64 * 1024
 IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Files in many extents take the request time, though the calls ask for much or in order."""
-    found = signs.fragmented(facts)
+    found = evidence.fragmented(facts)
     if not found:
         return _measured(facts)
     owner, file = max(found, key=lambda pair: pair[0].time_ns)
@@ -49,9 +45,9 @@ def find(facts: "Facts") -> Candidate | None:
         )
     return Candidate(
         claims=(Claim(among, fraction=share * (1 - remains_ns / waiting_ns)),),
-        chain=some(
-            signs.in_calls(facts, classes.STORAGE, "waits for storage"),
-            None if call is None else signs.call_cost(facts, call),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            None if call is None else links.call_cost(facts, call),
             link(
                 f"{name}: {count(owner.count)} requests, {size(owner.median_bytes)} in the median",
                 owner.median_bytes,
@@ -94,7 +90,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _in_order(facts: "Facts", moved: float, waiting_ns: float) -> float | None:
+def _in_order(facts: Facts, moved: float, waiting_ns: float) -> float | None:
     """Bytes per second that the device would move in order: of the slowest kind that it can be.
 
     None when it moves them as fast as that already: then the layout costs nothing that is known.
@@ -103,7 +99,7 @@ def _in_order(facts: "Facts", moved: float, waiting_ns: float) -> float | None:
     return next((kind for kind in kinds if kind * waiting_ns > moved * 1e9), None)
 
 
-def _measured(facts: "Facts") -> Candidate | None:
+def _measured(facts: Facts) -> Candidate | None:
     """filemon, fileplace and curt of AIX, or whatever printed the same numbers."""
     measured = facts.measured
     order = measured.metric("sequentiality")
@@ -143,7 +139,7 @@ def _measured(facts: "Facts") -> Candidate | None:
     lowered = ["shares of time are not in the text"] if fixed is not None else []
     return Candidate(
         claims=(Claim(classes.STORAGE | {classes.THROTTLED}),),
-        chain=some(
+        chain=chain_of(
             waits,
             None
             if request is None
@@ -193,15 +189,15 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "mean extent, at most", signs.EXTENT_BYTES, "bytes",
+            "mean extent, at most", thresholds.EXTENT_BYTES, "bytes",
             "1 ms of transfer at 130 MB/s, against 8 ms and more of the way to the next one",
         ),
         Threshold(
-            "extents, at least", signs.EXTENTS_MIN, "extents",
+            "extents, at least", thresholds.EXTENTS_MIN, "extents",
             "a few jumps cost nothing beside thousands of requests",
         ),
         Threshold(
-            "requests that jump", signs.JUMPS, "share",
+            "requests that jump", thresholds.JUMPS, "share",
             "below it most requests continue the one before, whatever the layout says",
         ),
         Threshold(
@@ -232,6 +228,7 @@ CAUSE = Cause(
     ),
     experiment="preallocate",
     find=find,
+    settled_by=next_command.FILE,
     beats=(
         "flush-cost", "random-access", "small-requests", "device-saturated", "device-slow",
         "queue-shallow", "sync-storm", "writeback-scattered", "dirty-throttled", "cache-cold",

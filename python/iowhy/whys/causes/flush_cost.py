@@ -1,14 +1,10 @@
 """Most of a sync is the device emptying its write cache."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, plural, size, some
+from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
@@ -16,12 +12,12 @@ FLUSHES_MIN = 10
 FEW = 0.6
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Flushes fill the time inside the sync calls."""
     waiting = facts.budget.elapsed(classes.SYNC)
-    if waiting < signs.LISTED:
+    if waiting < thresholds.LISTED:
         return None
-    flush = signs.flush_share(facts)
+    flush = evidence.flush_share(facts)
     requests = facts.requests
     if flush is None:
         return _measured(facts)
@@ -29,16 +25,16 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     few = requests.flushes < FLUSHES_MIN
     syncs = facts.calls.syncs
-    each = signs.bytes_per_sync(facts)
-    if each is not None and each > signs.BYTES_PER_SYNC:
+    each = evidence.bytes_per_sync(facts)
+    if each is not None and each > thresholds.BYTES_PER_SYNC:
         return None
     mean = requests.flush_ns / requests.flushes
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
-            signs.synchronous_writes(facts),
-            signs.call_cost(facts, facts.calls.sync_name or "fsync"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            links.synchronous_writes(facts),
+            links.call_cost(facts, facts.calls.sync_name or "fsync"),
             None
             if syncs.blocked_share is None
             else link(
@@ -47,7 +43,7 @@ def find(facts: "Facts") -> Candidate | None:
                 "share",
                 "sync",
             ),
-            signs.flushes(facts),
+            links.flushes(facts),
             link(
                 f"the device is flushing in {percent(flush)} of the time inside these calls",
                 flush,
@@ -78,7 +74,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _measured(facts: "Facts") -> Candidate | None:
+def _measured(facts: Facts) -> Candidate | None:
     """latencytop and its like name the flush in their reasons."""
     if not facts.run.pasted:
         return None
@@ -127,7 +123,7 @@ CAUSE = Cause(
         ),
         Threshold(
             "bytes per sync call, at most",
-            signs.BYTES_PER_SYNC,
+            thresholds.BYTES_PER_SYNC,
             "bytes",
             "with more, the flush moves the data that the sync was for (8 ms at 130 MB/s)",
         ),
@@ -142,7 +138,9 @@ CAUSE = Cause(
         "mount without barriers only where the cache is power-safe",
     ),
     experiment="sync-free",
+    unsafe_proof=True,
     find=find,
+    settled_by=next_command.SYNC,
     beats=(
         "device-saturated", "queue-shallow", "small-requests", "random-access", "device-slow",
         "writeback-scattered",

@@ -1,28 +1,23 @@
 """Nothing explains more than a small share."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import link, percent, some
-from iowhy.whys.finding import Candidate
+from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Candidate, Finding
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
-
-#: As in iowhy.whys.verdict, which decides.
 SMALL = 0.1
 
 
-def find(facts: "Facts") -> Candidate | None:
-    """What the time is made of, for a run without a finding; the verdict takes it or not."""
+def find(facts: Facts) -> Candidate | None:
+    """What the time is made of, for a run in which nothing is wrong."""
     if not facts.budget.known:
         return None
     largest = max(facts.budget.lines, key=lambda line: line.elapsed_share)
     storage = facts.budget.elapsed(*classes.STORAGE)
     return Candidate(
         claims=(),
-        chain=some(
+        chain=chain_of(
             link(
                 f"the largest part is {largest.cls} with {percent(largest.elapsed_share)}",
                 largest.elapsed_share,
@@ -30,11 +25,21 @@ def find(facts: "Facts") -> Candidate | None:
                 "budget",
             ),
             link(f"{percent(storage)} of the time waits for storage", storage, "share", "budget"),
-            signs.device_load(facts),
+            links.device_load(facts),
         ),
         summary=f"no cause explains more than {percent(SMALL)} of the time",
         needs=("thread_time", "waits"),
     )
+
+
+def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
+    """Whether every finding is small, and so is the waiting that no cause explains."""
+    budget = facts.budget
+    if any(finding.share >= SMALL for finding in findings):
+        return False
+    # A run that waits a lot without a known cause is not healthy: nobody knows what it is.
+    unexplained = budget.elapsed(*classes.WAITING) - sum(f.share for f in findings)
+    return unexplained + budget.modes("unknown") < thresholds.LEADS
 
 
 CAUSE = Cause(
@@ -47,9 +52,14 @@ CAUSE = Cause(
             "share of the largest finding, below", SMALL, "share",
             "to remove its cause would gain less than two runs differ anyway",
         ),
+        Threshold(
+            "waiting without a known cause, below", thresholds.LEADS, "share",
+            "with more, what slows the run may be what nobody knows",
+        ),
     ),
     fooled_by=("a run too short to show anything",),
     remedies=("nothing to do",),
     experiment=None,
     find=find,
+    only_if=stands,
 )  # fmt: skip

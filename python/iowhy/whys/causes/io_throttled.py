@@ -1,15 +1,11 @@
 """A limit holds requests back before the device sees them."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
-from iowhy.whys.chain import link, percent, rate, some
+from iowhy.whys.chain import chain_of, link, percent, rate
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 AT_LIMIT = 0.7
 IDLE_DEVICE = 0.5
@@ -21,7 +17,7 @@ FLUSHING = 0.1
 IDLE_CPUS = 0.1
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Near a limit of the group, or waiting for a device that idles."""
     reasons = _reasons(facts)
     limits = _limits(facts)
@@ -29,9 +25,9 @@ def find(facts: "Facts") -> Candidate | None:
     if reasons:
         claims.append(Claim(frozenset({classes.THROTTLED}), reasons=reasons))
     chain: list[Link | None] = [
-        signs.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "waits for storage")
+        links.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "waits for storage")
     ]
-    busy = signs.waits_while_busy(facts) if facts.requests.known else None
+    busy = evidence.waits_while_busy(facts) if facts.requests.known else None
     storage = facts.budget.elapsed(*classes.STORAGE)
     idle = link(
         f"the device has a request in only {percent(busy)} of that time", busy, "share", "devices"
@@ -40,7 +36,7 @@ def find(facts: "Facts") -> Candidate | None:
     lowered: tuple[str, ...] = ()
     if (
         limits
-        and storage >= signs.LISTED
+        and storage >= thresholds.LISTED
         and (busy is None or busy < IDLE_DEVICE or _tight(limits))
     ):
         ways = frozenset(cls for cls, _, _ in limits)
@@ -66,7 +62,7 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=tuple(claims),
-        chain=some(*chain),
+        chain=chain_of(*chain),
         summary="waits because a limit holds its requests back, not the device",
         confidence=confidence,
         lowered_by=lowered,
@@ -74,7 +70,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _reasons(facts: "Facts") -> frozenset[str]:
+def _reasons(facts: Facts) -> frozenset[str]:
     """Throttled waits of other kinds than the dirty limits (wbt, iocost, rq_qos)."""
     dirty = dirty_reasons(facts)
     return frozenset(
@@ -88,7 +84,7 @@ def _tight(limits: list[tuple[str, Link, float]]) -> bool:
     return any(ratio >= TIGHT for _, _, ratio in limits)
 
 
-def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
+def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
     """Limits in force that the command's rate comes near to: class, link, rate over limit."""
     machine, requests, elapsed = facts.machine, facts.requests, facts.run.elapsed_ns
     if not elapsed:
@@ -101,9 +97,9 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
         (classes.SYNC, machine.write_limit_bytes_per_s, write_bytes, "write"),
     ):
         share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < signs.LISTED:
+        if limit is None or not limit or share < thresholds.LISTED:
             continue
-        speed = done * 1e9 / (elapsed * max(share, signs.LISTED))
+        speed = done * 1e9 / (elapsed * max(share, thresholds.LISTED))
         if speed < AT_LIMIT * limit:
             continue
         found.append(
@@ -125,9 +121,9 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
         (classes.SYNC, machine.write_limit_ops_per_s, requests.writes, "writes"),
     ):
         share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < signs.LISTED:
+        if limit is None or not limit or share < thresholds.LISTED:
             continue
-        speed = number * 1e9 / (elapsed * max(share, signs.LISTED))
+        speed = number * 1e9 / (elapsed * max(share, thresholds.LISTED))
         if speed < AT_LIMIT * limit:
             continue
         found.append(
@@ -146,13 +142,13 @@ def _limits(facts: "Facts") -> list[tuple[str, Link, float]]:
     return found
 
 
-def _many_flushes(facts: "Facts") -> bool:
+def _many_flushes(facts: Facts) -> bool:
     """A device that flushes is at work although it moves nothing."""
     wall = facts.requests.flush_wall_ns or 0.0
     return wall > FLUSHING * (facts.run.elapsed_ns or 1)
 
 
-def _cpus_full(facts: "Facts") -> bool:
+def _cpus_full(facts: Facts) -> bool:
     """The kernel's own threads (journal, writeback, block) wait for a CPU then, not for a limit."""
     machine = facts.machine
     return machine.idle is not None and machine.idle + (machine.iowait or 0.0) < IDLE_CPUS
@@ -214,6 +210,7 @@ CAUSE = Cause(
     ),
     experiment="io-throttle",
     find=find,
+    settled_by=next_command.DEVICE,
     beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
            "random-access", "sync-storm"),
 )  # fmt: skip

@@ -1,24 +1,20 @@
 """A sync waits for a commit that carries other files' data."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 CARRIES = 4.0
 FLUSHING = 0.4
 COMMITS_MIN = 3
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Commits spend their time writing data of files that the command did not sync."""
     journal, syncs, requests = facts.journal, facts.calls.syncs, facts.requests
-    if facts.budget.elapsed(classes.SYNC) < signs.LISTED or not syncs.calls:
+    if facts.budget.elapsed(classes.SYNC) < thresholds.LISTED or not syncs.calls:
         return None
     if not journal.commits or journal.commits < COMMITS_MIN or journal.flushing_share is None:
         return None
@@ -32,9 +28,9 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
-            signs.call_cost(facts, facts.calls.sync_name or "fsync"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            links.call_cost(facts, facts.calls.sync_name or "fsync"),
             link(
                 f"{count(journal.commits)} journal commits spend {percent(journal.flushing_share)} "
                 "of their time writing data of ordered files",
@@ -88,6 +84,7 @@ CAUSE = Cause(
     ),
     experiment="mount-option",
     find=find,
+    settled_by=next_command.SYNC,
     beats=(
         "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",
         "writeback-scattered",

@@ -1,14 +1,10 @@
 """Threads wait for a kernel lock."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes
+from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import duration, link, percent, plural, some
+from iowhy.whys.chain import chain_of, duration, link, percent, plural
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SHARE = 0.05
 
@@ -20,7 +16,7 @@ GROUP BY w.syscall, f.path, w.ino ORDER BY sum(w.dur_ns) DESC LIMIT 1
 """
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Waits whose stack shows a lock."""
     share = facts.budget.elapsed(classes.LOCK)
     if share < SHARE:
@@ -46,7 +42,7 @@ def find(facts: "Facts") -> Candidate | None:
     on = f" of {name}" if name else ""
     return Candidate(
         claims=(Claim(frozenset({classes.LOCK})),),
-        chain=some(
+        chain=chain_of(
             link(
                 f"{percent(share)} of the time threads wait for a lock in the kernel"
                 + (f" ({reasons[0][0]})" if reasons else ""),
@@ -93,4 +89,5 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.CALLS,
 )  # fmt: skip

@@ -1,14 +1,10 @@
 """Memory is short: threads reclaim it themselves, or swap."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes
+from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SHARE = 0.05
 # 1 MiB: less is not worth a word.
@@ -16,7 +12,7 @@ SWAP_PAGES = 256
 PASTED_SWAP_PAGES_PER_S = 100
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Waits in reclaim and swap; from other tools, steady swapping."""
     budget, machine = facts.budget, facts.machine
     share = budget.elapsed(classes.MEMORY)
@@ -35,7 +31,7 @@ def find(facts: "Facts") -> Candidate | None:
     reasons = budget.heaviest_reasons(frozenset({classes.MEMORY}))
     return Candidate(
         claims=tuple(claims),
-        chain=some(
+        chain=chain_of(
             link(
                 f"{percent(share)} of the time waits for memory"
                 + (f" ({reasons[0][0]})" if reasons else ""),
@@ -104,5 +100,6 @@ CAUSE = Cause(
     ),
     experiment="memory-limit",
     find=find,
+    settled_by=next_command.CACHE,
     beats=("device-saturated", "cache-cold", "random-access", "queue-shallow"),
 )  # fmt: skip

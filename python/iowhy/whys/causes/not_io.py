@@ -1,14 +1,10 @@
 """The time is elsewhere: timers, people, peers, children, user-space locks."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes
+from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, some
+from iowhy.whys.chain import chain_of, count, duration, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 SHARE = 0.15
 
@@ -33,7 +29,7 @@ _UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
 _SEEN = ("look at what it waits for: `iowhy report syscalls` names the calls",)
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """No thread is at work, and none waits for storage."""
     idle = facts.budget.elapsed(classes.IDLE)
     if idle < SHARE or facts.budget.basis == "waits":
@@ -60,7 +56,7 @@ def find(facts: "Facts") -> Candidate | None:
     storage = facts.budget.elapsed(*classes.STORAGE)
     return Candidate(
         claims=(Claim(frozenset({classes.IDLE})),),
-        chain=some(
+        chain=chain_of(
             link(f"in {percent(idle)} of the time no thread is at work", idle, "share", "budget"),
             most,
             link(f"only {percent(storage)} waits for storage", storage, "share", "budget"),
@@ -94,4 +90,5 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.CALLS,
 )  # fmt: skip

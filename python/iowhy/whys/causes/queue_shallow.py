@@ -1,25 +1,21 @@
 """One request at a time, to a device that could serve many."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import duration, link, percent, some
+from iowhy.whys.chain import chain_of, duration, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 DEPTH = 1.5
 REQUESTS_MIN = 64
 LARGE_BYTES = 128 * 1024
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Requests come one by one, are small enough and quick enough that more could be under way."""
     requests, budget = facts.requests, facts.budget
     share = budget.elapsed(classes.READ, classes.WRITE)
-    if share < signs.LISTED:
+    if share < thresholds.LISTED:
         return None
     if requests.known and requests.count:
         depth, service = requests.own_depth, requests.median_service_ns
@@ -35,9 +31,9 @@ def find(facts: "Facts") -> Candidate | None:
         return None
     if (
         depth > DEPTH
-        or service >= signs.SEEK_NS
+        or service >= thresholds.SEEK_NS
         or (median or 0.0) >= LARGE_BYTES
-        or others > signs.OTHERS
+        or others > thresholds.OTHERS
     ):
         return None
     names = _names(facts)
@@ -47,9 +43,9 @@ def find(facts: "Facts") -> Candidate | None:
         rate = requests.count * 1e9 / facts.run.elapsed_ns
     return Candidate(
         claims=(Claim(frozenset({classes.READ, classes.WRITE})),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.READ, classes.WRITE}), "waits for I/O"),
-            signs.request_shape(facts),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.READ, classes.WRITE}), "waits for I/O"),
+            links.request_shape(facts),
             link(
                 f"{depth:.1f} requests are in flight on average, while there is any",
                 depth,
@@ -90,7 +86,7 @@ _OF_NAMES = (
 )
 
 
-def _names(facts: "Facts") -> bool:
+def _names(facts: Facts) -> bool:
     """Whether it waits for directories and inodes, for which no call can ask ahead."""
     both = frozenset({classes.READ, classes.WRITE})
     waiting = facts.budget.elapsed(*both)
@@ -124,7 +120,7 @@ CAUSE = Cause(
             "one at a time, and a read ahead now and then",
         ),
         Threshold(
-            "service time", signs.SEEK_NS, "ns",
+            "service time", thresholds.SEEK_NS, "ns",
             "above it the device seeks: a deeper queue helps such a device little, order helps",
         ),
         Threshold(
@@ -143,5 +139,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.DEVICE,
     beats=("device-saturated",),
 )  # fmt: skip

@@ -1,14 +1,10 @@
 """The application jumps in its files."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import duration, link, percent, size, some
+from iowhy.whys.chain import chain_of, duration, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
@@ -17,16 +13,16 @@ REQUESTS_MIN = 32
 PRINTED_SEEKS = 0.8
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Calls jump and so do the requests, on a device where the way costs."""
     requests = facts.requests
     if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
         return _measured(facts)
-    if requests.jump_share < signs.JUMPS or (requests.median_bytes or 0.0) > LARGE_BYTES:
+    if requests.jump_share < thresholds.JUMPS or (requests.median_bytes or 0.0) > LARGE_BYTES:
         return None
     service = requests.mean_service_ns or 0.0
     depth = requests.own_depth or 1.0
-    if service < signs.SEEK_NS or depth >= DEPTH or signs.fragmented(facts):
+    if service < thresholds.SEEK_NS or depth >= DEPTH or evidence.fragmented(facts):
         return None
     claimed: list[str] = []
     walks = []
@@ -34,7 +30,7 @@ def find(facts: "Facts") -> Candidate | None:
         (facts.calls.reading, (classes.READ,), "reads"),
         (facts.calls.writing, (classes.WRITE, classes.SYNC), "writes"),
     ):
-        if walk.jump_share is None or walk.jump_share < signs.JUMPS:
+        if walk.jump_share is None or walk.jump_share < thresholds.JUMPS:
             continue
         if walk.median_bytes is not None and walk.median_bytes > LARGE_BYTES:
             continue
@@ -57,12 +53,12 @@ def find(facts: "Facts") -> Candidate | None:
         confidence = 0.7
         against = ("no offsets of calls were seen: that it jumps is told from its requests",)
     budget = facts.budget
-    if budget.elapsed(*claimed) < signs.LISTED:
+    if budget.elapsed(*claimed) < thresholds.LISTED:
         return None
     return Candidate(
         claims=(Claim(frozenset(claimed)),),
-        chain=some(
-            signs.in_calls(facts, frozenset(claimed), "waits for I/O"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset(claimed), "waits for I/O"),
             *(
                 link(
                     f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
@@ -73,7 +69,7 @@ def find(facts: "Facts") -> Candidate | None:
                 )
                 for walk, words in walks
             ),
-            signs.request_shape(facts),
+            links.request_shape(facts),
             link(
                 f"each takes the device {duration(service)}: the way to the data, not the data",
                 service,
@@ -88,7 +84,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _measured(facts: "Facts") -> Candidate | None:
+def _measured(facts: Facts) -> Candidate | None:
     """filemon's seek share with a file that lies in order."""
     measured = facts.measured
     seeks = max(measured.metric("seek_share").values(), default=None)
@@ -123,11 +119,11 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "calls and requests that jump", signs.JUMPS, "share",
+            "calls and requests that jump", thresholds.JUMPS, "share",
             "from half on, most of the device's moves are jumps",
         ),
         Threshold(
-            "mean service time", signs.SEEK_NS, "ns",
+            "mean service time", thresholds.SEEK_NS, "ns",
             "a disk's seek and half turn take 4 to 12 ms; where jumps are free (flash, memory), "
             "they are no cause",
         ),
@@ -160,5 +156,6 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    settled_by=next_command.FILE,
     beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor"),
 )  # fmt: skip

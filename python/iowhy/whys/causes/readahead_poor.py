@@ -1,15 +1,11 @@
 """Readahead brings what nobody uses, or nothing where it should."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 WASTED = 0.5
 PAGES_MIN = 1024
@@ -17,17 +13,17 @@ SMALL_BYTES = 32 * 1024
 OF_ALL = 0.25
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Pages read ahead and never looked at, or reads in order that miss page by page."""
     cache = facts.cache
     if facts.run.pasted or not cache.known or not cache.added or cache.added < PAGES_MIN:
         return None
-    if facts.budget.elapsed(classes.READ) < signs.LISTED:
+    if facts.budget.elapsed(classes.READ) < thresholds.LISTED:
         return None
     return _wasted(facts) or _missing(facts)
 
 
-def _wasted(facts: "Facts") -> Candidate | None:
+def _wasted(facts: Facts) -> Candidate | None:
     cache = facts.cache
     if cache.wasted_share is None or not cache.readahead or not cache.added:
         return None
@@ -36,8 +32,8 @@ def _wasted(facts: "Facts") -> Candidate | None:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=fraction),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(
                 f"readahead brought {count(cache.readahead)} pages "
                 f"({size(cache.readahead * PAGE_BYTES)})",
@@ -51,7 +47,7 @@ def _wasted(facts: "Facts") -> Candidate | None:
                 "share",
                 "cache",
             ),
-            signs.request_shape(facts),
+            links.request_shape(facts),
         ),
         summary="reads pages ahead that nobody asks for",
         remedy="tell the kernel that access is random (posix_fadvise or madvise RANDOM)",
@@ -60,19 +56,19 @@ def _wasted(facts: "Facts") -> Candidate | None:
     )
 
 
-def _missing(facts: "Facts") -> Candidate | None:
+def _missing(facts: Facts) -> Candidate | None:
     cache, walk, requests = facts.cache, facts.calls.reading, facts.requests
     if cache.misses is None or not cache.added or walk.jump_share is None:
         return None
     alone = cache.misses / cache.added
-    in_order = walk.jump_share < signs.IN_ORDER
+    in_order = walk.jump_share < thresholds.IN_ORDER
     small = requests.median_bytes is not None and requests.median_bytes <= SMALL_BYTES
     if alone < WASTED or not in_order or not small:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.READ})),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(
                 f"only {percent(walk.jump_share)} of the reads jump, so reading ahead would pay",
                 walk.jump_share,
@@ -85,7 +81,7 @@ def _missing(facts: "Facts") -> Candidate | None:
                 "share",
                 "cache",
             ),
-            signs.request_shape(facts),
+            links.request_shape(facts),
         ),
         summary="reads in order without readahead, page by page",
         remedy="turn readahead on (blockdev --setra, read_ahead_kb; no POSIX_FADV_RANDOM)",
@@ -127,5 +123,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.CACHE,
     beats=("cache-cold", "device-saturated", "queue-shallow", "small-requests"),
 )  # fmt: skip

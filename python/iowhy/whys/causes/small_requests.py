@@ -1,15 +1,11 @@
 """The application asks for little at a time."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, duration, link, percent, size, some
+from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
@@ -18,7 +14,7 @@ DEPTH = 4.0
 MOSTLY = 0.5
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Tiny calls that cost CPU time, or small calls in order that wait one by one."""
     tiny, small = _tiny(facts), _small(facts)
     if tiny is None or small is None:
@@ -26,7 +22,7 @@ def find(facts: "Facts") -> Candidate | None:
     return tiny if tiny.claims[0].fraction > MOSTLY else small
 
 
-def _tiny(facts: "Facts") -> Candidate | None:
+def _tiny(facts: Facts) -> Candidate | None:
     calls = facts.calls
     group = calls.tiny
     all_calls = calls.reads.calls + calls.writes.calls
@@ -34,14 +30,14 @@ def _tiny(facts: "Facts") -> Candidate | None:
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
     fraction = min(1.0, group.cpu_ns / 1e9 / kernel.thread_s)
-    if fraction * kernel.elapsed_share < signs.LISTED or group.calls < MOSTLY * all_calls:
+    if fraction * kernel.elapsed_share < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
     number = group.calls
     mean = group.cpu_ns / group.calls
     each = (group.bytes or 0.0) / group.calls
     return Candidate(
         claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
-        chain=some(
+        chain=chain_of(
             link(
                 f"{percent(kernel.elapsed_share)} of the time is in the kernel, on a CPU",
                 kernel.elapsed_share,
@@ -67,7 +63,7 @@ def _tiny(facts: "Facts") -> Candidate | None:
     )
 
 
-def _small(facts: "Facts") -> Candidate | None:
+def _small(facts: Facts) -> Candidate | None:
     calls, requests, budget = facts.calls, facts.requests, facts.budget
     if not calls.known or not requests.known or requests.count < REQUESTS_MIN:
         return None
@@ -76,9 +72,9 @@ def _small(facts: "Facts") -> Candidate | None:
         (calls.reading, classes.READ, calls.reads),
         (calls.writing, classes.WRITE, calls.writes),
     ):
-        in_order = walk.jump_share is not None and walk.jump_share < signs.JUMPS
+        in_order = walk.jump_share is not None and walk.jump_share < thresholds.JUMPS
         small = walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES
-        if in_order and small and budget.elapsed(cls) >= signs.LISTED:
+        if in_order and small and budget.elapsed(cls) >= thresholds.LISTED:
             ways.append((cls, walk, group))
     if (
         not ways
@@ -89,8 +85,8 @@ def _small(facts: "Facts") -> Candidate | None:
     cls, walk, group = max(ways, key=lambda way: budget.elapsed(way[0]))
     return Candidate(
         claims=(Claim(frozenset(way[0] for way in ways)),),
-        chain=some(
-            signs.in_calls(facts, frozenset({cls}), cls.replace("waiting", "waits")),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({cls}), cls.replace("waiting", "waits")),
             link(
                 f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, one after the "
                 "other in the file",
@@ -98,7 +94,7 @@ def _small(facts: "Facts") -> Candidate | None:
                 "bytes",
                 "syscalls",
             ),
-            signs.request_shape(facts),
+            links.request_shape(facts),
             None
             if requests.median_service_ns is None
             else link(
@@ -157,5 +153,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.FILE,
     beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated"),
 )  # fmt: skip

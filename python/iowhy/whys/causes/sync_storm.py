@@ -1,15 +1,12 @@
 """Many sync calls for few bytes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, plural, size, some
+from iowhy.whys.chain import chain_of, count, link, percent, plural, size
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 CALLS_MIN = 20
 CALLS_FEW = 5
@@ -20,27 +17,27 @@ TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Waits for sync, by many calls that each make little durable."""
     syncs = facts.calls.syncs
     waiting = facts.budget.elapsed(classes.SYNC)
     rate = syncs.calls / (facts.run.seconds or 1.0)
-    if waiting < signs.LISTED or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
+    if waiting < thresholds.LISTED or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
         return _measured(facts)
-    each = signs.bytes_per_sync(facts)
-    if each is not None and each > signs.BYTES_PER_SYNC:
+    each = evidence.bytes_per_sync(facts)
+    if each is not None and each > thresholds.BYTES_PER_SYNC:
         return None
-    flush = signs.flush_share(facts)
+    flush = evidence.flush_share(facts)
     spread = syncs.files is not None and syncs.files >= OWN_FILES * syncs.calls
     if flush is not None and flush >= FLUSH_DOMINATES and not spread:
         return None
     name = facts.calls.sync_name or "fsync"
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
-            signs.synchronous_writes(facts),
-            signs.call_cost(facts, name),
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+            links.synchronous_writes(facts),
+            links.call_cost(facts, name),
             None
             if each is None
             else link(
@@ -55,7 +52,7 @@ def find(facts: "Facts") -> Candidate | None:
                 f"they are for {plural(syncs.files, 'inode')}", syncs.files, "inodes", "sync"
             ),
             _commits(facts),
-            signs.flushes(facts),
+            links.flushes(facts),
             None
             if flush is None
             else link(
@@ -81,7 +78,7 @@ def find(facts: "Facts") -> Candidate | None:
     )
 
 
-def _commits(facts: "Facts") -> Link | None:
+def _commits(facts: Facts) -> Link | None:
     journal, syncs = facts.journal, facts.calls.syncs
     if not journal.commits:
         return None
@@ -94,7 +91,7 @@ def _commits(facts: "Facts") -> Link | None:
     )
 
 
-def _passes(facts: "Facts") -> Link | None:
+def _passes(facts: Facts) -> Link | None:
     writeback = facts.writeback
     if not writeback.passes:
         return None
@@ -109,9 +106,9 @@ def _passes(facts: "Facts") -> Link | None:
     )
 
 
-def _measured(facts: "Facts") -> Candidate | None:
+def _measured(facts: Facts) -> Candidate | None:
     """iozone of many small files against few large ones, and what latencytop says of the waiting."""
-    known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= signs.LISTED
+    known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= thresholds.LISTED
     pairs = sorted(_iozone(facts), key=lambda pair: pair.times, reverse=True)
     if (known and facts.calls.syncs.calls) or not pairs or pairs[0].times < SMALL_COSTS:
         return None
@@ -122,8 +119,8 @@ def _measured(facts: "Facts") -> Candidate | None:
     others = [pair for pair in pairs[1:] if pair.times < SMALL_COSTS]
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),) if known else (),
-        chain=some(
-            signs.in_calls(facts, frozenset({classes.SYNC}), "waits for sync") if known else None,
+        chain=chain_of(
+            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync") if known else None,
             link(
                 f"{worst.small}: {size(worst.small_rate)}/s, {worst.large}: "
                 f"{size(worst.large_rate)}/s: the same bytes in small files take "
@@ -171,7 +168,7 @@ class _Pair:
         return self.large_rate / self.small_rate
 
 
-def _iozone(facts: "Facts") -> list[_Pair]:
+def _iozone(facts: Facts) -> list[_Pair]:
     """Of each run: the file that it is in stands behind its subjects, where there are several."""
     runs: dict[str, list[tuple[int, str, float]]] = {}
     for subject, value in facts.measured.of("iozone", "bytes_per_s").items():
@@ -206,7 +203,7 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "bytes per sync call, at most", signs.BYTES_PER_SYNC, "bytes",
+            "bytes per sync call, at most", thresholds.BYTES_PER_SYNC, "bytes",
             "a commit and flush take 1 to 10 ms, as long as moving 1 MiB at 100 MB/s: below it the "
             "fixed price is the larger part",
         ),
@@ -238,7 +235,9 @@ CAUSE = Cause(
         "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
     ),
     experiment="sync-free",
+    unsafe_proof=True,
     find=find,
+    settled_by=next_command.SYNC,
     beats=(
         "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",
         "writeback-scattered", "device-slow",

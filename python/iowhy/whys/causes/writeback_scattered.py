@@ -1,40 +1,36 @@
 """Writeback hops over many inodes and writes a little of each."""
 
-from typing import TYPE_CHECKING
-
-from iowhy.whys import classes, signs
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import count, link, percent, some
+from iowhy.whys.chain import chain_of, count, link, percent
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
 
 INODES_MIN = 100
 PAGES = 64
 WHOLE_SYNCS = frozenset({"sync", "syncfs"})
 
 
-def find(facts: "Facts") -> Candidate | None:
+def find(facts: Facts) -> Candidate | None:
     """Waits for writing while passes of the kernel's workers touch many inodes, a little each."""
     writeback, budget = facts.writeback, facts.budget
     share = budget.elapsed(classes.WRITE, classes.THROTTLED) + budget.calls(
         WHOLE_SYNCS, {classes.SYNC}
     )
-    if not writeback.known or share < signs.LISTED:
+    if not writeback.known or share < thresholds.LISTED:
         return None
     pages = writeback.median_background_pages
     if writeback.background_inodes < INODES_MIN or pages is None or pages > PAGES:
         return None
     jumps = facts.requests.jump_share
-    if jumps is not None and jumps < signs.IN_ORDER:
+    if jumps is not None and jumps < thresholds.IN_ORDER:
         return None
     return Candidate(
         claims=(
             Claim(frozenset({classes.WRITE, classes.THROTTLED})),
             Claim(frozenset({classes.SYNC}), calls=WHOLE_SYNCS),
         ),
-        chain=some(
+        chain=chain_of(
             link(f"{percent(share)} of the time waits for writing", share, "share", "budget"),
             link(
                 f"{count(writeback.background_passes)} passes of writeback went over "
@@ -57,7 +53,7 @@ def find(facts: "Facts") -> Candidate | None:
                 "inodes/s",
                 "writeback",
             ),
-            signs.request_shape(facts),
+            links.request_shape(facts),
         ),
         summary=(
             f"waits for writeback that hops over {count(writeback.background_inodes)} inodes, "
@@ -99,5 +95,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    settled_by=next_command.FILE,
     beats=("dirty-throttled", "device-saturated"),
 )  # fmt: skip

@@ -1,0 +1,78 @@
+"""The answer of a verdict: one sentence on what takes the time, and what to do."""
+
+from iowhy.whys import classes
+from iowhy.whys.budget import Budget
+from iowhy.whys.chain import duration, percent
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Finding
+from iowhy.whys.thresholds import LEADS
+
+#: A run below this has no shares: to start a program, load its libraries and end it takes some
+#: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
+SHORTEST_NS = 50_000_000
+
+
+def too_short(facts: Facts) -> bool:
+    """Whether a run is mostly its own start and end."""
+    run = facts.run
+    return not run.pasted and run.elapsed_ns is not None and run.elapsed_ns < SHORTEST_NS
+
+
+def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
+    """The class of waits, of those with a known reason, of which most belongs to no cause."""
+    sums = dict.fromkeys(sorted(classes.WAITING - {classes.UNEXPLAINED}), 0.0)
+    for piece, rest in zip(budget.pieces, left, strict=True):
+        if piece.cls in sums:
+            sums[piece.cls] += rest
+    return max(sums.items(), key=lambda item: item[1])
+
+
+def answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, float]) -> str:
+    budget = facts.budget
+    of = "the time" if facts.run.elapsed_ns is None else duration(facts.run.elapsed_ns)
+    if budget.basis != "threads":
+        of = "the time"
+    if too_short(facts):
+        longer = (
+            "repeat it within one run, sudo iowhy run -- sh -c 'for i in $(seq 100); do CMD; done'"
+            if facts.run.mode == "run"
+            else "record longer (--duration 10s)"
+        )
+        return f"Too short to judge: {of} is mostly start and end. To judge it, {longer}."
+    if findings and findings[0].healthy:
+        return f"Healthy: {findings[0].summary}."
+    if not budget.known and not findings:
+        return (
+            "Unknown: nothing here tells where the time went. "
+            "Record the command itself: sudo iowhy run -- CMD"
+        )
+    largest = max(budget.lines, key=lambda line: line.elapsed_share) if budget.known else None
+    if largest is None:
+        return _lead(findings[0], of)
+    cls, rest = unclaimed
+    if findings and findings[0].share >= LEADS:
+        if rest <= findings[0].share:
+            return _lead(findings[0], of)
+        # It is known what is waited for, and it is more than what the finding can give.
+        largest = budget.line(cls)
+    if largest.cls == classes.UNEXPLAINED:
+        reasons = budget.heaviest_reasons(frozenset({classes.UNEXPLAINED}))
+        why = f" ({reasons[0][0]})" if reasons else ""
+        text = f"Unexplained: {percent(largest.elapsed_share)} of {of} has no known reason{why}"
+    else:
+        text = (
+            f"No single cause: the largest class is {largest.cls} with "
+            f"{percent(largest.elapsed_share)} of {of}"
+        )
+    if findings:
+        first = findings[0]
+        text += f"; {first.cause} explains {percent(first.share)}: {first.remedies[0]}"
+    return f"{text}."
+
+
+def _lead(finding: Finding, of: str) -> str:
+    remedy = finding.remedies[0] if finding.remedies else ""
+    words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}."
+    if remedy:
+        words += f" {remedy[0].upper()}{remedy[1:]}."
+    return words

@@ -1,0 +1,53 @@
+"""How far a finding can be believed: what lowers its confidence, each with the words why."""
+
+from iowhy.whys.chain import duration, percent, plural
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Candidate
+
+#: A run below this says little: start-up weighs as much as the work. One second is also ten
+#: readings of the counters, which come at 10 Hz.
+SHORT_NS = 1_000_000_000
+#: Intervals below which a share may be one accident.
+FEW_INTERVALS = 3
+#: The recorder's share of the machine's CPU time above which it changes what it measures.
+RECORDER_SHARE = 0.05
+#: Share of events lost that may be ignored: below it no share moves by a whole point.
+LOST_SHARE = 0.001
+
+
+def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ...]]:
+    """The candidate's own confidence, lowered by what the recording lacks; with the reasons."""
+    value = candidate.confidence
+    reasons = list(candidate.lowered_by)
+    run = facts.run
+    for table, lost in run.lost.items():
+        share = lost / max(1, lost + run.kept.get(table, 0))
+        if share > LOST_SHARE:
+            value *= max(0.5, 1 - share)
+            reasons.append(f"{plural(lost, 'event')} of {table} lost ({percent(share)})")
+    if not run.pasted:
+        for sensor in candidate.needs:
+            if not facts.recording.ran(sensor):
+                value *= 0.75
+                why = run.missing.get(sensor, "was not asked for")
+                reasons.append(f"the sensor {sensor} did not run: {why}")
+    if run.elapsed_ns is not None and run.elapsed_ns < SHORT_NS and not run.pasted:
+        value *= 0.7
+        reasons.append(f"the run is short ({duration(run.elapsed_ns)})")
+    elif facts.budget.intervals is not None and facts.budget.intervals < FEW_INTERVALS:
+        value *= 0.8
+        reasons.append(f"only {plural(facts.budget.intervals, 'interval')} of time recorded")
+    if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
+        value *= 0.85
+        part = percent(min(1.0, run.recorder_cpu_share))
+        reasons.append(f"the recorder itself took {part} of the CPUs")
+    if facts.budget.basis == "machine":
+        value *= 0.85
+        reasons.append("the figures are of the whole machine, not of one command")
+    elif facts.budget.basis in ("calls", "waits"):
+        value *= 0.9
+        reasons.append("shares are of what one tool counted, not of all time")
+    if not run.complete:
+        value *= 0.9
+        reasons.append("the recording was cut off before its end")
+    return max(0.05, min(0.99, value)), tuple(reasons)

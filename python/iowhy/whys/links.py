@@ -1,0 +1,139 @@
+"""Links of the chain that more than one cause shows, so that each number has one statement."""
+
+from iowhy.whys import classes
+from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Link
+
+
+def synchronous_writes(facts: Facts) -> Link | None:
+    """That it is writes which make data durable, not calls of their own."""
+    if not facts.calls.by_write:
+        return None
+    return link(
+        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable "
+        "(O_SYNC, O_DSYNC)",
+        facts.calls.syncs.calls,
+        "calls",
+        "sync",
+    )
+
+
+def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
+    """When sync-like calls seem to take the time but spend it on a CPU: how little was device time."""
+    syncs, elapsed = facts.calls.syncs, facts.run.elapsed_ns
+    if facts.calls.by_write or not syncs.calls or not elapsed or syncs.cpu_share is None:
+        return ()
+    wall = (facts.calls.sync_wall_ns or 0.0) / elapsed
+    if wall < 0.2 or syncs.cpu_share < 0.5:
+        return ()
+    name = facts.calls.sync_name or "fsync"
+    blocked = syncs.blocked_share or 0.0
+    return (
+        link(
+            f"{name} looks like the cost: {count(syncs.calls)} calls cover {percent(wall)} of the "
+            "run",
+            wall,
+            "share",
+            "sync",
+        ),
+        link(
+            f"but {percent(syncs.cpu_share)} of its time is on a CPU or waiting for one, and only "
+            f"{percent(blocked)} in uninterruptible wait: the device's time is no more than that",
+            blocked,
+            "share",
+            "sync",
+        ),
+    )
+
+
+def in_calls(facts: Facts, among: frozenset[str], words: str) -> Link | None:
+    """`72 % of the time waits to read, most of it in pread64`."""
+    share = facts.budget.elapsed(*among)
+    heaviest = facts.budget.heaviest_calls(among)
+    if share <= 0:
+        return None
+    name = heaviest[0][0] if heaviest else None
+    most = f", most of it in {name}" if name and heaviest[0][1] >= share / 2 else ""
+    return link(f"{percent(share)} of the time {words}{most}", share, "share", "budget")
+
+
+def call_cost(facts: Facts, name: str) -> Link | None:
+    """How often a call was made, how much it moves, how long it takes against its CPU time."""
+    group = facts.calls.by_name.get(name)
+    if group is None or not group.calls or group.mean_ns is None:
+        return None
+    each = ""
+    if name == "msync" and facts.calls.sync_median_bytes:
+        each = f" of {size(facts.calls.sync_median_bytes)}"
+    elif group.bytes and name not in classes.SYNC_CALLS:
+        each = f" of {size(group.bytes / group.calls)} on average"
+    cpu = ""
+    if group.mean_cpu_ns is not None:
+        cpu = f", of which {duration(group.mean_cpu_ns)} on a CPU"
+    calls = plural(group.calls, "call")
+    return link(
+        f"{name}: {calls}{each}, {duration(group.mean_ns)} each{cpu}",
+        group.mean_ns,
+        "ns",
+        "syscalls",
+    )
+
+
+def request_shape(facts: Facts) -> Link | None:
+    """Size and order of the command's requests."""
+    found = facts.requests
+    if not found.known or found.median_bytes is None:
+        return None
+    jumps = ""
+    if found.jump_share is not None:
+        jumps = f", {percent(found.jump_share)} of them away from where the one before ended"
+    return link(
+        f"{count(found.count)} requests to {found.device}, {size(found.median_bytes)} in the "
+        f"median{jumps}",
+        found.median_bytes,
+        "bytes",
+        "request-size",
+    )
+
+
+def device_load(facts: Facts) -> Link | None:
+    """How busy the device is and how deep its queue."""
+    found = facts.requests
+    if found.known and found.busy_share is not None and found.depth is not None:
+        elapsed = facts.run.elapsed_ns or 0
+        speed = f"; {rate(found.bytes * 1e9 / elapsed)} for {facts.run.who}" if elapsed else ""
+        return link(
+            f"{found.device} is busy {percent(found.busy_share)} of the whole run, then with "
+            f"{found.depth:.1f} requests in flight, anybody's{speed}",
+            found.busy_share,
+            "share",
+            "devices",
+        )
+    device = facts.devices.top
+    if device is None:
+        return None
+    wait = f", {duration(device.wait_ns)} a request" if device.wait_ns else ""
+    depth = f" with {device.depth:.1f} requests in flight" if device.depth else ""
+    busy = "" if device.busy_share is None else f" is busy {percent(device.busy_share)}{depth},"
+    return link(
+        f"{device.name}{busy} does {device.reads_per_s:,.0f} reads and {device.writes_per_s:,.0f} "
+        f"writes/s, {rate(device.read_bytes_per_s + device.write_bytes_per_s)}{wait}",
+        device.busy_share,
+        "share",
+        "devices",
+    )
+
+
+def flushes(facts: Facts) -> Link | None:
+    """How many flushes the device did, and how long one takes."""
+    found = facts.requests
+    if not found.known or not found.flushes:
+        return None
+    mean = found.flush_ns / found.flushes
+    return link(
+        f"{count(found.flushes)} cache flushes of {found.device}, {duration(mean)} each",
+        found.flushes,
+        "flushes",
+        "sync",
+    )

@@ -1,0 +1,110 @@
+"""Commands of usual tools that would settle what a text leaves open, by what their output shows.
+
+A cause names those that settle it (`Cause.settled_by`). They come in groups here, as causes of one
+layer are settled by the same tools.
+"""
+
+from dataclasses import dataclass
+
+from iowhy.whys import classes
+
+
+@dataclass(frozen=True)
+class NextCommand:
+    """A command, and what its output would show.
+
+    `fills` is the table of a recording that the output fills: where that has rows already, the
+    command brings nothing new ("": none). `system` is the manifest's `os` on which it exists.
+    `after` are tables of which one must have rows before this is what is missing most.
+    """
+
+    fills: str
+    command: str
+    shows: str
+    system: str = "Linux"
+    after: frozenset[str] = frozenset()
+
+
+_IOSTAT = "iostat -x 1 10"
+
+#: Whether what is read could have been in memory.
+CACHE = (
+    NextCommand(
+        "page_cache", "sudo cachestat 1 10", "whether what is read had been in the page cache"
+    ),
+    NextCommand("memory_samples", "free -m", "how much memory is left for the page cache"),
+    NextCommand("disk_samples", _IOSTAT, "whether the misses keep the device busy"),
+)
+#: Whether the device is the limit, or slow, or kept busy by others.
+DEVICE = (
+    NextCommand("disk_samples", _IOSTAT, "whether the device is busy, and how long requests wait"),
+    NextCommand(
+        "page_cache", "sudo cachestat 1 10", "whether the reads could have come from the cache"
+    ),
+    NextCommand(
+        "histograms", "sudo biolatency 10 1", "whether the device is slow or its queue long"
+    ),
+)
+#: CPU time of calls alone says nothing of waiting: that comes before who used the CPU.
+_CPU_SEEN = frozenset({"cpu_samples", "thread_time"})
+#: Who uses the CPU.
+CPU = (
+    NextCommand("thread_time", "pidstat -u -t 1 10", "which thread uses the CPU", after=_CPU_SEEN),
+    NextCommand("disk_samples", _IOSTAT, "whether a device is busy as well", after=_CPU_SEEN),
+    NextCommand("", "top -H -d 2", "which thread uses the CPU", "FreeBSD", _CPU_SEEN),
+)
+#: How the file lies and how it is asked for.
+FILE = (
+    NextCommand("extents", "filefrag -v FILE", "in how many extents the file lies"),
+    NextCommand("block_requests", "sudo biosnoop 10", "size and place of each request"),
+    NextCommand("", "fileplace -pv FILE", "how contiguous the file is on disk", "AIX"),
+    NextCommand("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks", "AIX"),
+    NextCommand(
+        "", "cp FILE COPY", "whether work on a copy, which is written in order, is faster", "AIX"
+    ),
+)
+#: What the sync calls wait for.
+SYNC = (
+    NextCommand(
+        "syscalls",
+        "strace -f -ttt -T -e trace=fsync,fdatasync,msync -p PID",
+        "each sync's time",
+    ),
+    NextCommand("block_requests", "sudo biosnoop 10", "which requests a sync waits for"),
+    NextCommand("", "curt -e -i TRACE", "elapsed and CPU time of each call", "AIX"),
+)
+#: What is written back when, against the limits of dirty memory.
+DIRTY = (
+    NextCommand("memory_samples", "cat /proc/meminfo", "how much is dirty or under writeback"),
+    NextCommand("disk_samples", _IOSTAT, "how fast the device takes what is written"),
+)
+#: In which calls threads sleep.
+CALLS = (
+    NextCommand("syscalls", "strace -f -ttt -T -p PID", "which calls take the time, one by one"),
+    NextCommand("syscall_totals", "sudo perf trace -s -p PID", "in which calls each thread is"),
+    NextCommand("", "curt -e -i TRACE", "elapsed and CPU time of each call", "AIX"),
+)
+#: The machine as a whole, whatever the cause.
+GENERAL = (
+    NextCommand("cpu_samples", "vmstat 1 10", "whether CPUs are busy, idle or waiting for I/O"),
+    NextCommand("disk_samples", _IOSTAT, "whether a device is busy"),
+    NextCommand("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks", "AIX"),
+    NextCommand("", "fileplace -pv FILE", "how contiguous the file is on disk", "AIX"),
+    NextCommand(
+        "",
+        "iostat -x -w 1 -c 10",
+        "whether a disk is busy, and how long requests wait",
+        "FreeBSD",
+    ),
+)
+
+#: Where no cause was found: what the largest class of the time asks for.
+BY_CLASS = {
+    classes.SYNC: SYNC,
+    classes.READ: DEVICE,
+    classes.WRITE: DEVICE,
+    classes.MEMORY: CACHE,
+    classes.USER: CPU,
+    classes.KERNEL: CPU,
+    classes.RUNNABLE: CPU,
+}

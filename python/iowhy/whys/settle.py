@@ -1,0 +1,73 @@
+"""Which cause gets which time, so that none is claimed twice."""
+
+from iowhy.whys.budget import Piece
+from iowhy.whys.cause import Cause
+from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.thresholds import LISTED
+
+
+def settle(pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]) -> list[float]:
+    """Each candidate's share of the elapsed time, so that no time is claimed twice.
+
+    Candidates take their claims one after the other: first those that no other one present
+    beats, among them the one that claims most. What is taken is gone.
+    """
+    return settle_with_rest(pieces, found)[0]
+
+
+def settle_with_rest(
+    pieces: tuple[Piece, ...], found: list[tuple[Cause, Candidate]]
+) -> tuple[list[float], list[float]]:
+    """The candidates' shares, and what is left of each piece."""
+    left = [piece.elapsed for piece in pieces]
+    shares = [0.0] * len(found)
+    waiting = set(range(len(found)))
+
+    def worth(index: int) -> float:
+        candidate = found[index][1]
+        if candidate.fixed_share is not None:
+            return candidate.fixed_share
+        return sum(_taken_by(pieces, left, candidate.claims))
+
+    while waiting:
+        beaten = {
+            other
+            for index in waiting
+            for other in waiting
+            if found[other][0].name in found[index][0].beats and worth(index) >= LISTED
+        }
+        # Two causes that beat each other would wait for ever: then size decides.
+        free = (waiting - beaten) or waiting
+        first = max(free, key=lambda index: (worth(index), -index))
+        waiting.remove(first)
+        candidate = found[first][1]
+        if candidate.fixed_share is not None:
+            shares[first] = candidate.fixed_share
+            continue
+        taken = _taken_by(pieces, left, candidate.claims)
+        shares[first] = sum(taken)
+        if shares[first] >= LISTED:
+            left = [have - took for have, took in zip(left, taken, strict=True)]
+    return shares, left
+
+
+def _taken_by(
+    pieces: tuple[Piece, ...], left: list[float], claims: tuple[Claim, ...]
+) -> list[float]:
+    taken = [0.0] * len(pieces)
+    for claim in claims:
+        for at, piece in enumerate(pieces):
+            if matches(claim, piece):
+                want = piece.elapsed * max(0.0, min(1.0, claim.fraction))
+                taken[at] = min(left[at], max(taken[at], want))
+    return taken
+
+
+def matches(claim: Claim, piece: Piece) -> bool:
+    """Whether a claim is about this piece of the budget."""
+    return (
+        piece.cls in claim.classes
+        and (claim.calls is None or piece.call in claim.calls)
+        and (claim.reasons is None or piece.reason in claim.reasons)
+        and (claim.modes is None or piece.mode in claim.modes)
+    )

@@ -1,0 +1,50 @@
+"""The verdict as the documented JSON object: see docs/verdict.md."""
+
+from iowhy.whys.verdict import Verdict
+
+VERSION = 1
+
+
+def as_json(verdict: Verdict) -> dict[str, object]:
+    """The object of `--json`. Unknown numbers are null."""
+    return {
+        "version": VERSION,
+        "answer": verdict.answer,
+        "elapsed_s": verdict.elapsed_s,
+        "exit_status": verdict.exit_status,
+        "signal": verdict.signal,
+        "findings": [
+            {
+                "cause": finding.cause,
+                "title": finding.title,
+                "share": finding.share,
+                "confidence": finding.confidence,
+                "lowered_by": list(finding.lowered_by),
+                "chain": [
+                    {
+                        "statement": link.statement,
+                        "value": link.value,
+                        "unit": link.unit,
+                        "report": link.report,
+                    }
+                    for link in finding.chain
+                ],
+                "against": list(finding.against),
+                "remedies": list(finding.remedies),
+                "experiment": finding.experiment,
+            }
+            for finding in verdict.findings
+        ],
+        "budget": [
+            {
+                "class": line.cls,
+                "thread_s": line.thread_s,
+                "share": line.share,
+                "elapsed_share": line.elapsed_share,
+            }
+            for line in (verdict.budget.lines if verdict.budget.known else ())
+        ],
+        "unknown": list(verdict.unknowns),
+        "notes": list(verdict.notes),
+        "lost": dict(verdict.lost),
+    }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{bail, Context, Result};
 use toml::{Table, Value};
 
-const SCHEMA: &str = "../python/iowhy/recording/schema.toml";
+const SCHEMA: &str = "../python/iowhy/tables/schema.toml";
 
 struct Column {
     name: String,

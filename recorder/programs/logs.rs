@@ -6,10 +6,16 @@ use std::process::ExitCode;
 use iowhy_recorder::calls::SHAPES;
 use serde_json::json;
 
-const REASONS: &str = include_str!("../src/reasons.toml");
+const REASONS: &str = include_str!("../../python/iowhy/tables/reasons.toml");
 const NUMBERS: [(&str, &str); 2] = [
-    ("x86_64", include_str!("../src/calls/x86_64.txt")),
-    ("aarch64", include_str!("../src/calls/aarch64.txt")),
+    (
+        "x86_64",
+        include_str!("../../python/iowhy/tables/numbers/x86_64.txt"),
+    ),
+    (
+        "aarch64",
+        include_str!("../../python/iowhy/tables/numbers/aarch64.txt"),
+    ),
 ];
 /// Of `Shape::how`: the length is an iovec array's; the offset argument is a pointer to the offset.
 const IOVEC: u8 = 1;

@@ -7,9 +7,9 @@ use iowhy_store::Name;
 
 /// Numbers and names as the kernel's headers give them (asm/unistd.h), one call a line.
 #[cfg(target_arch = "x86_64")]
-const NUMBERS: &str = include_str!("calls/x86_64.txt");
+const NUMBERS: &str = include_str!("../../python/iowhy/tables/numbers/x86_64.txt");
 #[cfg(target_arch = "aarch64")]
-const NUMBERS: &str = include_str!("calls/aarch64.txt");
+const NUMBERS: &str = include_str!("../../python/iowhy/tables/numbers/aarch64.txt");
 
 /// Most numbers that the programs' table holds (bpf/state.h, CALLS).
 pub const MOST: usize = 512;

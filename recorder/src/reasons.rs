@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-const RULES: &str = include_str!("reasons.toml");
+const RULES: &str = include_str!("../../python/iowhy/tables/reasons.toml");
 
 /// The reason of a wait whose stack matches no rule, or is not known.
 pub const OTHER: &str = "other";
@@ -11,8 +11,6 @@ pub const OTHER: &str = "other";
 #[derive(Debug, Deserialize)]
 pub struct Rule {
     pub reason: String,
-    /// What the reason means, in a few words.
-    pub doc: String,
     any: Vec<String>,
     #[serde(default)]
     also: Vec<String>,

@@ -1,6 +1,5 @@
 """The budget: known answers, and that it always adds up."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,9 @@ from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.relations.calls import KINDS, WAITS
 from iowhy.reports import Filters, run
+from iowhy.tables import reasons
 from iowhy.whys import classes
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
-
-ROOT = Path(__file__).parents[2]
 
 
 def budget(rec: Recording, filters: Filters | None = None) -> dict[str, tuple[object, object]]:
@@ -133,8 +131,7 @@ def test_class_of_a_wait(make: Make, reason: str, syscall: str | None, expected:
 
 
 def test_every_reason_of_the_recorder_is_known() -> None:
-    rules = tomllib.loads((ROOT / "recorder" / "src" / "reasons.toml").read_text("utf-8"))["rule"]
-    assert {rule["reason"] for rule in rules} == set(WAITS)
+    assert set(reasons()) == set(WAITS)
 
 
 def test_every_wait_is_of_the_class_that_the_whys_give_it(make: Make) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from iowhy.recording import Recording
 from iowhy.recording.manifest import Host, Manifest, Sensor
 from iowhy.recording.writer import write_recording
+from iowhy.tables import sensors
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -24,13 +25,6 @@ PAGE = 4096
 DISK = 8 << 20
 FS = 8 << 20 | 1
 FILE = 101
-
-SENSORS = (
-    "syscalls", "thread_time", "waits", "stacks", "block_requests", "page_cache", "lookups",
-    "writeback", "dirty_throttle", "journal_jbd2", "journal_xfs", "allocations_ext4",
-    "allocations_xfs", "extents", "files", "cpu_samples", "memory_samples", "vm_samples",
-    "disk_samples", "pressure_samples", "cgroup_samples", "process_io",
-)  # fmt: skip
 
 Row = dict[str, object]
 
@@ -419,17 +413,17 @@ class Story:
         """The recording."""
         if "cpu_samples" not in self.tables and "cpu_samples" not in self.missing:
             self.machine()
-        sensors = [
+        ran = [
             Sensor(
                 name, name not in self.missing, "not permitted" if name in self.missing else None
             )
-            for name in SENSORS
+            for name in sensors()
         ]
         manifest = Manifest.made(
             argv=["made"],
             start_ns=START,
             end_ns=START + self.elapsed,
-            sensors=sensors,
+            sensors=ran,
             host=Host(cpus=self.cpus, memory_bytes=8 * GIB, page_bytes=PAGE),
             exit_status=0,
         )

@@ -5,7 +5,7 @@ from iowhy.recording.schema import VERSION, tables
 HEAD = f"""\
 # A recording
 
-<!-- Made from python/iowhy/recording/schema.toml by `python -m iowhy.recording.document`. -->
+<!-- Made from python/iowhy/tables/schema.toml by `python -m iowhy.recording.document`. -->
 
 A recording is a directory `NAME.iowhy/` with `manifest.json` and one folder of Parquet files per
 table (schema version {VERSION}). Files are written under a name that ends in `.tmp` and renamed when

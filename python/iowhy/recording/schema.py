@@ -1,11 +1,11 @@
 """The tables of a recording, read from schema.toml (the one truth shared with the recorder)."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 import pyarrow as pa
+
+from iowhy.tables import schema
 
 VERSION = 1
 
@@ -67,8 +67,7 @@ class Table:
 @cache
 def tables() -> dict[str, Table]:
     """All tables by name, in the order of schema.toml."""
-    text = resources.files("iowhy.recording").joinpath("schema.toml").read_text("utf-8")
-    loaded = tomllib.loads(text)
+    loaded = dict(schema())
     if loaded.pop("version") != VERSION:
         raise AssertionError("schema.toml and schema.py disagree on the version")
     return {

@@ -5,7 +5,7 @@ to file; `sync` returns once data is durable; `lookup` reads names and attribute
 names, sizes or space; `collect` waits for asynchronous I/O that was submitted (io_uring and libaio,
 which also submit in the same call). Names that AIX gives to the same calls are here too.
 
-`wait_kinds(reason, budget, part)`: for each reason of the recorder (recorder/src/reasons.toml), the
+`wait_kinds(reason, budget, part)`: for each reason of the recorder (iowhy/tables/reasons.toml), the
 class of the budget, and the part of a sync call's time. The budget's word is a class whatever the
 call was (throttled, memory, sync, lock, idle, unexplained), or one that a sync call turns into sync
 (read, write, writeback), or `call`: what the call asks for decides.

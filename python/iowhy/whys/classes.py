@@ -58,7 +58,7 @@ DATA_WRITES = frozenset(KINDS["write"])
 REAP_CALLS = frozenset(KINDS["collect"]) - {"io_submit"}
 
 
-#: Classes of the recorder's reasons (recorder/src/reasons.toml) that no call changes.
+#: Classes of the recorder's reasons (iowhy/tables/reasons.toml) that no call changes.
 _ALWAYS = {
     "dirty_throttle": THROTTLED,
     "io_throttle": THROTTLED,

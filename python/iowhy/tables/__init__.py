@@ -1,0 +1,162 @@
+"""What the recorder and the analysis both know, as data: sensors, system calls, reasons of waits.
+
+The TOML files beside this module are the one truth. The crates are built from the same files (the crate `tables`
+and the crate `store`, which makes rows from schema.toml). Each file is read once, when it is first asked for.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SensorPart:
+    """Something that a sensor tells only on some kernels: one of `programs` runs, else it lacks `lacking`."""
+
+    programs: tuple[str, ...]
+    lacking: str
+    #: Not missed where this program cannot run.
+    required_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor: what it tells, which tables it fills, which kinds of recording can have it."""
+
+    name: str
+    doc: str
+    tables: tuple[str, ...]
+    #: "live" (eBPF), "proc" (/proc alone), "diagnose" (other tools' output).
+    sources: frozenset[str]
+    #: "programs" (eBPF), "samples" (/proc and /sys) or "files".
+    backend: str
+    programs: tuple[str, ...] = ()
+    parts: tuple[SensorPart, ...] = ()
+
+    @property
+    def substitute_tables(self) -> tuple[str, ...]:
+        """Tables whose rows, given by another tool, stand for the sensor in a pasted recording."""
+        return self.tables if "diagnose" in self.sources else ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A system call. Arguments are counted from 0; None is: it has none."""
+
+    name: str
+    #: read, write, copy, sync, lookup, change, collect, idle; None: none of these.
+    kind: str | None = None
+    #: Of a copy: whether a wait in it is one to "read" or to "write".
+    direction: str | None = None
+    #: It moves a file's data and gives the number of bytes.
+    moves_data: bool = False
+    #: Interruptible sleep in it waits for I/O that was submitted before.
+    reaps: bool = False
+    #: How the recorder treats a call that gets a row of its own in `syscalls`; None: it is only counted.
+    record: str | None = None
+    arguments: int | None = None
+    fd: int | None = None
+    bytes: int | None = None
+    offset: int | None = None
+    #: `bytes` is an array of iovec, the argument after it its length.
+    vector: bool = False
+    #: "position" (the offset is the file's), "pointer" (the argument points to it), None (it is the argument).
+    offset_in: str | None = None
+    #: On threads and descriptors: open, named, close, duplicate, descriptor, clone, exec, comm.
+    effect: str | None = None
+    #: The call that this is another name of.
+    same_as: str | None = None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a thread was in uninterruptible sleep: class of the time budget, part of a sync call's time."""
+
+    name: str
+    budget_class: str
+    part: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a reason is seen on a stack: one of `any_of` is there and, where it has `also`, one of those."""
+
+    reason: str
+    any_of: tuple[str, ...]
+    also: tuple[str, ...] = ()
+
+
+@cache
+def sensors() -> dict[str, Sensor]:
+    """All sensors by name, in the order in which they are shown."""
+    return {entry["name"]: _sensor(entry) for entry in _load("sensors")["sensor"]}
+
+
+@cache
+def calls() -> dict[str, Call]:
+    """All system calls of which more is known than their name, by name."""
+    entries: dict[str, dict[str, Any]] = _load("calls")["call"]
+    found = {}
+    for name, entry in entries.items():
+        same = entry.get("same_as")
+        found[name] = Call(name=name, **(entries[same] if same else {}) | entry)
+    return found
+
+
+@cache
+def reasons() -> dict[str, Reason]:
+    """All reasons of waits by name."""
+    entries: dict[str, dict[str, str]] = _load("reasons")["reason"]
+    return {
+        name: Reason(name, entry["class"], entry["part"], entry["doc"])
+        for name, entry in entries.items()
+    }
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The rules by which stacks are judged; the first that matches gives the reason."""
+    entries: list[dict[str, Any]] = _load("reasons")["rule"]
+    return tuple(
+        Rule(entry["reason"], tuple(entry["any"]), tuple(entry.get("also", ())))
+        for entry in entries
+    )
+
+
+@cache
+def call_numbers(machine: str) -> dict[int, str]:
+    """Names of calls by their numbers on a machine: "x86_64" or "aarch64" (asm/unistd.h)."""
+    text = (_HERE / "numbers" / f"{machine}.txt").read_text("utf-8")
+    pairs = (line.split(" ", 1) for line in text.splitlines())
+    return {int(number): name for number, name in pairs}
+
+
+def schema() -> dict[str, Any]:
+    """The contents of schema.toml; `iowhy.recording.schema` gives them types."""
+    return _load("schema")
+
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def _load(name: str) -> dict[str, Any]:
+    return tomllib.loads((_HERE / f"{name}.toml").read_text("utf-8"))
+
+
+def _sensor(entry: dict[str, Any]) -> Sensor:
+    return Sensor(
+        name=entry["name"],
+        doc=entry["doc"],
+        tables=tuple(entry["tables"]),
+        sources=frozenset(entry["sources"]),
+        backend=entry["backend"],
+        programs=tuple(entry.get("programs", ())),
+        parts=tuple(
+            SensorPart(tuple(part["programs"]), part["lacking"], part.get("with"))
+            for part in entry.get("part", ())
+        ),
+    )

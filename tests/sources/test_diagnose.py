@@ -132,7 +132,7 @@ def test_case_1_is_measurements(tmp_path: Path) -> None:
 
 
 def test_nothing_recognised_names_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match=r"--as \(one of .*iostat"):
+    with pytest.raises(Problem, match=r"--as .*--formats.*vmstat 1 10"):
         read(tmp_path, "Dear all,\nit is slow.\n")
     with pytest.raises(Problem, match="is empty"):
         read(tmp_path, " \n")

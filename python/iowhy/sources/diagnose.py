@@ -14,45 +14,19 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from iowhy import tables
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
 from iowhy.recording.writer import write_recording
-from iowhy.sources import aggregate, merge, reading, time_line
+from iowhy.sources import aggregate, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
-from iowhy.sources.format import Progress, formats
+from iowhy.sources.format import Progress
 from iowhy.sources.names import Names
-from iowhy.sources.paste import Part
+from iowhy.sources.paste import STUMBLED, Part
 from iowhy.sources.reading import Unread
 from iowhy.sources.target import restrict
-
-#: The live sensors, each with the table whose rows can stand in for it.
-SENSORS = {
-    "syscalls": ("syscalls", "syscall_totals"),
-    "thread_time": ("thread_time",),
-    "waits": ("waits",),
-    "stacks": ("stacks",),
-    "block_requests": ("block_requests",),
-    "page_cache": ("page_cache",),
-    "lookups": (),
-    "writeback": ("writeback",),
-    "dirty_throttle": ("dirty_throttle",),
-    "journal_jbd2": ("journal_commits",),
-    "journal_xfs": (),
-    "allocations_ext4": ("allocations",),
-    "allocations_xfs": (),
-    "allocations_btrfs": (),
-    "extents": ("extents",),
-    "files": ("files",),
-    "cpu_samples": ("cpu_samples",),
-    "memory_samples": ("memory_samples",),
-    "vm_samples": ("vm_samples",),
-    "disk_samples": ("disk_samples",),
-    "pressure_samples": ("pressure_samples",),
-    "cgroup_samples": ("cgroup_samples",),
-    "process_io": ("process_io",),
-}
 
 
 @dataclass(frozen=True)
@@ -94,20 +68,40 @@ def diagnose(
     for part in parts:
         unread += [Unread(part.file, number, text) for number, text in part.parsed.rejects]
         dropped += part.parsed.rejects_dropped
+    unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
+    failed = [part for part in parts if part.parsed.lines_understood <= 0]
     parts = [part for part in parts if part.parsed.lines_understood > 0]
+    known = recognised.tools(unread)
     if not parts:
-        known = ", ".join(form.name for form in formats())
-        raise Problem(
-            f"{', '.join(files)}: no tool's output was recognised in it; "
-            f"name the format with --as (one of {known})"
-        )
+        raise _nothing(files, failed, known)
     if pids:
         restrict(parts, names.rows()["threads"], pids)
     notes = deduplicate_calls(parts)
-    unread.sort(key=lambda one: (files.index(one.file) if one.file in files else 0, one.line))
+    notes += [note for part in failed for note in part.parsed.notes]
+    notes += [tool.sentence() for tool in known]
     recording = _record(parts, names, files, output, cpus, notes)
-    missing = tuple(dict.fromkeys(m for part in parts for m in part.parsed.missing))
+    commands = [command for part in parts for command in part.parsed.missing]
+    missing = tuple(dict.fromkeys([*commands, *(tool.instead for tool in known)]))
     return Diagnosis(recording, tuple(parts), tuple(unread), dropped, missing)
+
+
+def _nothing(
+    files: Sequence[str], failed: Sequence[Part], known: Sequence[recognised.Tool]
+) -> Problem:
+    """What to say when no line of any file was understood."""
+    where = ", ".join(files)
+    for part in failed:
+        if part.parsed.problem is not None:
+            return part.parsed.problem
+    if known:
+        return Problem(f"{where}: {'; '.join(tool.sentence() for tool in known)}")
+    notes = [note for part in failed for note in part.parsed.notes if STUMBLED in note]
+    if notes:
+        return Problem(f"{where}: {notes[0]}")
+    return Problem(
+        f"{where}: no tool's output was recognised in it; if it is one, name its format with --as "
+        "(`iowhy diagnose --formats` lists them), or run `vmstat 1 10`, `iostat -x 1 10` and paste these"
+    )
 
 
 def _record(
@@ -185,8 +179,8 @@ def _end_ns(
     ]
     ends += [
         int(pc.max(table.column("ts_ns")).as_py())
-        for tables in counters.values()
-        for table in tables
+        for pieces in counters.values()
+        for table in pieces
         if table.num_rows
     ]
     return max(ends) if ends else None
@@ -210,8 +204,8 @@ def _host(parts: Sequence[Part], cpus: int | None) -> tuple[Host, list[str]]:
 
 def _sensors(filled: set[str]) -> list[Sensor]:
     sensors = []
-    for name, stand_ins in SENSORS.items():
-        ran = any(table in filled for table in stand_ins)
+    for name, sensor in tables.sensors().items():
+        ran = any(table in filled for table in sensor.substitute_tables)
         sensors.append(Sensor(name, ran, None if ran else "none of the inputs tells it"))
     return sensors
 

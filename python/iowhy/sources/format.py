@@ -41,6 +41,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from iowhy.errors import Problem
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names
@@ -113,6 +114,8 @@ class Parsed:
     page_bytes.
     `notes`: what a reader of the verdict should know ("first report left out: since boot").
     `missing`: what this output would have told with other options, as a command ("iostat -x 1").
+    `partial`: why this output shows only a part of what happened ("only calls above 10 ms"), None: it is whole.
+    `problem`: what kept the whole of it from being read, raised when nothing else was.
     """
 
     tool: str
@@ -128,6 +131,8 @@ class Parsed:
     rejects_dropped: int = 0
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    partial: str | None = None
+    problem: Problem | None = None
 
     def add(self, table: str, row: dict[str, object]) -> None:
         """Append one row to a table that holds plain rows."""

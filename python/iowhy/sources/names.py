@@ -16,6 +16,8 @@ MADE_UP_DISK = 4094
 MADE_UP_FILES = 4095
 
 MINOR_BITS = 20
+#: Process ids are 32-bit signed in every system read here; what is larger is damage.
+PID_MAX = 2**31 - 1
 
 
 def dev_number(major: int, minor: int) -> int:
@@ -70,6 +72,8 @@ class Names:
         For tools that do not say when it started: it is said to be there from the beginning. One
         that knows puts rows into `threads` itself.
         """
+        if not (0 <= tid <= PID_MAX and 0 <= tgid <= PID_MAX):
+            return
         row = self._threads.setdefault(
             (tgid, tid), {"tid": tid, "tgid": tgid, "ppid": ppid, "start_ns": 0}
         )

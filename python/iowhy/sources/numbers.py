@@ -11,6 +11,9 @@ KIB = 1024
 MIB = 1024**2
 NS_PER_S = 1_000_000_000
 
+#: Thousands or decimals: only the rest of the text can settle it (`decimals`).
+AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}%?", re.ASCII)
+
 #: No tool prints more than a thousand million millions of anything: such digits are damage.
 LARGEST = 1e15
 
@@ -18,11 +21,11 @@ LARGEST = 1e15
 def number(text: str) -> float | None:
     """A plain number with a decimal point or comma, a % allowed behind; None if it is not one.
 
-    Thousands are never grouped by the tools read here, so a single comma is a decimal comma.
+    `1,234` is not known to be one or the other, so it is None.
     """
     if text.isdecimal() and text.isascii() and len(text) < 16:
         return float(text)
-    if len(text) > 40 or _NUMBER.fullmatch(text) is None:
+    if len(text) > 40 or _NUMBER.fullmatch(text) is None or AMBIGUOUS.fullmatch(text):
         return None
     value = float(text.rstrip("%").replace(",", "."))
     return value if abs(value) <= LARGEST else None

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from iowhy.errors import Problem
+from iowhy.sources import decimals, layout, plausible
 from iowhy.sources.format import (
     LINE_CHARACTERS,
     REJECTS_KEPT,
@@ -32,6 +33,9 @@ PASTE_MAX_LINES = 2_000_000
 #: A hint is searched for in this much of a line: headers are short, hostile lines are not.
 HINT_CHARACTERS = 512
 
+#: How sure a format must be of a line to take the blanks before it off.
+OUTDENTS = 0.8
+
 #: Begins the note on a part whose reader failed; the tests look for it.
 STUMBLED = "not readable as"
 
@@ -39,7 +43,8 @@ STUMBLED = "not readable as"
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\-_])"
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
+_BLANKS = re.compile(r"[\u00a0\u2000-\u200a\u202f\u3000]")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 # "user@host:~$ ", "[user@host dir]# ", "$ ", "host% " and the like.
 _PROMPT = re.compile(
@@ -108,7 +113,7 @@ def _clean(line: str) -> str:
     line = _ESCAPES.sub("", line)
     if "\r" in line:
         line = line.rstrip("\r").rsplit("\r", 1)[-1]
-    return _CONTROL.sub("", line)
+    return _CONTROL.sub("", _BLANKS.sub(" ", line))
 
 
 def split(lines: Sequence[str], source: str, names: Names, only: Format | None = None) -> Split:
@@ -119,7 +124,7 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
         block = Block(lines, 1, source, names, None)
         result.parts.append(Part(source, only.name, 1, len(lines), _read(only, block)))
         return result
-    lines = _dedent(lines)
+    lines = _outdented(layout.plain(lines))
     for start, end, command, form in _blocks(lines):
         if form is None or form.read is None:
             for at in range(start, end):
@@ -132,21 +137,36 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
 
 
 def _read(form: Format, block: Block) -> Parsed:
-    """One part; a reader that stumbles over damage loses its part, not the others."""
+    """One part; whatever its reader stumbles over loses this part, and no other."""
     assert form.read is not None
+    unsettled = False
     if not form.long_lines:
-        block = replace(block, lines=[line[:LINE_CHARACTERS] for line in block.lines])
+        lines: Sequence[str] = [line[:LINE_CHARACTERS] for line in block.lines]
+        lines, unsettled = decimals.settled(lines)
+        block = replace(block, lines=lines)
     try:
-        return form.read(block)
-    except (ArithmeticError, LookupError, ValueError) as error:
-        parsed = Parsed(form.tool)
+        parsed = form.read(block)
+        plausible.sift(parsed)
+    except Problem as problem:
+        return _unreadable(form, block, problem.args[0], problem)
+    except Exception as error:  # a mistake of this reader's own, which the text brought to light
+        return _unreadable(form, block, f"{STUMBLED} {form.name}: {error!r}"[:300], None)
+    if unsettled:
         parsed.note(
-            f"{block.source}: line {block.first_line} on: {STUMBLED} {form.name}: {error!r}"
+            f"{block.source}, line {block.first_line} on: whether the comma of 1,234 is a decimal sign "
+            "cannot be seen: such numbers count for nothing"
         )
-        for number, line in enumerate(block.lines, block.first_line):
-            if line.strip():
-                parsed.reject(number, line)
-        return parsed
+    return parsed
+
+
+def _unreadable(form: Format, block: Block, why: object, problem: Problem | None) -> Parsed:
+    """Nothing read; all lines are listed."""
+    parsed = Parsed(form.tool, problem=problem)
+    parsed.note(f"{block.source}, line {block.first_line} on: {why}")
+    for number, line in enumerate(block.lines, block.first_line):
+        if line.strip():
+            parsed.reject(number, line)
+    return parsed
 
 
 def _unread(result: Split, number: int, text: str) -> None:
@@ -159,12 +179,39 @@ def _unread(result: Split, number: int, text: str) -> None:
         result.unread_dropped += 1
 
 
+def _outdented(lines: list[str]) -> list[str]:
+    """Without blanks before a line that is a header only without them.
+
+    From the last line to the first: a banner is known by the header below it.
+    """
+    candidates = [form for form in formats() if form.hint is not None and form.sniff is not None]
+    any_hint = _any(candidates)
+    for at in range(len(lines) - 1, -1, -1):
+        line = lines[at]
+        if line[:1] not in (" ", "\t") or NUMBERS.fullmatch(line[:HINT_CHARACTERS]):
+            continue
+        bare = line.lstrip()
+        head = bare[:HINT_CHARACTERS]
+        if any_hint.search(head) is None or any_hint.search(line[:HINT_CHARACTERS]) is not None:
+            continue
+        lines[at] = bare
+        found = _best(candidates, lines, at, head, None)
+        if found is None or found[1].sure < OUTDENTS:
+            lines[at] = line
+    return lines
+
+
+def _any(candidates: Sequence[Format]) -> re.Pattern[str]:
+    """Matches where any of their hints does."""
+    return re.compile("|".join(f"(?:{f.hint.pattern})" for f in candidates if f.hint))
+
+
 def _blocks(
     lines: Sequence[str],
 ) -> Iterable[tuple[int, int, tuple[str, ...] | None, Format | None]]:
     """(first, end, command, format) of each stretch of lines; a prompt line is in none of them."""
     with_hints = [form for form in formats() if form.hint is not None and form.sniff is not None]
-    any_hint = re.compile("|".join(f"(?:{f.hint.pattern})" for f in with_hints if f.hint))
+    any_hint = _any(with_hints)
     tools = {word for form in formats() for word in form.tool.split()} | _BEFORE_COMMAND
     start = 0
     current: Format | None = None
@@ -257,26 +304,3 @@ def _bare(words: list[str]) -> list[str]:
         rest = [rest[0].rsplit("/", 1)[-1], *rest[1:]]
         rest[0] = re.sub(r"-bpfcc$|^bpfcc-", "", rest[0])
     return rest
-
-
-def _dedent(lines: Sequence[str]) -> list[str]:
-    """Without the indentation of markdown code: paragraphs of which every line has 4 spaces or a tab.
-
-    Only whole paragraphs, so that the indented frames below an event keep their place.
-    """
-    result = list(lines)
-    at = 0
-    while at < len(result):
-        if not result[at].strip():
-            at += 1
-            continue
-        end = at
-        while end < len(result) and result[end].strip():
-            end += 1
-        if all(line.startswith(("    ", "\t")) for line in result[at:end]):
-            tab = all(line.startswith("\t") for line in result[at:end])
-            width = 1 if tab else min(len(line) - len(line.lstrip(" ")) for line in result[at:end])
-            for index in range(at, end):
-                result[index] = result[index][width:]
-        at = end
-    return result

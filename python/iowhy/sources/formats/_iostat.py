@@ -16,6 +16,8 @@ from iowhy.sources.numbers import KIB, MIB, NS_PER_S
 
 SECTOR = 512
 MS = 1_000_000
+#: Utilisation that the jitter of short intervals may print.
+JITTER = 1.5
 FIRST = "the first report of iostat is an average since boot, and not taken for load"
 
 
@@ -87,8 +89,9 @@ def device_counters(row: Mapping[str, float], interval_ns: int) -> dict[str, flo
             counters["queue_ns"] = row[name] * interval_ns
     for name in ("%util", "util"):
         if name in row:
-            # Rounding and jitter take it above 100 %.
-            counters["busy_ns"] = min(row[name] / 100, 1.0) * interval_ns
+            # Rounding and jitter take it above 100 %; what is far above is damage (`plausible`).
+            share = row[name] / 100
+            counters["busy_ns"] = (min(share, 1.0) if share <= JITTER else share) * interval_ns
     if "d/s" in row and (discarded := rate(row, "dsec/s", "dkB/s", "dMB/s")) is not None:
         counters["discards"] = row["d/s"] * seconds
         counters["discarded_bytes"] = discarded * seconds

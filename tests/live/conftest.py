@@ -1,17 +1,76 @@
 """Live tests record this machine: they need root and eBPF tracepoints.
 
 Where these are missing, a live test is skipped by name on a developer's machine and fails in CI, so
-that a machine without sensors never passes for one whose numbers are right.
+that a machine without sensors never passes for one whose numbers are right. A test that other processes
+spoiled runs again (`disturbances.py`).
 """
 
 import json
 import os
 import subprocess
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+from _pytest.runner import runtestprotocol
 
+import disturbances
+from iowhy.experiment import groups
 from iowhy.sources.live import RECORDER, program
+
+#: Tests that ran again, each with what disturbed them.
+AGAIN = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[AGAIN] = []
+    kinds = ", ".join(disturbances.KINDS)
+    config.addinivalue_line(
+        "markers", f"disturbed_by(*kinds): work of others that can make it fail ({kinds})"
+    )
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Runs a test, at most thrice where the work of others made it fail."""
+    marker = item.get_closest_marker("disturbed_by")
+    kinds = marker.args if marker is not None else ()
+    assert set(kinds) <= set(disturbances.KINDS), (item.nodeid, kinds)
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for attempt in range(1, disturbances.TRIES + 1):
+        before = disturbances.read()
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        found = disturbances.between(before, disturbances.read())
+        failed = next((one for one in reports if one.when == "call" and one.failed), None)
+        if failed is None:
+            break
+        told = [f"{kind}: {found[kind]}" for kind in kinds if kind in found]
+        if failed.longrepr is not None and "disturbances.Disturbed" in failed.longreprtext:
+            told.append(str(failed.longreprtext.splitlines()[-1]))
+        noted = "; ".join(told) or "nothing that this test is sensitive to"
+        failed.sections.append((f"what disturbed try {attempt}", noted))
+        if not told or attempt == disturbances.TRIES:
+            break
+        item.config.stash[AGAIN].append(f"{item.nodeid}, try {attempt}: {noted}")
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.stash[AGAIN]:
+        terminalreporter.section("disturbed by others, and run again")
+        for line in config.stash[AGAIN]:
+            terminalreporter.line(line)
+
+
+def cannot_run(request: pytest.FixtureRequest, why: str) -> None:
+    """Says by name what cannot run here, and fails for it in CI."""
+    text = f"{request.node.nodeid} cannot run here: {why}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(text)
+    pytest.skip(text)
 
 
 def _why_not() -> str | None:
@@ -29,23 +88,35 @@ def _why_not() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def can_record() -> str | None:
+def why_no_recording() -> str | None:
     """None where this machine can be recorded, else why not."""
     return _why_not()
 
 
 @pytest.fixture
-def live(can_record: str | None, request: pytest.FixtureRequest) -> None:
-    """Use in every live test: says by name what cannot run, and fails for it in CI."""
-    if can_record is None:
-        return
-    told = f"{request.node.nodeid} cannot run here: {can_record}"
-    if os.environ.get("CI") == "true":
-        pytest.fail(told)
-    pytest.skip(told)
+def live(why_no_recording: str | None, request: pytest.FixtureRequest) -> None:
+    """Use in every live test."""
+    if why_no_recording is not None:
+        cannot_run(request, why_no_recording)
 
 
 @pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    """An empty directory on a real disk (tests that count requests need one)."""
-    return tmp_path
+def before_others(live: None) -> Iterator[None]:  # noqa: ARG001 - where it cannot run, it is said first
+    """This process and all that it starts get the CPUs before others do, where groups of tasks can be made."""
+    found = groups.find("cpu")
+    if isinstance(found, str):
+        yield
+        return
+    group = found.parent / f"iowhy-live-test-{os.getpid()}"
+    # The most that there is (cgroup-v1's cpu.shares, cgroup-v2.rst); others have 1,024, or 100.
+    knob, value = ("cpu.shares", "262144") if found.version == 1 else ("cpu.weight", "10000")
+    group.mkdir()
+    try:
+        if (group / knob).exists():
+            (group / knob).write_text(value)
+            (group / "cgroup.procs").write_text("0")
+        yield
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            (found.parent / "cgroup.procs").write_text(pid)
+        group.rmdir()

@@ -198,6 +198,18 @@ def ask(recording: Recording, statement: str, *parameters: object) -> list[tuple
         return connection.execute(statement, parameters).fetchall()
 
 
+def evicted_by_others(recording: Recording, dev: int, ino: int) -> int:
+    """Pages of a file that processes other than the recorded ones took out of the cache."""
+    counted = one(
+        recording,
+        "SELECT coalesce(sum(evicted_pages), 0)::BIGINT FROM page_cache WHERE dev = ? AND ino = ?"
+        " AND (tgid IS NULL OR tgid NOT IN (SELECT tgid FROM threads))",
+        dev,
+        ino,
+    )
+    return int(str(counted))
+
+
 def one(recording: Recording, statement: str, *parameters: object) -> object:
     """The one value of an SQL statement over a recording."""
     rows = ask(recording, statement, *parameters)

@@ -19,6 +19,16 @@ for _ in range(23): os.write(fd, bytes(8192)); os.fsync(fd)
 """
 
 
+UNTIL_READ = """
+import time
+def reads():
+    lines = (line.split() for line in open("/proc/diskstats"))
+    return next(int(fields[3]) for fields in lines if fields[2] == sys.argv[2])
+begun = reads()
+while reads() < begun + 20: time.sleep(0.01)
+"""
+
+
 def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         other = scratch.mount / "other"
@@ -35,8 +45,9 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
             while disk_counters(scratch.disk)["reads"] < idle + 100:
                 assert neighbour.poll() is None, "the neighbour has ended"
                 time.sleep(0.01)
-            # The command reads a page of the neighbour's file too.
-            program = python(f"open({str(other)!r}, 'rb').read(1)" + SYNCED, scratch.mount / "mine")
+            # The command reads a page of the neighbour's file too, and lasts until that has read on.
+            code = f"open({str(other)!r}, 'rb').read(1)" + SYNCED + UNTIL_READ
+            program = python(code, scratch.mount / "mine", scratch.disk)
             recording = record(program, tmp_path / "a.iowhy")
         finally:
             neighbour.kill()
@@ -60,6 +71,8 @@ def test_another_processes_requests_are_not_charged_to_the_command(tmp_path: Pat
         assert mine == [(True,)]
 
 
+@pytest.mark.disturbed_by("cpu", "disk")
+@pytest.mark.usefixtures("before_others")
 def test_a_neighbour_that_keeps_the_device_busy_is_named(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         mine, other = scratch.mount / "mine", scratch.mount / "other"
@@ -91,23 +104,41 @@ def test_a_neighbour_that_keeps_the_device_busy_is_named(tmp_path: Path) -> None
     assert device["unowned_share"] == 0
 
 
+#: The command itself reads how many transactions were committed, when none is under way: the journal
+#: commits every five seconds too, and whenever anybody calls sync(2).
+COMMITS = """
+import os, sys, time
+def commits():
+    def number(): return int(open(sys.argv[2]).read().split()[0])
+    seen = None
+    while seen != number():
+        seen, at = number(), time.monotonic_ns()
+        time.sleep(0.1)
+    with open(sys.argv[3], "a") as answers: print(at, seen, file=answers)
+commits()
+"""
+
+
 def test_the_journal_commits_are_those_of_the_kernel(tmp_path: Path) -> None:
     with filesystem("ext4", tmp_path) as scratch:
         info = next(Path("/proc/fs/jbd2").glob(f"{scratch.disk}-*/info"))
 
-        def transactions() -> int:
-            return int(info.read_text().split()[0])
-
-        before = transactions()
-        recording = record(python(SYNCED, scratch.mount / "f"), tmp_path / "a.iowhy")
-        commits = transactions() - before
-        assert commits >= 23
-        counted = one(
-            recording,
-            "SELECT count(*) FROM journal_commits WHERE dev = ? AND kind = 'jbd2'",
-            scratch.dev,
-        )
-        assert counted == commits
+        answers = tmp_path / "transactions"
+        code = COMMITS + SYNCED + "commits()\n"
+        recording = record(python(code, scratch.mount / "f", info, answers), tmp_path / "a.iowhy")
+    (start, before), (end, after) = (
+        (int(at), int(number)) for at, number in map(str.split, answers.read_text().splitlines())
+    )
+    assert after - before >= 23
+    counted = one(
+        recording,
+        "SELECT count(*) FROM journal_commits WHERE dev = ? AND kind = 'jbd2'"
+        " AND ts_ns + coalesce(dur_ns, 0) BETWEEN ? AND ?",
+        scratch.dev,
+        start,
+        end,
+    )
+    assert counted == after - before
 
 
 def test_buffered_writes_are_followed_to_the_worker_that_wrote_them(tmp_path: Path) -> None:
@@ -155,6 +186,8 @@ os.sync()
 """
 
 
+@pytest.mark.disturbed_by("cpu", "disk")
+@pytest.mark.usefixtures("before_others")
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
 def test_the_parts_of_sync_sum_to_the_calls(tmp_path: Path, kind: str) -> None:
     with filesystem(kind, tmp_path) as scratch:

@@ -8,7 +8,11 @@ import pytest
 from iowhy.recording import Recording
 from machine import one, record, run, work
 
-pytestmark = pytest.mark.usefixtures("live")
+#: Rows wait in memory for a disk that others keep busy, and are lost when the recorder gets no CPU.
+pytestmark = [
+    pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.disturbed_by("cpu", "disk"),
+]
 
 # While the disk takes the recording; rows that wait for a slower one come on top.
 BOUND_BYTES = 512 * 2**20

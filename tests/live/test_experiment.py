@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cannot_run
 from iowhy.errors import Problem
 from iowhy.experiment import device, groups, process
 from iowhy.experiment.answer import Verdict
@@ -23,18 +24,19 @@ from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import Undo
 
+#: Trials are compared with each other: what takes a CPU, the disk or the cache from some of them shows.
+pytestmark = pytest.mark.disturbed_by("cpu", "memory", "disk")
+
 
 @pytest.fixture
-def scratch(tmp_path, monkeypatch):
+def scratch(tmp_path, monkeypatch, request):
     why = None if os.geteuid() == 0 else "needs root"
     if why is None and isinstance(groups.find("cpu"), str):
         why = f"needs control groups: {groups.find('cpu')}"
     if why is None and not Path("/dev/loop-control").exists():
         why = "needs loop devices"
     if why is not None:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"live test of experiments cannot run here: {why}")
-        pytest.skip(why)
+        cannot_run(request, why)
     monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
     return tmp_path
 
@@ -58,16 +60,6 @@ def run(directory, command, *levers, **more):
 
 def by_lever(found):
     return {one.lever: one for one in found.answers}
-
-
-def run_till_bound(directory, command, *levers, **more):
-    """An experiment that shows the first lever to bind, on a machine that may be busy in bursts."""
-    lever = levers[0].partition("=")[0]
-    for seed in range(3):
-        found = run(directory, command, *levers, **{**more, "seed": seed})
-        if by_lever(found)[lever].verdict is Verdict.BOUND:
-            break
-    return found
 
 
 def mean_bytes(found, lever=None):
@@ -234,7 +226,7 @@ def test_transactions_on_a_disk_that_is_slow_to_flush_are_sync_bound(scratch):
         where = made.scratch_filesystem(256).path
         made.start_clock()
         levers = ("sync-free", "cpu-quota=0.5")
-        found = run_till_bound(where, python(TRANSACTIONS), *levers, allow_unsafe=True, runs=4)
+        found = run(where, python(TRANSACTIONS), *levers, allow_unsafe=True, runs=4)
     answers = by_lever(found)
     assert answers["sync-free"].verdict is Verdict.BOUND, found.sentence
     assert found.sentence.startswith("Sync-bound"), found.sentence
@@ -263,7 +255,7 @@ def test_transactions_in_memory_are_cpu_bound(scratch, first):
         # A tenth of a CPU, of a command that goes before the others on this machine: what they take of a
         # CPU, a quota could not take.
         command, more = (*first, *plan.argv), {"runs": None, "least": 4, "most": 12}
-        found = run_till_bound(where, command, "cpu-quota=0.1", job=job, **more)
+        found = run(where, command, "cpu-quota=0.1", job=job, **more)
     assert found.answers[0].verdict is Verdict.BOUND, found.sentence
     assert found.sentence.startswith("CPU-bound: "), found.sentence
 
@@ -275,7 +267,7 @@ def test_passes_answer_to_memory(scratch):
         made.start_clock()
         levers = ("memory-limit=0.5", "cpu-quota=0.5")
         more = {"runs": None, "least": 4, "most": 8}
-        found = run_till_bound(where, python(READ_TWICE), *levers, **more)
+        found = run(where, python(READ_TWICE), *levers, **more)
     answers = by_lever(found)
     assert answers["memory-limit"].verdict is Verdict.BOUND, found.sentence
     assert found.sentence.startswith("Memory-bound: "), found.sentence
@@ -307,7 +299,7 @@ def test_the_database_of_case_1_answers_to_its_layout(scratch):
         beside = run(where, plan.argv, "preallocate", "cpu-pin=shared", runs=3)
         made.start_clock()
         more = {"runs": None, "least": 4, "most": 10}
-        found = run_till_bound(where, plan.argv, f"preallocate={elsewhere}", **more)
+        found = run(where, plan.argv, f"preallocate={elsewhere}", **more)
     assert "free space is scattered itself" in dict(beside.failed)["preallocate in one piece"]
     assert by_lever(found)["preallocate"].verdict is Verdict.BOUND, found.sentence
     assert found.sentence.startswith("Layout-bound: "), found.sentence

@@ -226,6 +226,8 @@ def test_two_recordings_at_once_do_not_mix(tmp_path: Path) -> None:
         assert isinstance(calls, int) and number <= calls < number + 500
 
 
+@pytest.mark.disturbed_by("cpu")
+@pytest.mark.usefixtures("before_others")
 def test_a_running_process_is_attached_to(tmp_path: Path) -> None:
     busy = subprocess.Popen(python("import os, time\nwhile True: os.stat('/'); time.sleep(0.01)"))
     try:
@@ -279,6 +281,8 @@ def test_the_whole_machine_is_watched_without_the_recorder(tmp_path: Path) -> No
     assert one(recording, "SELECT count(*) FROM syscalls WHERE tgid = ?", own) == 0
 
 
+@pytest.mark.disturbed_by("cpu")
+@pytest.mark.usefixtures("before_others")
 def test_proc_alone_says_what_it_cannot_tell(tmp_path: Path) -> None:
     code = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
     recording = record(python(code), tmp_path / "a.iowhy", "--mode", "proc")

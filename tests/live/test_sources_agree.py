@@ -1,6 +1,5 @@
 """One run, seen by iowhy's recorder, by strace and by perf at once: the same calls and requests."""
 
-import os
 import shutil
 import subprocess
 from collections import Counter
@@ -8,13 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cannot_run
+from disturbances import TRIES
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge
 from machine import ask, disk_number, filesystem, one, python, record
 
-pytestmark = pytest.mark.usefixtures("live")
+#: perf loses events when it gets no CPU, and the cause that is found may then be that.
+pytestmark = [
+    pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.disturbed_by("cpu", "disk"),
+]
 
 WRITES, SYNCS, READS = 40, 10, 25
 WRITE, READ = 20_480, 12_288
@@ -96,18 +101,19 @@ def observed(folder: Path) -> tuple[int, Path, str]:
     return dev, scratch.mount / "file", unread
 
 
-def need(*tools: str) -> None:
+def need(request: pytest.FixtureRequest, *tools: str) -> None:
     for tool in tools:
         if shutil.which(tool) is None:
-            told = f"{tool} is not installed: tools/setup test brings it"
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(told)
+            cannot_run(request, f"{tool} is not installed: tools/setup test brings it")
 
 
-def test_recorder_strace_and_perf_tell_the_same_run(tmp_path: Path) -> None:
-    need("strace", "perf")
+def test_recorder_strace_and_perf_tell_the_same_run(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    need(request, "strace", "perf")
     # perf cannot read its own notes of BPF programs that come and go while it records: those of the
     # recorder it does not keep, but another's may come between. Then all is done again.
-    for attempt in range(5):
+    for attempt in range(TRIES):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         dev, file, unread = observed(folder)
@@ -162,9 +168,11 @@ for number in range(600):
 STORM_IS = {"sync-storm", "flush-cost", "journal-entangled"}
 
 
-def test_recorder_and_perf_find_the_same_cause(tmp_path: Path) -> None:
+def test_recorder_and_perf_find_the_same_cause(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """perf watches the whole machine; the process is chosen in its text as a user would (--pid)."""
-    need("perf")
+    need(request, "perf")
     code, causes, count = STORM, STORM_IS, 600
     events = ",".join(
         [f"syscalls:sys_{edge}_{name}" for edge in ("enter", "exit") for name in ("write", "fsync")]
@@ -175,7 +183,7 @@ def test_recorder_and_perf_find_the_same_cause(tmp_path: Path) -> None:
     )
     with filesystem("ext4", tmp_path) as scratch:
         live = record(python(code, scratch.mount / "file"), tmp_path / "live.iowhy")
-        for _attempt in range(5):
+        for _attempt in range(TRIES):
             ran = subprocess.run(
                 [
                     *("perf", "record", "-q", "-a", "-m", "4096", "--no-bpf-event"),

@@ -7,7 +7,11 @@ import pytest
 
 from machine import ask, filesystem, one, python, record
 
-pytestmark = pytest.mark.usefixtures("live")
+#: Times of this command and of the kernel are compared, and a recorder without a CPU loses events.
+pytestmark = [
+    pytest.mark.usefixtures("live", "before_others"),
+    pytest.mark.disturbed_by("cpu", "disk"),
+]
 
 THIRDS = """
 import mmap, os, sys, time

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from disturbances import Disturbed
 from iowhy.undo import Undo
-from machine import ask, filesystem, python, record
+from machine import ask, filesystem, one, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -62,9 +63,18 @@ def test_each_page_is_written_once_and_for_a_reason(
                 ino,
             )
         )
+        foreign = one(
+            recording,
+            "SELECT coalesce(sum(pages_written), 0) FROM writeback WHERE dev = ? AND ino = ?"
+            " AND reason = 'sync' AND ts_ns < (SELECT max(ts_ns) FROM syscalls WHERE name = 'sync')",
+            scratch.dev,
+            ino,
+        )
     assert sum(pages.values()) == PAGES, pages
     # The machine's own dirty pages may start the flusher, or another's sync, before it is time.
     assert set(pages) <= {reason, "background", "periodic", "sync"}, pages
+    if foreign and pages.get(reason, 0) < max(pages.values()):
+        raise Disturbed(f"another's sync wrote {foreign} pages before their time")
     if reason == "periodic":
         assert pages.get("periodic", 0) == max(pages.values()), pages
     else:

@@ -32,6 +32,8 @@ class Sensor:
     sources: frozenset[str]
     #: "programs" (eBPF), "samples" (/proc and /sys) or "files".
     backend: str
+    #: Of its programs, that becomes a row of its first table.
+    event: str | None = None
     programs: tuple[str, ...] = ()
     parts: tuple[SensorPart, ...] = ()
 
@@ -154,6 +156,7 @@ def _sensor(entry: dict[str, Any]) -> Sensor:
         tables=tuple(entry["tables"]),
         sources=frozenset(entry["sources"]),
         backend=entry["backend"],
+        event=entry.get("event"),
         programs=tuple(entry.get("programs", ())),
         parts=tuple(
             SensorPart(tuple(part["programs"]), part["lacking"], part.get("with"))

@@ -1,0 +1,91 @@
+"""The house rules that a machine can look after; what is still open, or is so for a reason, stands in house.toml."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests import house
+
+#: What each room may import: the arrow of docs/architecture.md, from the recording to the command line.
+#: `sources` make recordings, so they know how one is written; nobody but the command line and what
+#: runs commands (lab, experiment, compare) knows of them.
+BASE = {"", "errors", "quantities", "units", "tables"}
+MAY_IMPORT = {
+    "": set(),
+    "errors": set(),
+    "quantities": BASE,
+    "units": BASE,
+    "tables": BASE,
+    "undo": BASE,
+    "recording": BASE,
+    "sources": BASE | {"recording"},
+    "relations": BASE | {"recording"},
+    "reports": BASE | {"recording", "relations"},
+    "whys": BASE | {"recording", "relations"},
+    "experiment": BASE | {"recording", "relations", "undo", "whys"},
+    "compare": BASE | {"recording", "relations", "undo", "whys", "experiment"},
+    "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
+    "views": BASE | {"recording", "relations", "reports", "whys", "experiment", "compare", "lab"},
+    "cli": BASE | {
+        "recording", "relations", "reports", "whys", "experiment", "compare", "lab", "views", "sources", "undo",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
+
+OPEN = tomllib.loads(Path(__file__).with_name("house.toml").read_text())
+
+
+def unlisted(found: dict[str, str], listed: dict[str, str]) -> list[str]:
+    """What breaks a rule and is not listed with a reason."""
+    assert all(listed.values()), "each entry of house.toml has a reason"
+    return [text for key, text in found.items() if key not in listed]
+
+
+def test_no_file_and_no_function_is_long_without_a_reason() -> None:
+    found = {
+        one.key: f"{one.key} has {one.lines} lines: divide it by topic, or say why beside it (`# long: …`)"
+        for one in house.long_parts()
+    }
+    assert unlisted(found, OPEN["long"]) == []
+
+
+def test_imports_follow_the_arrow() -> None:
+    found = {}
+    for module, imported in house.imports().items():
+        for other in imported:
+            here, there = house.room(module), house.room(other)
+            if here != there and there not in MAY_IMPORT[here]:
+                key = f"{module} -> {other}"
+                found[key] = f"{key}: `{here}` may not import `{there}`"
+    assert unlisted(found, OPEN["against-the-arrow"]) == []
+
+
+def test_no_modules_import_each_other() -> None:
+    found = {" ".join(one): " and ".join(one) for one in house.cycles(house.imports())}
+    assert unlisted(found, OPEN["cycles"]) == []
+
+
+def test_no_neighbours_have_modules_of_one_name() -> None:
+    found = {name: f"{name} in {', '.join(places)}" for name, places in house.same_names().items()}
+    assert unlisted(found, OPEN["same-names"]) == []
+
+
+def test_no_public_function_is_unused() -> None:
+    found = {one: f"{one} is named nowhere" for one in house.unused_functions()}
+    assert unlisted(found, OPEN["unused"]) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"a"}, "c": {"a"}}, [["a", "b"]]),
+        (
+            {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"e"}, "e": {"d"}},
+            [["a", "b", "c"], ["d", "e"]],
+        ),
+    ],
+)
+def test_cycles_are_found(graph: dict[str, set[str]], expected: list[list[str]]) -> None:
+    assert house.cycles(graph) == expected

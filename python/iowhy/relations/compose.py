@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 from iowhy.errors import Problem
@@ -55,23 +56,33 @@ def compose(sql: str, facts: RecordedFacts, selection: Selection) -> str:
 
 
 def each_needed(
-    sql: str, facts: RecordedFacts, make: Callable[[Relation, str], None], within: tuple[str, ...]
+    sql: str,
+    facts: RecordedFacts,
+    made: set[str],
+    make: Callable[[Relation, str], None],
+    within: tuple[str, ...] = (),
 ) -> None:
-    """Calls `make(relation, body)` for what an unfiltered SQL text names, dependencies first."""
+    """Calls `make(relation, body)` for what an unfiltered SQL text names, dependencies first.
+
+    Each once: `made` are the names of those that are there, and grows.
+    """
     for word in sorted(named_in(sql)):
         name = word.removeprefix("main.")
         relation = relations().get(name)
         if relation is None:
             continue
         _no_circle(name, within)
+        if name in made:
+            continue
         body = relation.body(facts)
-        each_needed(body, facts, make, (*within, name))
+        each_needed(body, facts, made, make, (*within, name))
         make(relation, unqualified(body))
+        made.add(name)
 
 
 def unqualified(sql: str) -> str:
     """Relations without `main.`, which only tables have where nothing is filtered."""
-    return _renamed(sql, {name: name for name in relations()})
+    return _qualified().sub(lambda match: match[1], sql)
 
 
 class _Front:
@@ -134,6 +145,12 @@ def _renamed(sql: str, names: dict[str, str], qualified: bool = True) -> str:
             continue
         sql = re.sub(rf"{before}{name}(?![\w\"])", new, sql)
     return sql
+
+
+@cache
+def _qualified() -> re.Pattern[str]:
+    names = "|".join(sorted(relations(), key=lambda name: (-len(name), name)))
+    return re.compile(rf"(?<![\w.\"])main\.({names})(?![\w\"])")
 
 
 def _no_circle(name: str, within: tuple[str, ...]) -> None:

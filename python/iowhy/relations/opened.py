@@ -53,7 +53,7 @@ class Relations:
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run one statement; what it names is there."""
-        each_needed(sql, self.facts, self._make, ())
+        each_needed(sql, self.facts, self._made, self._make)
         return self.connection.execute(unqualified(sql))
 
     def rows(self, sql: str) -> list[Row]:
@@ -72,8 +72,5 @@ class Relations:
         return found
 
     def _make(self, relation: Relation, body: str) -> None:
-        if relation.name in self._made:
-            return
         what = "TABLE" if relation.kept else "VIEW"
         self.connection.execute(f"CREATE TEMP {what} {relation.name} AS {body}")
-        self._made.add(relation.name)

@@ -137,7 +137,8 @@ def relations() -> Mapping[str, Relation]:
     return found
 
 
-def named_in(sql: str) -> set[str]:
+@cache
+def named_in(sql: str) -> frozenset[str]:
     """The tables and relations that an SQL text names, `main.NAME` for those as recorded.
 
     By their names alone, outside comments and strings, but not those that it defines itself.
@@ -149,7 +150,7 @@ def named_in(sql: str) -> set[str]:
         name = match[2]
         if match[1] or not defines(name, bare):
             found.add(match[0])
-    return found
+    return frozenset(found)
 
 
 def defines(name: str, sql: str) -> bool:

@@ -5,8 +5,13 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.requests import Owner
 
+#: Share of the waiting for storage from which it is reads that are looked at.
+MOSTLY = 0.75
+#: Of the elapsed time, waiting below which a device's load cannot be related to it.
+TOO_LITTLE = 0.02
 
-def fragmented(facts: Facts) -> list[tuple[Owner, File]]:
+
+def fragmented_files(facts: Facts) -> list[tuple[Owner, File]]:
     """The files among those that cost most whose layout makes their requests small and scattered.
 
     The application must have asked for more at once, or in order: else it is its own doing.
@@ -20,7 +25,9 @@ def fragmented(facts: Facts) -> list[tuple[Owner, File]]:
             or file.mean_extent_bytes > thresholds.EXTENT_BYTES
         ):
             continue
-        if (owner.jump_share or 0.0) < thresholds.JUMPS or owner.median_bytes is None:
+        if owner.jump_share is None or owner.median_bytes is None:
+            continue
+        if owner.jump_share < thresholds.JUMPS:
             continue
         if owner.median_bytes > 2 * file.mean_extent_bytes + 4096:
             continue
@@ -47,12 +54,28 @@ def asks_in_order(facts: Facts, request_bytes: float) -> bool:
     return any(share < thresholds.JUMPS for share in walks) if walks else not sizes
 
 
+def requests_were_recorded(facts: Facts) -> bool:
+    """Whether its own requests are known, be it that there were none.
+
+    Other tools' lists of requests without one of the command's say nothing: they name no command.
+    """
+    return facts.requests.known and (facts.requests.count > 0 or not facts.run.pasted)
+
+
+def alone_on_its_device(facts: Facts) -> bool:
+    """Whether hardly any of the time of its device's requests is others'; False when that is not known."""
+    others = facts.requests.others_share
+    return others is not None and others < thresholds.OTHERS
+
+
 def flush_share(facts: Facts) -> float | None:
-    """Of the time inside sync-like calls, the share in which the device was flushing its cache."""
-    wall, sync = facts.requests.flush_wall_ns, facts.calls.sync_wall_ns
-    if wall is not None and sync:
-        return min(1.0, wall / sync)
-    return None
+    """Of the time inside sync-like calls, the share in which the device was flushing its cache (0: never)."""
+    requests, sync_ns = facts.requests, facts.calls.sync_wall_ns
+    if not requests.known or requests.dev is None or not sync_ns:
+        return None
+    if not requests.flushes:
+        return 0.0
+    return None if requests.flush_wall_ns is None else min(1.0, requests.flush_wall_ns / sync_ns)
 
 
 def bytes_per_sync(facts: Facts) -> float | None:
@@ -67,19 +90,31 @@ def bytes_per_sync(facts: Facts) -> float | None:
     return facts.calls.sync_median_bytes
 
 
-def waits_while_busy(facts: Facts) -> float | None:
-    """How busy the device is in the time that the command waits for storage (0..1, about)."""
+def only_reads_count(facts: Facts) -> bool:
+    """Whether it waits for reads of its own, on a device of its own: then only these are its device's work.
+
+    What it wrote without waiting, to lay out its file say, is not what it waits for.
+    """
+    waiting = facts.budget.elapsed(*classes.STORAGE, classes.THROTTLED)
+    reading = facts.budget.elapsed(classes.READ) > MOSTLY * waiting
+    return reading and bool(facts.requests.own_busy_share) and alone_on_its_device(facts)
+
+
+def busy_while_waiting(facts: Facts) -> float | None:
+    """How busy its device is in the time that the command waits for storage (0..1, about).
+
+    None where that is not known: also where its requests were recorded and there are none, as what other
+    devices do then says nothing of what it waits for.
+    """
     waiting = facts.budget.elapsed(*classes.STORAGE, classes.THROTTLED)
     requests = facts.requests
-    busy = requests.busy_share if requests.known else None
-    reading = facts.budget.elapsed(classes.READ)
-    if reading > 0.75 * waiting and (requests.others_share or 1.0) < 0.3:
-        # What it wrote without waiting, to lay out its file say, is not what it waits for.
+    if not requests_were_recorded(facts):
+        busy = None if facts.devices.top is None else facts.devices.top.busy_share
+    elif only_reads_count(facts):
         busy = requests.own_busy_share
-    if busy is None:
-        top = facts.devices.top
-        busy = None if top is None else top.busy_share
-    if busy is None or waiting <= 0.02:
+    else:
+        busy = requests.busy_share
+    if busy is None or waiting <= TOO_LITTLE:
         return None
     if facts.budget.basis == "machine":
         return busy

@@ -2,8 +2,13 @@
 
 from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
+from iowhy.whys.evidence import requests_were_recorded
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Link
+
+#: Of the run, inside sync calls, from which they look like the cost; of that, on a CPU, from which they are not.
+SYNC_COVERS = 0.2
+SYNC_COMPUTES = 0.5
 
 
 def synchronous_writes(facts: Facts) -> Link | None:
@@ -21,14 +26,19 @@ def synchronous_writes(facts: Facts) -> Link | None:
 
 def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
     """When sync-like calls seem to take the time but spend it on a CPU: how little was device time."""
-    syncs, elapsed = facts.calls.syncs, facts.run.elapsed_ns
-    if facts.calls.by_write or not syncs.calls or not elapsed or syncs.cpu_share is None:
+    syncs, elapsed, inside_ns = facts.calls.syncs, facts.run.elapsed_ns, facts.calls.sync_wall_ns
+    if facts.calls.by_write or not syncs.calls or not elapsed or inside_ns is None:
         return ()
-    wall = (facts.calls.sync_wall_ns or 0.0) / elapsed
-    if wall < 0.2 or syncs.cpu_share < 0.5:
+    wall = inside_ns / elapsed
+    if wall < SYNC_COVERS or syncs.cpu_share is None or syncs.cpu_share < SYNC_COMPUTES:
         return ()
+    waits = (
+        ""
+        if syncs.blocked_share is None
+        else f", and only {percent(syncs.blocked_share)} in uninterruptible wait: the device's time is no more "
+        "than that"
+    )
     name = facts.calls.sync_name or "fsync"
-    blocked = syncs.blocked_share or 0.0
     return (
         link(
             f"{name} looks like the cost: {count(syncs.calls)} calls cover {percent(wall)} of the "
@@ -38,9 +48,8 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
             "sync",
         ),
         link(
-            f"but {percent(syncs.cpu_share)} of its time is on a CPU or waiting for one, and only "
-            f"{percent(blocked)} in uninterruptible wait: the device's time is no more than that",
-            blocked,
+            f"but {percent(syncs.cpu_share)} of its time is on a CPU or waiting for one{waits}",
+            syncs.cpu_share if syncs.blocked_share is None else syncs.blocked_share,
             "share",
             "sync",
         ),
@@ -98,9 +107,11 @@ def request_shape(facts: Facts) -> Link | None:
 
 
 def device_load(facts: Facts) -> Link | None:
-    """How busy the device is and how deep its queue."""
+    """How busy the device is and how deep its queue; by its own counters only where no requests were recorded."""
     found = facts.requests
-    if found.known and found.busy_share is not None and found.depth is not None:
+    if requests_were_recorded(facts):
+        if found.busy_share is None or found.depth is None:
+            return None
         elapsed = facts.run.elapsed_ns or 0
         speed = f"; {rate(found.bytes * 1e9 / elapsed)} for {facts.run.who}" if elapsed else ""
         return link(

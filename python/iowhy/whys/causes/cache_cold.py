@@ -22,7 +22,8 @@ def find(facts: Facts) -> Candidate | None:
         return None
     if facts.run.pasted:
         return None
-    first = 1 - (cache.reread_share or 0.0)
+    # Unknown, all of them may be: that lowers the confidence, and is not said as a number.
+    first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     through = 1.0 if read is None else min(1.0, cache.added * PAGE_BYTES / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
@@ -38,14 +39,16 @@ def find(facts: Facts) -> Candidate | None:
                 "pages",
                 "cache",
             ),
-            link(
+            None
+            if cache.reread_share is None
+            else link(
                 f"{percent(first)} of them were read for the first time in this recording",
                 first,
                 "share",
                 "cache",
             ),
             None
-            if cache.top_path is None or (cache.top_share or 0.0) < MOST
+            if cache.top_path is None or cache.top_share is None or cache.top_share < MOST
             else link(
                 f"most for {cache.top_path} ({percent(cache.top_share)})",
                 cache.top_share,
@@ -69,7 +72,7 @@ def _advised(facts: Facts) -> tuple[str, ...]:
     totals = (
         "SELECT sum(calls) AS n FROM syscall_totals WHERE name IN ('fadvise64', 'fadvise64_64')"
     )
-    calls = int(facts.numbers(totals)["n"] or 0) if facts.has("syscall_totals") else 0
+    calls = facts.numbers(totals)["n"] if facts.has("syscall_totals") else None
     if not calls:
         return ()
     return (

@@ -4,8 +4,8 @@ from iowhy.whys import classes, links, next_command
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.cache import PAGE_BYTES, Cache
+from iowhy.whys.finding import Candidate, Claim, Link
 
 REREAD = 0.3
 PAGES_MIN = 4096
@@ -21,63 +21,20 @@ def find(facts: Facts) -> Candidate | None:
         return _pasted(facts)
     if not cache.known or not cache.added or cache.added < PAGES_MIN:
         return None
-    again = cache.reread_share
-    if again is None and cache.top_times_read is not None and cache.top_times_read > 1:
-        again = (1 - 1 / cache.top_times_read) * (cache.top_share or 1.0)
+    again = _read_again(cache)
     if again is None or again < REREAD:
         return None
-    fits = cache.top_bytes if cache.working_set_bytes is None else cache.working_set_bytes
+    used = cache.top_bytes if cache.working_set_bytes is None else cache.working_set_bytes
     room = facts.machine.cache_room_bytes
-    if fits is not None and (fits < PAGES_MIN * PAGE_BYTES or (room and fits < FAR_BELOW * room)):
+    if used is not None and (used < PAGES_MIN * PAGE_BYTES or (room and used < FAR_BELOW * room)):
         # It would have fitted many times over: the pages were given up, not pushed out.
         return None
-    if room is not None and room > 2 * max(fits or 0.0, cache.added * PAGE_BYTES):
+    if room is not None and room > 2 * max(used or 0.0, cache.added * PAGE_BYTES):
         # Twice what was read would have fitted: something else evicts, a limit that is not known.
         room = None
-    passes = ""
-    if len(cache.passes) > 1:
-        passes = " · ".join(percent(ratio) for ratio in cache.passes)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=again),),
-        chain=chain_of(
-            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
-            None
-            if cache.hit_ratio is None
-            else link(
-                f"the page cache answers {percent(cache.hit_ratio)} of what is asked for",
-                cache.hit_ratio,
-                "share",
-                "cache",
-            ),
-            link(
-                f"{percent(again)} of the {count(cache.added)} pages that were read had been in the "
-                "cache before",
-                again,
-                "share",
-                "cache",
-            ),
-            None
-            if cache.top_times_read is None
-            else link(
-                f"{cache.top_path or 'one file'} of {size(cache.top_bytes)} was read "
-                f"{cache.top_times_read:.1f} times over",
-                cache.top_times_read,
-                "times",
-                "cache",
-            ),
-            None
-            if not passes
-            else link(f"hit ratio pass by pass: {passes}", cache.passes[-1], "share", "cache"),
-            None
-            if fits is None
-            else link(
-                f"{size(fits)} would have to fit"
-                + ("" if room is None else f"; the cache may take {size(room)}"),
-                fits,
-                "bytes",
-                "cache",
-            ),
-        ),
+        chain=_chain(facts, again, used, room),
         summary=(
             "reads again what had been read: the data do not fit into "
             + ("the page cache" if room is None else f"{size(room)} of page cache")
@@ -91,68 +48,90 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _read_again(cache: Cache) -> float | None:
+    """Of the pages that were read, the share that had been read before."""
+    if cache.reread_share is not None:
+        return cache.reread_share
+    if cache.top_times_read is None or cache.top_times_read <= 1 or cache.top_share is None:
+        return None
+    # Where refaults are not counted: the file that was read most is read over and over.
+    return (1 - 1 / cache.top_times_read) * cache.top_share
+
+
+def _chain(facts: Facts, again: float, used: float | None, room: float | None) -> tuple[Link, ...]:
+    """How much was read again, pass by pass, and what would have to fit into what room."""
+    cache = facts.cache
+    passes = " · ".join(percent(ratio) for ratio in cache.passes)
+    return chain_of(
+        links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+        None
+        if cache.hit_ratio is None
+        else link(
+            f"the page cache answers {percent(cache.hit_ratio)} of what is asked for",
+            cache.hit_ratio,
+            "share",
+            "cache",
+        ),
+        link(
+            f"{percent(again)} of the {count(cache.added)} pages that were read had been in the "
+            "cache before",
+            again,
+            "share",
+            "cache",
+        ),
+        None
+        if cache.top_times_read is None
+        else link(
+            f"{cache.top_path or 'one file'} of {size(cache.top_bytes)} was read "
+            f"{cache.top_times_read:.1f} times over",
+            cache.top_times_read,
+            "times",
+            "cache",
+        ),
+        None
+        if len(cache.passes) < 2
+        else link(
+            f"hit ratio pass by pass: {passes}", cache.passes[-1], "share", "cache-over-time"
+        ),
+        None
+        if used is None
+        else link(
+            f"{size(used)} would have to fit"
+            + ("" if room is None else f"; the cache may take {size(room)}"),
+            used,
+            "bytes",
+            "cache",
+        ),
+    )
+
+
 def _pasted(facts: Facts) -> Candidate | None:
+    """From other tools' totals: what is asked for is missed, and no memory is left for more."""
     cache, machine = facts.cache, facts.machine
     if not cache.known or cache.hit_ratio is None or not cache.misses:
         return None
     if cache.hit_ratio >= HIT_RATIO:
         return None
-    cached = machine.cached_peak_bytes
     full = None
     if machine.memory_bytes and machine.free_bytes is not None:
         full = machine.free_bytes <= CACHE_FULL * machine.memory_bytes
     if full is False:
         # There is memory left, so nothing had to be evicted: these are first reads.
         return None
+    cached = machine.cached_peak_bytes
     lowered = [
         "one pass over new data looks the same; that a file is read again is not in the text"
     ]
-    confidence = 0.8
     if full is None:
-        confidence = 0.6
         lowered.append("how much memory is free is not in the text (free, vmstat)")
-    spread = ""
-    if cache.worst_hit_ratio is not None and cache.best_hit_ratio is not None:
-        spread = f" (from {percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
     return Candidate(
         claims=(Claim(frozenset({classes.READ})),),
-        chain=chain_of(
-            links.device_load(facts),
-            link(
-                f"the page cache answers {percent(cache.hit_ratio)} of what is asked for{spread}",
-                cache.hit_ratio,
-                "share",
-                "cache",
-            ),
-            link(
-                f"{size(cache.misses * PAGE_BYTES)} had to be read in the time shown",
-                cache.misses * PAGE_BYTES,
-                "bytes",
-                "cache",
-            ),
-            None
-            if machine.free_bytes is None
-            else link(
-                f"no memory is left for more: {size(machine.free_bytes)} of "
-                f"{size(machine.memory_bytes)} is free",
-                machine.free_bytes,
-                "bytes",
-                "system",
-            ),
-            None
-            if cached is None
-            else link(
-                f"what is used over again must fit into the page cache of {size(cached)}",
-                cached,
-                "bytes",
-                "cache",
-            ),
-        ),
+        chain=_pasted_chain(facts, cache.hit_ratio, cache.misses),
         summary=(
             "reads what the page cache could not keep"
             + ("" if cached is None else f": more than {size(cached)} is used")
         ),
-        confidence=confidence,
+        confidence=0.6 if full is None else 0.8,
         lowered_by=tuple(lowered),
         remedy=(
             None
@@ -160,6 +139,46 @@ def _pasted(facts: Facts) -> Candidate | None:
             else f"work on parts that fit {size(cached)}, all steps on one part before the next"
         ),
         fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,
+    )
+
+
+def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, ...]:
+    """The device's load, what was missed, and the memory that there is."""
+    cache, machine = facts.cache, facts.machine
+    spread = ""
+    if cache.worst_hit_ratio is not None and cache.best_hit_ratio is not None:
+        spread = f" (from {percent(cache.worst_hit_ratio)} to {percent(cache.best_hit_ratio)})"
+    return chain_of(
+        links.device_load(facts),
+        link(
+            f"the page cache answers {percent(hit_ratio)} of what is asked for{spread}",
+            hit_ratio,
+            "share",
+            "cache",
+        ),
+        link(
+            f"{size(misses * PAGE_BYTES)} had to be read in the time shown",
+            misses * PAGE_BYTES,
+            "bytes",
+            "cache",
+        ),
+        None
+        if machine.free_bytes is None
+        else link(
+            f"no memory is left for more: {size(machine.free_bytes)} of "
+            f"{size(machine.memory_bytes)} is free",
+            machine.free_bytes,
+            "bytes",
+            "system",
+        ),
+        None
+        if machine.cached_peak_bytes is None
+        else link(
+            f"what is used over again must fit into the page cache of {size(machine.cached_peak_bytes)}",
+            machine.cached_peak_bytes,
+            "bytes",
+            "system",
+        ),
     )
 
 

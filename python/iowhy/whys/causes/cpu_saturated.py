@@ -5,7 +5,7 @@ from iowhy.whys.budget import SATURATED, SHORTAGE
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
 # Of the CPUs, in use by others: from here on they are worth a word.
 OTHERS = 0.25
@@ -15,27 +15,47 @@ NONE = 0.01
 
 def find(facts: Facts) -> Candidate | None:
     """CPU time of saturated intervals, and all time spent waiting for a CPU."""
-    budget, machine = facts.budget, facts.machine
-    full = budget.modes("saturated")
-    runnable = budget.elapsed(classes.RUNNABLE)
+    full = facts.budget.modes("saturated")
+    runnable = facts.budget.elapsed(classes.RUNNABLE)
     if full + runnable < thresholds.LISTED:
         return None
-    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
-    cpus = machine.cpus
-    of = "" if cpus is None else f" of {cpus}"
-    others = (
-        machine.busy is not None
-        and cpus is not None
-        and used is not None
-        and machine.busy * cpus - used > OTHERS * cpus
+    others, cpus = _used_by_others(facts), facts.machine.cpus
+    crowded = others is not None and cpus is not None and others > OTHERS * cpus
+    return Candidate(
+        claims=(
+            Claim(frozenset({classes.USER, classes.KERNEL}), modes=frozenset({"saturated"})),
+            Claim(frozenset({classes.RUNNABLE})),
+        ),
+        chain=_chain(facts, full, runnable, others if crowded else None),
+        summary=(
+            "waits for a CPU while other processes keep them busy"
+            if crowded and full < NONE
+            else "is spent on CPUs that are all taken, or waiting for one"
+            + (", while other processes use them too" if crowded else "")
+        ),
+        remedy="stop or move the other work on this machine" if crowded else None,
+        needs=("thread_time", "cpu_samples"),
     )
-    # What tells of the machine alone does not tell who waits for a CPU.
+
+
+def _used_by_others(facts: Facts) -> float | None:
+    """CPUs that other processes use."""
+    busy, cpus, used = facts.machine.busy, facts.machine.cpus, facts.threads.cores_used
+    return None if busy is None or cpus is None or used is None else busy * cpus - used
+
+
+def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> tuple[Link, ...]:
+    """The time on CPUs that are taken and waiting for them, how busy they are, and by whom."""
+    budget, machine = facts.budget, facts.machine
+    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
+    of = "" if machine.cpus is None else f" of {machine.cpus}"
+    # Figures of the machine alone do not say who waits for a CPU.
     parts = (
         ""
         if budget.basis == "machine"
         else f": {percent(runnable)} ready and waiting for one, {percent(full)} on one"
     )
-    chain = chain_of(
+    return chain_of(
         None
         if full < NONE
         else link(
@@ -67,28 +87,8 @@ def find(facts: Facts) -> Candidate | None:
             "budget",
         ),
         None
-        if not others or machine.busy is None or cpus is None or used is None
-        else link(
-            f"other processes use {machine.busy * cpus - used:.2f} CPUs",
-            machine.busy * cpus - used,
-            "CPUs",
-            "system",
-        ),
-    )
-    return Candidate(
-        claims=(
-            Claim(frozenset({classes.USER, classes.KERNEL}), modes=frozenset({"saturated"})),
-            Claim(frozenset({classes.RUNNABLE})),
-        ),
-        chain=chain,
-        summary=(
-            "waits for a CPU while other processes keep them busy"
-            if others and full < NONE
-            else "is spent on CPUs that are all taken, or waiting for one"
-            + (", while other processes use them too" if others else "")
-        ),
-        remedy="stop or move the other work on this machine" if others else None,
-        needs=("thread_time", "cpu_samples"),
+        if others is None
+        else link(f"other processes use {others:.2f} CPUs", others, "CPUs", "system"),
     )
 
 

@@ -5,8 +5,10 @@ from iowhy.whys.budget import SERIAL_CORES
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
+# How CPUs are used in the intervals that count: fewer of them than there are.
+MODES = ("serial", "parallel")
 GAIN = 0.2
 # Less than this of the CPUs idle gives nothing to more threads of the command.
 LEFT_OVER = 0.1
@@ -17,31 +19,87 @@ TOLD_BY_LOAD = 0.6
 def find(facts: Facts) -> Candidate | None:
     """CPU time of intervals in which CPUs are left over."""
     budget, machine = facts.budget, facts.machine
-    modes = ("serial", "parallel")
-    share = budget.modes(*modes)
+    share = budget.modes(*MODES)
     if share < GAIN:
         return None
     parallel = budget.modes("parallel") > budget.modes("serial")
-    used, cpus = facts.threads.cores_used, machine.cpus
-    if used is None and machine.busy is not None:
+    left_over = _left_over(facts)
+    computing_syncs = links.sync_looks_long(facts)
+    lowered = []
+    confidence = 0.9
+    if machine.cpus is None:
+        confidence = 0.7
+        lowered.append("the number of CPUs is not known")
+    none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
+    if none_left:
+        confidence = min(confidence, 0.6)
+        lowered.append("other processes keep the CPUs busy: none is left to use")
+    idle_others = machine.idle is not None and machine.idle >= LEFT_OVER
+    waits_more = budget.elapsed(*classes.STORAGE) > share
+    return Candidate(
+        claims=(
+            Claim(
+                frozenset({classes.USER, classes.KERNEL, classes.RUNNABLE}), modes=frozenset(MODES)
+            ),
+        ),
+        chain=_chain(facts, share, computing_syncs),
+        summary=(
+            "is on the CPUs, of which it uses too few"
+            if parallel
+            else "is one thread's work on one CPU" + (" while others idle" if idle_others else "")
+        ),
+        confidence=confidence,
+        lowered_by=tuple(lowered),
+        # More threads would only wait for CPUs that others have.
+        remedies=_NONE_LEFT if none_left else _FEWER_SYNCS if computing_syncs else (),
+        behind=("cpu-saturated",) if none_left else (),
+        against=(
+            ("the rates in the text are of the device, not of CPUs",)
+            if facts.measured.metric("read_iops") and waits_more
+            else ()
+        ),
+        needs=("thread_time",),
+    )
+
+
+def _left_over(facts: Facts) -> float | None:
+    """Of the machine's CPU time, what nobody used; where iowait is not told apart it is part of idle."""
+    idle, iowait = facts.machine.idle, facts.machine.iowait
+    return idle if idle is None or iowait is None else idle + iowait
+
+
+def _cpus(facts: Facts) -> tuple[float | None, int | None]:
+    """How many CPUs do the work, of how many."""
+    machine, cpus = facts.machine, facts.machine.cpus
+    if facts.threads.cores_used is not None or machine.busy is None:
+        return facts.threads.cores_used, cpus
+    if cpus is None and 0 < machine.busy <= TOLD_BY_LOAD:
         # Pasted figures may lack the number of CPUs where their load gives it away.
-        cpus = cpus or (round(1 / machine.busy) if 0 < machine.busy <= TOLD_BY_LOAD else None)
-        used = None if cpus is None else machine.busy * cpus
-    waiting = budget.elapsed(*classes.STORAGE)
-    top = facts.threads
-    reading = facts.measured.of("fio", "read_iops")
+        cpus = round(1 / machine.busy)
+    return None if cpus is None else machine.busy * cpus, cpus
+
+
+def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tuple[Link, ...]:
+    """The time on CPUs, how many work, the busiest thread, and what is left over."""
+    machine, top, left_over = facts.machine, facts.threads, _left_over(facts)
+    used, cpus = _cpus(facts)
+    waiting = facts.budget.elapsed(*classes.STORAGE)
     who = f" ({top.top_name})" if top.top_name else ""
-    syncs = links.sync_looks_long(facts)
-    chain = chain_of(
+    ready = (
+        f" while {machine.runnable:.1f} processes are ready to run"
+        if facts.run.pasted and machine.runnable
+        else ""
+    )
+    return chain_of(
         link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
-        *syncs,
+        *computing_syncs,
         None
         if used is None or cpus is None
         else link(
             f"about {used:.1f} of {cpus} CPUs {'does' if round(used) == 1 else 'do'} the work",
             used,
             "CPUs",
-            "threads",
+            "system" if facts.threads.cores_used is None else "threads",
         ),
         None
         if top.top_share is None
@@ -52,57 +110,11 @@ def find(facts: Facts) -> Candidate | None:
             "threads",
         ),
         None
-        if machine.idle is None
+        if left_over is None
         else link(
-            f"the machine's CPUs are {percent(machine.idle + (machine.iowait or 0.0))} idle"
-            + (
-                f" while {machine.runnable:.1f} processes are ready to run"
-                if facts.run.pasted and machine.runnable
-                else ""
-            ),
-            machine.idle,
-            "share",
-            "system",
+            f"the machine's CPUs are {percent(left_over)} idle{ready}", left_over, "share", "system"
         ),
         link(f"{percent(waiting)} of the time waits for storage", waiting, "share", "budget"),
-    )
-    lowered = []
-    confidence = 0.9
-    if machine.cpus is None:
-        confidence = 0.7
-        lowered.append("the number of CPUs is not known")
-    left_over = None if machine.idle is None else machine.idle + (machine.iowait or 0.0)
-    none_left = left_over is not None and left_over < LEFT_OVER and not facts.run.pasted
-    if none_left:
-        confidence = min(confidence, 0.6)
-        lowered.append("other processes keep the CPUs busy: none is left to use")
-    return Candidate(
-        claims=(
-            Claim(
-                frozenset({classes.USER, classes.KERNEL, classes.RUNNABLE}),
-                modes=frozenset(modes),
-            ),
-        ),
-        chain=chain,
-        summary=(
-            "is on the CPUs, of which it uses too few"
-            if parallel
-            else "is one thread's work on one CPU"
-            + (
-                " while others idle"
-                if machine.idle is not None and machine.idle >= LEFT_OVER
-                else ""
-            )
-        ),
-        confidence=confidence,
-        lowered_by=tuple(lowered),
-        # More threads would only wait for CPUs that others have.
-        remedies=_NONE_LEFT if none_left else _FEWER_SYNCS if syncs else (),
-        behind=("cpu-saturated",) if none_left else (),
-        against=(
-            ("fio's rates are of the device, not of CPUs",) if reading and waiting > share else ()
-        ),
-        needs=("thread_time",),
     )
 
 

@@ -4,7 +4,7 @@ from iowhy.whys import classes, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
 THROTTLED_PERIODS = 0.1
 STOLEN = 0.1
@@ -13,57 +13,34 @@ WHOLE = 0.9
 
 def find(facts: Facts) -> Candidate | None:
     """Threads are ready and wait, and the group's counters say that the quota is why."""
-    machine, budget = facts.machine, facts.budget
-    periods = machine.throttled_periods_share or 0.0
-    throttled = machine.throttled_share or 0.0
-    steal = machine.steal or 0.0
-    by_quota = periods >= THROTTLED_PERIODS or throttled >= thresholds.LISTED
-    if not by_quota and steal < STOLEN:
+    steal = facts.machine.steal
+    by_quota = _stopped_by_quota(facts)
+    stolen = steal is not None and steal >= STOLEN
+    if not by_quota and not stolen:
         return None
-    runnable = budget.elapsed(classes.RUNNABLE)
     claims: list[Claim] = []
     held = _held(facts)
     if by_quota:
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=held))
-    if steal >= STOLEN:
-        busy = machine.busy or 1.0
-        claims.append(Claim(classes.CPU, fraction=min(1.0, steal / max(busy, steal))))
-    quota = machine.quota_cores
+    if steal is not None and stolen:
+        # Of the time that counts as busy, what was stolen; all of it may be busy where that is not known.
+        busy = 1.0 if facts.machine.busy is None else max(facts.machine.busy, steal)
+        claims.append(Claim(classes.CPU, fraction=min(1.0, steal / busy)))
     return Candidate(
         claims=tuple(claims),
-        chain=chain_of(
-            None
-            if not by_quota
-            else link(
-                f"threads are ready and wait for {percent(runnable)} of the time",
-                runnable,
-                "share",
-                "budget",
-            ),
-            None
-            if quota is None
-            else link(f"the control group may use {quota:.2f} CPUs", quota, "CPUs", "system"),
-            None
-            if not by_quota
-            else link(
-                f"the kernel stopped the group in {percent(periods)} of its periods, for "
-                f"{percent(throttled)} of the time",
-                throttled,
-                "share",
-                "system",
-            ),
-            None
-            if not by_quota or held >= WHOLE
-            else link(
-                f"that is {percent(held)} of their waiting; for the rest other work has the CPUs",
-                held,
-                "share",
-                "system",
-            ),
-            None
-            if steal < STOLEN
-            else link(
-                f"the hypervisor took {percent(steal)} of the CPU time", steal, "share", "system"
+        chain=(
+            *(_quota(facts, held) if by_quota else ()),
+            *(
+                [
+                    link(
+                        f"the hypervisor took {percent(steal)} of the CPU time",
+                        steal,
+                        "share",
+                        "system",
+                    )
+                ]
+                if stolen
+                else []
             ),
         ),
         summary=(
@@ -76,6 +53,48 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _stopped_by_quota(facts: Facts) -> bool:
+    """Whether the kernel stopped the group for long, or again and again."""
+    periods, throttled = facts.machine.throttled_periods_share, facts.machine.throttled_share
+    return (periods is not None and periods >= THROTTLED_PERIODS) or (
+        throttled is not None and throttled >= thresholds.LISTED
+    )
+
+
+def _quota(facts: Facts, held: float) -> tuple[Link, ...]:
+    """How long threads wait, what the group may use, and how often it was stopped."""
+    machine = facts.machine
+    runnable, quota = facts.budget.elapsed(classes.RUNNABLE), machine.quota_cores
+    periods, throttled = machine.throttled_periods_share, machine.throttled_share
+    often = "" if periods is None else f" in {percent(periods)} of its periods"
+    long = "" if throttled is None else f" for {percent(throttled)} of the time"
+    return chain_of(
+        link(
+            f"threads are ready and wait for {percent(runnable)} of the time",
+            runnable,
+            "share",
+            "budget",
+        ),
+        None
+        if quota is None
+        else link(f"the control group may use {quota:.2f} CPUs", quota, "CPUs", "cgroup"),
+        link(
+            f"the kernel stopped the group{often}{',' if often and long else ''}{long}",
+            periods if throttled is None else throttled,
+            "share",
+            "cgroup",
+        ),
+        None
+        if held >= WHOLE
+        else link(
+            f"that is {percent(held)} of their waiting; for the rest other work has the CPUs",
+            held,
+            "share",
+            "cgroup",
+        ),
+    )
+
+
 def _held(facts: Facts) -> float:
     """The share of the waiting for a CPU in which the quota stops the threads, not other work.
 
@@ -84,12 +103,19 @@ def _held(facts: Facts) -> float:
     """
     machine, threads, elapsed = facts.machine, facts.threads, facts.run.elapsed_ns
     used, wanted = threads.cores_used, threads.cores_wanted
-    if machine.throttled_share is None or used is None or wanted is None or not elapsed:
+    cpus = machine.cpus
+    if (
+        machine.throttled_share is None
+        or used is None
+        or wanted is None
+        or not elapsed
+        or cpus is None
+    ):
         return 1.0
     waiting = wanted - used
     if waiting <= 0:
         return 1.0
-    on = max(1.0, min(wanted, float(machine.cpus or 1)))
+    on = max(1.0, min(wanted, float(cpus)))
     held = machine.throttled_share * max(1.0, wanted) / on / waiting
     return 1.0 if held >= WHOLE else held
 

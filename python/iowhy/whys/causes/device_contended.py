@@ -17,7 +17,7 @@ def find(facts: Facts) -> Candidate | None:
     others = requests.others_share
     if not requests.known or others is None or others < OTHERS:
         return None
-    busy = evidence.waits_while_busy(facts)
+    busy = evidence.busy_while_waiting(facts)
     if busy is None or busy < BUSY:
         return None
     beside = requests.others_beside_share

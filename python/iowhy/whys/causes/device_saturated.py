@@ -5,7 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import written_in_runs_of
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
 BUSY = 0.9
 DEPTH = 4.0
@@ -25,69 +25,73 @@ _WELL_USED = (
 
 def find(facts: Facts) -> Candidate | None:
     """While the command waits, the device is busy, with more queued or with large requests."""
-    requests, budget = facts.requests, facts.budget
-    if not budget.known:
+    if not facts.budget.known:
         return _device_alone(facts)
-    share = budget.elapsed(*classes.STORAGE)
-    if share < thresholds.LISTED:
+    if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
         return None
-    busy = evidence.waits_while_busy(facts)
-    device = facts.devices.top
+    requests, device = facts.requests, facts.devices.top
     if requests.known and requests.count:
-        alone = (requests.others_share or 0.0) < thresholds.OTHERS
-        depth = requests.own_depth if alone else requests.depth
+        depth = requests.own_depth if evidence.alone_on_its_device(facts) else requests.depth
         median = requests.median_bytes
+    elif evidence.requests_were_recorded(facts):
+        # It made none: what others' devices do is not what it waits for.
+        return None
     elif device is not None:
         depth, median = device.depth, device.request_bytes
     else:
         return _device_alone(facts) or _large_in_order(facts) or _blocked_only(facts)
+    busy = evidence.busy_while_waiting(facts)
     if busy is None:
         return _large_in_order(facts) or _blocked_only(facts)
     if busy < BUSY or depth is None:
         return None
     large = median is not None and median >= LARGE_BYTES
     run = None if large else _bulk_sync(facts)
-    bulk = run is not None
-    large = large or bulk
-    if depth < DEPTH and not large:
+    if depth < DEPTH and not large and run is None:
         return None
-    mine = 1 - (requests.others_share or 0.0) if requests.known else 1.0
+    others = requests.others_share if requests.known else None
+    # Whether large requests lie in order is not known where no single ones are.
+    in_order = requests.jump_share is not None and requests.jump_share < thresholds.JUMPS
     return Candidate(
-        claims=(Claim(classes.STORAGE, fraction=mine),),
-        chain=chain_of(
-            links.in_calls(facts, classes.STORAGE, "waits for storage"),
-            links.device_load(facts),
-            links.request_shape(facts),
-            None
-            if requests.known or median is None
-            else link(f"a request moves {size(median)}", median, "bytes", "request-size"),
-            None
-            if not bulk
-            else link(
-                f"half of the bytes are moved in runs of {size(run)} and more",
-                run,
-                "bytes",
-                "request-pattern",
-            ),
-            link(
-                f"in the time spent waiting for storage, it is busy {percent(busy)}",
-                busy,
-                "share",
-                "devices",
-            ),
-        ),
+        claims=(Claim(classes.STORAGE, fraction=1.0 if others is None else 1 - others),),
+        chain=_chain(facts, busy, median, run),
         summary="waits for a device that is busy all that time"
         + (
             " and moves its data in long runs"
-            if bulk
+            if run is not None
             else " and moves large requests"
             if large
             else ""
         ),
-        remedies=_WELL_USED
-        if bulk or (large and (requests.jump_share or 0.0) < thresholds.JUMPS)
-        else (),
+        remedies=_WELL_USED if run is not None or (large and in_order) else (),
         needs=("block_requests", "waits"),
+    )
+
+
+def _chain(facts: Facts, busy: float, median: float | None, run: float | None) -> tuple[Link, ...]:
+    """How loaded the device is, what requests move, and how busy it is while they are waited for."""
+    reads = "with reads " if evidence.only_reads_count(facts) else ""
+    return chain_of(
+        links.in_calls(facts, classes.STORAGE, "waits for storage"),
+        links.device_load(facts),
+        links.request_shape(facts),
+        None
+        if facts.requests.known or median is None
+        else link(f"a request moves {size(median)}", median, "bytes", "devices"),
+        None
+        if run is None
+        else link(
+            f"half of the bytes are moved in runs of {size(run)} and more",
+            run,
+            "bytes",
+            "request-pattern",
+        ),
+        link(
+            f"in the time spent waiting for storage, it is busy {reads}{percent(busy)}",
+            busy,
+            "share",
+            "devices",
+        ),
     )
 
 
@@ -116,10 +120,14 @@ def _device_alone(facts: Facts) -> Candidate | None:
         busy, depth, shown = device.busy_share, device.depth, links.device_load(facts)
     else:
         shares, queues = facts.measured.metric("busy_share"), facts.measured.metric("queue_mean")
-        name = max((name for name in shares if name in queues), key=shares.__getitem__, default="")
-        busy, depth = shares.get(name), queues.get(name)
+        name = max(
+            (name for name in shares if name in queues), key=shares.__getitem__, default=None
+        )
+        if name is None:
+            return None
+        busy, depth = shares[name], queues[name]
         shown = link(
-            f"{name} is busy {percent(busy or 0.0)} with {depth or 0.0:.1f} requests in flight",
+            f"{name} is busy {percent(busy)} with {depth:.1f} requests in flight",
             busy,
             "share",
             "measurements",
@@ -137,12 +145,12 @@ def _device_alone(facts: Facts) -> Candidate | None:
 
 
 def _large_in_order(facts: Facts) -> Candidate | None:
-    """filemon alone: large requests in order, which is the best that a disk can be asked for."""
+    """Sizes and seeks of a volume alone: large requests in order, the best that a disk can be asked for."""
     if not facts.run.pasted:
         return None
-    seeks = facts.measured.of("filemon", "seek_share")
+    seeks = facts.measured.metric("seek_share")
     for kind in ("write", "read"):
-        sizes = facts.measured.of("filemon", f"{kind}_mean_bytes")
+        sizes = facts.measured.metric(f"{kind}_mean_bytes")
         volume = max((name for name in sizes if name in seeks), key=sizes.__getitem__, default=None)
         if volume and sizes[volume] >= LARGE_BYTES and seeks[volume] < IN_ORDER:
             return Candidate(
@@ -164,7 +172,7 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                 summary="waits for a device that moves large requests in order",
                 remedies=_WELL_USED,
                 confidence=0.6,
-                lowered_by=("how busy the device is is not in the text (iostat tells)",),
+                lowered_by=("how busy the device is is not in the text (iostat prints it)",),
             )
     return None
 
@@ -172,9 +180,9 @@ def _large_in_order(facts: Facts) -> Candidate | None:
 def _blocked_only(facts: Facts) -> Candidate | None:
     """vmstat alone: no CPU is missed, processes are blocked all the time, CPUs idle."""
     machine = facts.machine
-    if not facts.run.pasted or not machine.waits_for_disks:
+    blocked, share = machine.blocked, machine.blocked_share
+    if not facts.run.pasted or not machine.waits_for_disks or blocked is None or share is None:
         return None
-    blocked, share = machine.blocked or 0.0, machine.blocked_share or 0.0
     disks = sorted(facts.measured.metric("operations_per_s").items(), key=lambda pair: -pair[1])
     always = share >= ALWAYS
     return Candidate(
@@ -186,7 +194,9 @@ def _blocked_only(facts: Facts) -> Candidate | None:
                 "processes",
                 "system",
             ),
-            link(
+            None
+            if machine.idle is None
+            else link(
                 f"the CPUs are {percent(machine.idle)} idle meanwhile",
                 machine.idle,
                 "share",
@@ -199,7 +209,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
                 ),
                 sum(rate for _, rate in disks),
                 "operations/s",
-                "devices",
+                "measurements",
             )
             if any(rate > 0 for _, rate in disks)
             else None,
@@ -207,7 +217,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
         summary="waits for disks while CPUs idle",
         confidence=0.5 if always else 0.4,
         lowered_by=(
-            "how busy the disks are is not in the text (iostat -x 1 tells)",
+            "how busy the disks are is not in the text (iostat -x 1 prints it)",
             *(() if always else (f"no process is blocked in {percent(1 - share)} of the samples",)),
         ),
         remedy="split the load over devices",

@@ -1,6 +1,6 @@
 """The device takes long for a request although little is asked of it."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
@@ -24,18 +24,19 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
         return None
     requests = facts.requests
-    if not requests.known or not requests.count:
-        return _counters(facts)
+    if not requests.count:
+        return None if evidence.requests_were_recorded(facts) else _counters(facts)
     median = requests.median_service_ns
     if median is None:
         return None
     allowed = SERVICE_NS + (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    shallow = (requests.depth or 99.0) <= SHALLOW
-    late, count = requests.slow_share or 0.0, requests.slow_count
+    shallow = requests.depth is not None and requests.depth <= SHALLOW
+    late = 0.0 if requests.slow_share is None else requests.slow_share
+    count = requests.slow_count
     if late >= OUTLIERS and not shallow:
         # A disk that empties its write cache to scattered places answers nobody meanwhile: that is the way of
         # such writes, not the disk's.
-        scattered = requests.writes > requests.reads and (requests.jump_share or 0.0) >= SCATTERED
+        scattered = requests.writes > requests.reads and _scattered(requests.jump_share)
         late, count = (0.0, 0) if scattered else stalls(facts)
     outliers = late >= OUTLIERS and count >= 1
     slow = requests.count >= REQUESTS_MIN and median > allowed and shallow
@@ -52,8 +53,8 @@ def find(facts: Facts) -> Candidate | None:
         chain=chain_of(
             links.in_calls(facts, classes.STORAGE, "waits for storage"),
             link(
-                f"{requests.device} takes {duration(median)} for a request in the median with "
-                f"{requests.depth or 0.0:.1f} in flight",
+                f"{requests.device} takes {duration(median)} for a request in the median"
+                + ("" if requests.depth is None else f" with {requests.depth:.1f} in flight"),
                 median,
                 "ns",
                 "request-latency",
@@ -80,12 +81,17 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _scattered(jump_share: float | None) -> bool:
+    return jump_share is not None and jump_share >= SCATTERED
+
+
 def _counters(facts: Facts) -> Candidate | None:
     device = facts.devices.top
     if device is None or device.wait_ns is None or device.depth is None:
         return None
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
-    if device.depth > SHALLOW or device.wait_ns <= allowed or (device.busy_share or 0.0) < WORKS:
+    works = device.busy_share is not None and device.busy_share >= WORKS
+    if device.depth > SHALLOW or device.wait_ns <= allowed or not works:
         return None
     return Candidate(
         claims=(Claim(classes.STORAGE),),

@@ -4,8 +4,12 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.layout import File
+from iowhy.whys.facts.requests import Owner
+from iowhy.whys.finding import Candidate, Claim, Link
 
+# Waits for a file in pieces, or pauses because it is written slowly.
+AMONG = classes.STORAGE | {classes.THROTTLED}
 SEQUENTIALITY = 0.5
 SEEKS = 0.5
 REQUEST_BYTES = 64 * 1024
@@ -15,71 +19,33 @@ IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
 
 def find(facts: Facts) -> Candidate | None:
     """Files in many extents take the request time, though the calls ask for much or in order."""
-    found = evidence.fragmented(facts)
+    found = evidence.fragmented_files(facts)
     if not found:
-        return _measured(facts)
+        return _printed(facts)
     owner, file = max(found, key=lambda pair: pair[0].time_ns)
-    among = classes.STORAGE | {classes.THROTTLED}
-    share = min(1.0, sum(o.time_share for o, _ in found))
-    moved = sum(o.bytes for o, _ in found)
-    waiting_ns = share * facts.budget.elapsed(*among) * (facts.run.elapsed_ns or 0)
+    share = min(1.0, sum(one.time_share for one, _ in found))
+    moved = sum(one.bytes for one, _ in found)
+    if facts.run.elapsed_ns is None:
+        return None
+    waiting_ns = share * facts.budget.elapsed(*AMONG) * facts.run.elapsed_ns
     order = _in_order(facts, moved, waiting_ns)
     if order is None:
         return None
     remains_ns = moved * 1e9 / order
-    heaviest = facts.budget.heaviest_calls(classes.STORAGE)
-    # Page faults wait too, where the kernel has no call to tell of.
-    call = next((name for name, _ in heaviest if name in facts.calls.by_name), None)
     name = file.path or f"inode {file.ino}"
-    mixed = None
-    if file.allocations and file.writers is not None:
-        between = ""
-        if file.writers > 1 and file.interleaved is not None:
-            between = f", {percent(file.interleaved)} of them right after another thread's"
-        mixed = link(
-            f"{plural(file.writers, 'thread')} allocated it in {count(file.allocations)} steps, as "
-            f"they wrote{between}",
-            file.writers,
-            "threads",
-            "layout",
-        )
     return Candidate(
-        claims=(Claim(among, fraction=share * (1 - remains_ns / waiting_ns)),),
+        claims=(Claim(AMONG, fraction=share * (1 - remains_ns / waiting_ns)),),
         chain=chain_of(
             links.in_calls(facts, classes.STORAGE, "waits for storage"),
-            None if call is None else links.call_cost(facts, call),
-            link(
-                f"{name}: {count(owner.count)} requests, {size(owner.median_bytes)} in the median",
-                owner.median_bytes,
-                "bytes",
-                "files",
-            ),
-            link(
-                f"{percent(owner.jump_share)} of them are not next to the one before (seek share)",
-                owner.jump_share,
-                "share",
-                "request-pattern",
-            ),
-            link(
-                f"because the file lies in {count(file.extents)} extents, "
-                f"{size(file.mean_extent_bytes)} each",
-                file.extents,
-                "extents",
-                "layout",
-            ),
-            link(
-                f"its sequentiality is {percent(file.sequentiality)}",
-                file.sequentiality,
-                "share",
-                "layout",
-            ),
-            mixed,
+            _asked(facts),
+            *_layout(owner, file, name),
+            _allocated(file),
             link(
                 f"in order, its {size(moved)} would take some {duration(remains_ns)}: that is not "
                 "claimed",
                 remains_ns,
                 "ns",
-                "devices",
+                "files",
             ),
         ),
         summary=(
@@ -87,6 +53,60 @@ def find(facts: Facts) -> Candidate | None:
             f"requests of {size(owner.median_bytes)} that jump"
         ),
         needs=("block_requests", "extents"),
+    )
+
+
+def _asked(facts: Facts) -> Link | None:
+    """What the call that waits most asks for; page faults wait too, and have no call."""
+    heaviest = facts.budget.heaviest_calls(classes.STORAGE)
+    call = next((name for name, _ in heaviest if name in facts.calls.by_name), None)
+    return None if call is None else links.call_cost(facts, call)
+
+
+def _layout(owner: Owner, file: File, name: str) -> tuple[Link, ...]:
+    """What that became on the device, and how the file lies there."""
+    return (
+        link(
+            f"{name}: {count(owner.count)} requests, {size(owner.median_bytes)} in the median",
+            owner.median_bytes,
+            "bytes",
+            "files",
+        ),
+        link(
+            f"{percent(owner.jump_share)} of them are not next to the one before (seek share)",
+            owner.jump_share,
+            "share",
+            "files",
+        ),
+        link(
+            f"because the file lies in {count(file.extents)} extents, "
+            f"{size(file.mean_extent_bytes)} each",
+            file.extents,
+            "extents",
+            "layout",
+        ),
+        link(
+            f"its sequentiality is {percent(file.sequentiality)}",
+            file.sequentiality,
+            "share",
+            "layout",
+        ),
+    )
+
+
+def _allocated(file: File) -> Link | None:
+    """Who allocated it, where that was recorded: several writers in turn mix their blocks."""
+    if not file.allocations or file.writers is None:
+        return None
+    between = ""
+    if file.writers > 1 and file.interleaved is not None:
+        between = f", {percent(file.interleaved)} of them right after another thread's"
+    return link(
+        f"{plural(file.writers, 'thread')} allocated it in {count(file.allocations)} steps, as "
+        f"they wrote{between}",
+        file.writers,
+        "threads",
+        "layout",
     )
 
 
@@ -99,76 +119,84 @@ def _in_order(facts: Facts, moved: float, waiting_ns: float) -> float | None:
     return next((kind for kind in kinds if kind * waiting_ns > moved * 1e9), None)
 
 
-def _measured(facts: Facts) -> Candidate | None:
-    """filemon, fileplace and curt of AIX, or whatever printed the same numbers."""
-    measured = facts.measured
-    order = measured.metric("sequentiality")
+def _printed(facts: Facts) -> Candidate | None:
+    """Other tools' figures of layout, seeks and request sizes (fileplace, filemon)."""
+    order = facts.measured.metric("sequentiality")
     if not order:
         return None
     file, sequentiality = min(order.items(), key=lambda item: item[1])
     if sequentiality > SEQUENTIALITY:
         return None
-    seeks = max(measured.metric("seek_share").values(), default=None)
-    sizes = [
-        *measured.metric("write_mean_bytes").values(),
-        *measured.metric("read_mean_bytes").values(),
-    ]
-    request = min((s for s in sizes if s > 0), default=None)
+    seeks = max(facts.measured.metric("seek_share").values(), default=None)
+    request = _printed_request(facts)
     if seeks is None and request is None:
         return None
     if (seeks is not None and seeks < SEEKS) or (request is not None and request > REQUEST_BYTES):
         return None
-    calls = measured.of("curt", "elapsed_mean_ns")
-    cpu = measured.of("curt", "cpu_mean_ns")
-    slowest = max(calls, key=lambda name: calls[name] * 1.0, default=None)
-    waits = None
     fixed = None
-    if slowest is not None:
-        on_cpu = cpu.get(slowest)
-        waits = link(
-            f"{slowest} takes {duration(calls[slowest])} on average"
-            + ("" if on_cpu is None else f", but only {duration(on_cpu)} of CPU: it waits for I/O"),
-            calls[slowest],
-            "ns",
-            "syscalls",
-        )
     if not facts.budget.known:
         # No time was printed at all; the way to the data is what a jump costs more than its bytes.
-        fixed = seeks if seeks is not None else 0.5
-    extents = measured.metric("extents").get(file)
-    lowered = ["shares of time are not in the text"] if fixed is not None else []
+        fixed = SEEKS if seeks is None else seeks
     return Candidate(
-        claims=(Claim(classes.STORAGE | {classes.THROTTLED}),),
-        chain=chain_of(
-            waits,
-            None
-            if request is None
-            else link(
-                f"a request moves {size(request)} on average", request, "bytes", "request-size"
-            ),
-            None
-            if seeks is None
-            else link(
-                f"{percent(seeks)} of the requests need a seek", seeks, "share", "request-pattern"
-            ),
-            link(
-                f"because the blocks of {file} lie apart: its sequentiality is "
-                f"{percent(sequentiality)}",
-                sequentiality,
-                "share",
-                "layout",
-            ),
-            None
-            if extents is None
-            else link(f"it has {count(extents)} extents", extents, "extents", "layout"),
-        ),
+        claims=(Claim(AMONG),),
+        chain=_printed_chain(facts, file, sequentiality, seeks, request),
         summary=(
             f"goes to {file}, whose blocks lie apart (sequentiality {percent(sequentiality)}), so "
             "that large calls become small requests that jump"
         ),
         confidence=0.85,
-        lowered_by=tuple(lowered),
+        lowered_by=() if fixed is None else ("shares of time are not in the text",),
         fixed_share=fixed,
+    )
+
+
+def _printed_request(facts: Facts) -> float | None:
+    """The smallest mean request, read or written, of any volume."""
+    sizes = [
+        *facts.measured.metric("write_mean_bytes").values(),
+        *facts.measured.metric("read_mean_bytes").values(),
+    ]
+    return min((one for one in sizes if one > 0), default=None)
+
+
+def _printed_chain(
+    facts: Facts, file: str, sequentiality: float, seeks: float | None, request: float | None
+) -> tuple[Link, ...]:
+    """The call that takes longest, its requests, and how the file lies."""
+    extents = facts.measured.metric("extents").get(file)
+    return chain_of(
+        _slowest_call(facts),
+        None
+        if request is None
+        else link(f"a request moves {size(request)} on average", request, "bytes", "measurements"),
+        None
+        if seeks is None
+        else link(f"{percent(seeks)} of the requests need a seek", seeks, "share", "measurements"),
+        link(
+            f"because the blocks of {file} lie apart: its sequentiality is {percent(sequentiality)}",
+            sequentiality,
+            "share",
+            "measurements",
+        ),
+        None
+        if extents is None
+        else link(f"it has {count(extents)} extents", extents, "extents", "measurements"),
+    )
+
+
+def _slowest_call(facts: Facts) -> Link | None:
+    """The call with the longest mean, against its CPU time."""
+    calls = facts.measured.metric("elapsed_mean_ns")
+    slowest = max(calls, key=calls.__getitem__, default=None)
+    if slowest is None:
+        return None
+    on_cpu = facts.measured.metric("cpu_mean_ns").get(slowest)
+    cpu = "" if on_cpu is None else f", but only {duration(on_cpu)} of CPU: it waits for I/O"
+    return link(
+        f"{slowest} takes {duration(calls[slowest])} on average{cpu}",
+        calls[slowest],
+        "ns",
+        "measurements",
     )
 
 

@@ -27,10 +27,11 @@ def find(facts: Facts) -> Candidate | None:
     chain: list[Link | None] = [
         links.in_calls(facts, classes.STORAGE | {classes.THROTTLED}, "waits for storage")
     ]
-    busy = evidence.waits_while_busy(facts) if facts.requests.known else None
+    busy = evidence.busy_while_waiting(facts) if facts.requests.known else None
     storage = facts.budget.elapsed(*classes.STORAGE)
+    a_read = "a read" if evidence.only_reads_count(facts) else "a request"
     idle = link(
-        f"the device has a request in only {percent(busy)} of that time", busy, "share", "devices"
+        f"the device has {a_read} in only {percent(busy)} of that time", busy, "share", "devices"
     )
     confidence = 0.9
     lowered: tuple[str, ...] = ()
@@ -144,14 +145,16 @@ def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
 
 def _many_flushes(facts: Facts) -> bool:
     """A device that flushes is at work although it moves nothing."""
-    wall = facts.requests.flush_wall_ns or 0.0
-    return wall > FLUSHING * (facts.run.elapsed_ns or 1)
+    wall, elapsed = facts.requests.flush_wall_ns, facts.run.elapsed_ns
+    return wall is not None and elapsed is not None and wall > FLUSHING * elapsed
 
 
 def _cpus_full(facts: Facts) -> bool:
     """The kernel's own threads (journal, writeback, block) wait for a CPU then, not for a limit."""
     machine = facts.machine
-    return machine.idle is not None and machine.idle + (machine.iowait or 0.0) < IDLE_CPUS
+    # Where iowait is not told apart, it is part of idle.
+    waiting = 0.0 if machine.iowait is None else machine.iowait
+    return machine.idle is not None and machine.idle + waiting < IDLE_CPUS
 
 
 CAUSE = Cause(

@@ -16,9 +16,8 @@ def find(facts: Facts) -> Candidate | None:
     """Waits in reclaim and swap; from other tools, steady swapping."""
     budget, machine = facts.budget, facts.machine
     share = budget.elapsed(classes.MEMORY)
-    swapped = machine.swap_pages or 0.0
-    seconds = facts.run.seconds or 0.0
-    pasted = facts.run.pasted and seconds > 0 and swapped / seconds >= PASTED_SWAP_PAGES_PER_S
+    swapped = machine.swap_pages
+    pasted = facts.run.pasted and _swaps_steadily(facts)
     if share < SHARE and not pasted:
         return None
     claims = [Claim(frozenset({classes.MEMORY}))]
@@ -40,7 +39,7 @@ def find(facts: Facts) -> Candidate | None:
                 "budget",
             ),
             None
-            if swapped < SWAP_PAGES
+            if swapped is None or swapped < SWAP_PAGES
             else link(f"{count(swapped)} pages were swapped", swapped, "pages", "system"),
             None
             if not machine.direct_scan_pages
@@ -72,6 +71,13 @@ def find(facts: Facts) -> Candidate | None:
         needs=("waits", "vm_samples"),
         confidence=0.85,
     )
+
+
+def _swaps_steadily(facts: Facts) -> bool:
+    swapped, seconds = facts.machine.swap_pages, facts.run.seconds
+    if swapped is None or not seconds:
+        return False
+    return swapped / seconds >= PASTED_SWAP_PAGES_PER_S
 
 
 CAUSE = Cause(

@@ -1,11 +1,13 @@
 """One request at a time, to a device that could serve many."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
+# Of the classes of waiting, those in which a deeper queue would have helped.
+BOTH = frozenset({classes.READ, classes.WRITE})
 DEPTH = 1.5
 REQUESTS_MIN = 64
 LARGE_BYTES = 128 * 1024
@@ -13,67 +15,68 @@ LARGE_BYTES = 128 * 1024
 
 def find(facts: Facts) -> Candidate | None:
     """Requests come one by one, are small enough and quick enough that more could be under way."""
-    requests, budget = facts.requests, facts.budget
-    share = budget.elapsed(classes.READ, classes.WRITE)
-    if share < thresholds.LISTED:
+    requests = facts.requests
+    if facts.budget.elapsed(*BOTH) < thresholds.LISTED:
         return None
     if requests.known and requests.count:
-        depth, service = requests.own_depth, requests.median_service_ns
-        median, number = requests.median_bytes, requests.count
-        others = requests.others_share or 0.0
+        if requests.count < REQUESTS_MIN or not evidence.alone_on_its_device(facts):
+            return None
+        depth, service, median = (
+            requests.own_depth,
+            requests.median_service_ns,
+            requests.median_bytes,
+        )
     else:
         device = facts.devices.top
-        if device is None or device.samples < 1:
+        if evidence.requests_were_recorded(facts) or device is None or device.samples < 1:
             return None
         depth, service, median = device.depth, device.wait_ns, device.request_bytes
-        number, others = REQUESTS_MIN, 0.0
-    if depth is None or service is None or number < REQUESTS_MIN:
+    if depth is None or service is None or median is None:
         return None
-    if (
-        depth > DEPTH
-        or service >= thresholds.SEEK_NS
-        or (median or 0.0) >= LARGE_BYTES
-        or others > thresholds.OTHERS
-    ):
+    if depth > DEPTH or service >= thresholds.SEEK_NS or median >= LARGE_BYTES:
         return None
     names = _names(facts)
-    possible = 1e9 / service if service > 0 else None
-    rate = None
-    if requests.count and facts.run.elapsed_ns:
-        rate = requests.count * 1e9 / facts.run.elapsed_ns
     return Candidate(
-        claims=(Claim(frozenset({classes.READ, classes.WRITE})),),
-        chain=chain_of(
-            links.in_calls(facts, frozenset({classes.READ, classes.WRITE}), "waits for I/O"),
-            links.request_shape(facts),
-            link(
-                f"{depth:.1f} requests are in flight on average, while there is any",
-                depth,
-                "requests",
-                "devices",
-            ),
-            link(
-                f"the device answers in {duration(service)}, so one at a time is at most "
-                f"{possible or 0.0:,.0f} a second"
-                + ("" if rate is None else f"; {rate:,.0f} were made"),
-                service,
-                "ns",
-                "request-latency",
-            ),
-            None
-            if requests.own_busy_share is None
-            else link(
-                f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the time",
-                requests.own_busy_share,
-                "share",
-                "devices",
-            ),
-        ),
+        claims=(Claim(BOTH),),
+        chain=_chain(facts, depth, service),
         summary="waits for one request at a time, to a device that could serve many at once"
         + (": directories and inodes" if names else ""),
         remedies=_OF_NAMES if names else (),
         confidence=0.8,
         needs=("block_requests", "waits"),
+    )
+
+
+def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
+    """What the requests are like, how many are under way, and how many that allows."""
+    requests, elapsed = facts.requests, facts.run.elapsed_ns
+    possible = f", so one at a time is at most {1e9 / service:,.0f} a second" if service > 0 else ""
+    made = ""
+    if requests.count and elapsed:
+        made = f"; {requests.count * 1e9 / elapsed:,.0f} were made"
+    return chain_of(
+        links.in_calls(facts, BOTH, "waits for I/O"),
+        links.request_shape(facts),
+        link(
+            f"{depth:.1f} requests are in flight on average, while there is any",
+            depth,
+            "requests",
+            "devices",
+        ),
+        link(
+            f"the device answers in {duration(service)}{possible}{made}",
+            service,
+            "ns",
+            "request-latency" if requests.count else "devices",
+        ),
+        None
+        if requests.own_busy_share is None
+        else link(
+            f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the time",
+            requests.own_busy_share,
+            "share",
+            "devices",
+        ),
     )
 
 
@@ -88,15 +91,14 @@ _OF_NAMES = (
 
 def _names(facts: Facts) -> bool:
     """Whether it waits for directories and inodes, for which no call can ask ahead."""
-    both = frozenset({classes.READ, classes.WRITE})
-    waiting = facts.budget.elapsed(*both)
+    waiting = facts.budget.elapsed(*BOTH)
     names = (
         (classes.READ_CALLS | classes.WRITE_CALLS)
         - classes.DATA_READS
         - classes.DATA_WRITES
         - _DATA
     )
-    return facts.budget.calls(names, both) > MOSTLY * waiting
+    return facts.budget.calls(names, BOTH) > MOSTLY * waiting
 
 
 # Calls that move or map data without naming a length as read and write do.

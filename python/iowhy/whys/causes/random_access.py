@@ -4,6 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.calls import Walk
 from iowhy.whys.finding import Candidate, Claim
 
 LARGE_BYTES = 256 * 1024
@@ -18,56 +19,34 @@ def find(facts: Facts) -> Candidate | None:
     requests = facts.requests
     if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
         return _measured(facts)
-    if requests.jump_share < thresholds.JUMPS or (requests.median_bytes or 0.0) > LARGE_BYTES:
+    if requests.jump_share < thresholds.JUMPS or _large(requests.median_bytes):
         return None
-    service = requests.mean_service_ns or 0.0
-    depth = requests.own_depth or 1.0
-    if service < thresholds.SEEK_NS or depth >= DEPTH or evidence.fragmented(facts):
+    service, depth = requests.mean_service_ns, requests.own_depth
+    if service is None or service < thresholds.SEEK_NS or depth is None or depth >= DEPTH:
         return None
-    claimed: list[str] = []
-    walks = []
-    for walk, some_classes, words in (
-        (facts.calls.reading, (classes.READ,), "reads"),
-        (facts.calls.writing, (classes.WRITE, classes.SYNC), "writes"),
-    ):
-        if walk.jump_share is None or walk.jump_share < thresholds.JUMPS:
-            continue
-        if walk.median_bytes is not None and walk.median_bytes > LARGE_BYTES:
-            continue
-        claimed += some_classes
-        walks.append((walk, words))
-    against: tuple[str, ...] = ()
-    confidence = 0.85
-    if not claimed:
-        # Page faults and asynchronous calls show no offsets; a file in one piece acquits the layout.
-        owner = requests.owners[0] if requests.owners else None
-        file = facts.layout.file(owner.dev, owner.ino) if owner else None
-        known = [
-            w.jump_share
-            for w in (facts.calls.reading, facts.calls.writing)
-            if w.jump_share is not None
-        ]
-        if known or file is None or file.sequentiality < CONTIGUOUS:
+    if evidence.fragmented_files(facts):
+        return None
+    jumping = _jumping(facts)
+    waits = frozenset(cls for _, classes_, _ in jumping for cls in classes_)
+    if not jumping:
+        if not _layout_is_innocent(facts):
             return None
-        claimed = [classes.READ, classes.WRITE]
-        confidence = 0.7
-        against = ("no offsets of calls were seen: that it jumps is told from its requests",)
-    budget = facts.budget
-    if budget.elapsed(*claimed) < thresholds.LISTED:
+        waits = frozenset({classes.READ, classes.WRITE})
+    if facts.budget.elapsed(*waits) < thresholds.LISTED:
         return None
     return Candidate(
-        claims=(Claim(frozenset(claimed)),),
+        claims=(Claim(waits),),
         chain=chain_of(
-            links.in_calls(facts, frozenset(claimed), "waits for I/O"),
+            links.in_calls(facts, waits, "waits for I/O"),
             *(
                 link(
                     f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
                     f"one ended; {size(walk.median_bytes)} each in the median",
                     walk.jump_share,
                     "share",
-                    "request-pattern",
+                    "syscalls",
                 )
-                for walk, words in walks
+                for walk, _, words in jumping
             ),
             links.request_shape(facts),
             link(
@@ -78,10 +57,39 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary="waits while the device goes from place to place, because the application jumps",
-        against=against,
-        confidence=confidence,
+        against=()
+        if jumping
+        else ("no offsets of calls were seen: that it jumps is concluded from its requests",),
+        confidence=0.85 if jumping else 0.7,
         needs=("syscalls", "block_requests", "extents"),
     )
+
+
+def _large(bytes_: float | None) -> bool:
+    return bytes_ is not None and bytes_ > LARGE_BYTES
+
+
+def _jumping(facts: Facts) -> list[tuple[Walk, tuple[str, ...], str]]:
+    """The directions in which calls jump: how they walk, what waits for them, their name."""
+    return [
+        (walk, waits, words)
+        for walk, waits, words in (
+            (facts.calls.reading, (classes.READ,), "reads"),
+            (facts.calls.writing, (classes.WRITE, classes.SYNC), "writes"),
+        )
+        if walk.jump_share is not None
+        and walk.jump_share >= thresholds.JUMPS
+        and not _large(walk.median_bytes)
+    ]
+
+
+def _layout_is_innocent(facts: Facts) -> bool:
+    """Page faults and asynchronous calls show no offsets; a file in one piece acquits the layout."""
+    if any(walk.jump_share is not None for walk in (facts.calls.reading, facts.calls.writing)):
+        return False
+    owner = facts.requests.owners[0] if facts.requests.owners else None
+    file = facts.layout.file(owner.dev, owner.ino) if owner else None
+    return file is not None and file.sequentiality >= CONTIGUOUS
 
 
 def _measured(facts: Facts) -> Candidate | None:

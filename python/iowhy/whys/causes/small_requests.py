@@ -34,7 +34,6 @@ def _tiny(facts: Facts) -> Candidate | None:
         return None
     number = group.calls
     mean = group.cpu_ns / group.calls
-    each = (group.bytes or 0.0) / group.calls
     return Candidate(
         claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
         chain=chain_of(
@@ -44,9 +43,11 @@ def _tiny(facts: Facts) -> Candidate | None:
                 "share",
                 "budget",
             ),
-            link(
-                f"{count(number)} calls ask for {size(each)} each on average",
-                each,
+            None
+            if group.bytes is None
+            else link(
+                f"{count(number)} calls ask for {size(group.bytes / number)} each on average",
+                group.bytes / number,
                 "bytes",
                 "syscalls",
             ),
@@ -76,11 +77,8 @@ def _small(facts: Facts) -> Candidate | None:
         small = walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES
         if in_order and small and budget.elapsed(cls) >= thresholds.LISTED:
             ways.append((cls, walk, group))
-    if (
-        not ways
-        or (requests.median_bytes or 1e9) > SMALL_BYTES
-        or (requests.own_depth or 9) > DEPTH
-    ):
+    median, depth = requests.median_bytes, requests.own_depth
+    if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
         return None
     cls, walk, group = max(ways, key=lambda way: budget.elapsed(way[0]))
     return Candidate(

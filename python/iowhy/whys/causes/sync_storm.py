@@ -6,6 +6,7 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
 from iowhy.whys.finding import Candidate, Claim, Link
 
 CALLS_MIN = 20
@@ -21,8 +22,9 @@ def find(facts: Facts) -> Candidate | None:
     """Waits for sync, by many calls that each make little durable."""
     syncs = facts.calls.syncs
     waiting = facts.budget.elapsed(classes.SYNC)
-    rate = syncs.calls / (facts.run.seconds or 1.0)
-    if waiting < thresholds.LISTED or syncs.calls < (CALLS_FEW if rate >= CALLS_MIN else CALLS_MIN):
+    seconds = facts.run.seconds
+    often = seconds is not None and seconds > 0 and syncs.calls / seconds >= CALLS_MIN
+    if waiting < thresholds.LISTED or syncs.calls < (CALLS_FEW if often else CALLS_MIN):
         return _measured(facts)
     each = evidence.bytes_per_sync(facts)
     if each is not None and each > thresholds.BYTES_PER_SYNC:
@@ -54,7 +56,7 @@ def find(facts: Facts) -> Candidate | None:
             _commits(facts),
             links.flushes(facts),
             None
-            if flush is None
+            if not flush
             else link(
                 f"the device is flushing its cache in {percent(flush)} of that time",
                 flush,
@@ -107,9 +109,9 @@ def _passes(facts: Facts) -> Link | None:
 
 
 def _measured(facts: Facts) -> Candidate | None:
-    """iozone of many small files against few large ones, and what latencytop says of the waiting."""
+    """A benchmark of many small files against few large ones, and what the text says of the waiting."""
     known = facts.budget.known and facts.budget.elapsed(classes.SYNC) >= thresholds.LISTED
-    pairs = sorted(_iozone(facts), key=lambda pair: pair.times, reverse=True)
+    pairs = sorted(_small_against_large(facts), key=lambda pair: pair.times, reverse=True)
     if (known and facts.calls.syncs.calls) or not pairs or pairs[0].times < SMALL_COSTS:
         return None
     reasons = facts.budget.heaviest_reasons(frozenset({classes.SYNC}))
@@ -122,8 +124,8 @@ def _measured(facts: Facts) -> Candidate | None:
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync") if known else None,
             link(
-                f"{worst.small}: {size(worst.small_rate)}/s, {worst.large}: "
-                f"{size(worst.large_rate)}/s: the same bytes in small files take "
+                f"{worst.small.name}: {size(worst.small.bytes_per_s)}/s, {worst.large.name}: "
+                f"{size(worst.large.bytes_per_s)}/s: the same bytes in small files take "
                 f"{worst.times:.1f} times as long",
                 worst.times,
                 "times",
@@ -147,7 +149,7 @@ def _measured(facts: Facts) -> Candidate | None:
         lowered_by=(
             "how much each call makes durable is not known"
             if known
-            else "that the files are synced is not in the text; latencytop or strace would tell",
+            else "that the files are synced is not in the text; latencytop or strace would show it",
         ),
         fixed_share=None if known else 1 - 1 / worst.times,
     )
@@ -155,39 +157,26 @@ def _measured(facts: Facts) -> Candidate | None:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Write rates with the smallest and the largest file size of one run of iozone."""
+    """Writing with the smallest and with the largest file size of one run of a benchmark."""
 
     run: str
-    small: str
-    small_rate: float
-    large: str
-    large_rate: float
+    small: SizedWrite
+    large: SizedWrite
 
     @property
     def times(self) -> float:
-        return self.large_rate / self.small_rate
+        """How many times as long the same bytes take in small files."""
+        return self.large.bytes_per_s / self.small.bytes_per_s
 
 
-def _iozone(facts: Facts) -> list[_Pair]:
-    """Of each run: the file that it is in stands behind its subjects, where there are several."""
-    runs: dict[str, list[tuple[int, str, float]]] = {}
-    for subject, value in facts.measured.of("iozone", "bytes_per_s").items():
-        test, _, run = subject.partition(" [")
-        length = _size_of(test)
-        if test.split(" ")[0] in ("write", "initial") and value > 0 and length is not None:
-            runs.setdefault(run.rstrip("]"), []).append((length, test, value))
+def _small_against_large(facts: Facts) -> list[_Pair]:
     pairs = []
-    for run, found in runs.items():
-        small, large = min(found), max(found)
-        if large[0] >= TIMES_AS_LARGE * small[0]:
-            pairs.append(_Pair(run or "it", small[1], small[2], large[1], large[2]))
+    for run, tests in sized_writes(facts).items():
+        small = min(tests, key=lambda test: (test.file_kib, test.name))
+        large = max(tests, key=lambda test: (test.file_kib, test.name))
+        if large.file_kib >= TIMES_AS_LARGE * small.file_kib:
+            pairs.append(_Pair(run or "it", small, large))
     return pairs
-
-
-def _size_of(subject: str) -> int | None:
-    """The file size in a subject: "write 16384", "initial writer 4 x 16384", "… in 64"."""
-    numbers = [word for word in subject.split(" in ")[0].split() if word.isdigit()]
-    return int(numbers[-1]) if numbers else None
 
 
 CAUSE = Cause(

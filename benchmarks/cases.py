@@ -18,10 +18,11 @@ from iowhy.lab.scenario import Scenario, scenarios
 from iowhy.lab.scenario import scenario as find
 from iowhy.lab.stage import Choice
 from iowhy.lab.verify import Check
+from iowhy.overview import overview
 from iowhy.recording import open_recording
 from iowhy.undo import recover
 from iowhy.units import percent
-from iowhy.views import show
+from iowhy.views import verdict_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "cases.md"
 
@@ -132,7 +133,7 @@ def _shown(recording: Path) -> str:
     out = io.StringIO()
     opened = open_recording(recording)
     with contextlib.redirect_stdout(out):
-        show.show_verdict(opened, show.judge(opened), Console(file=out, width=100, highlight=False))
+        verdict_page.show(overview(opened), Console(file=out, width=100, highlight=False))
     text = re.sub(r"/\S*/iowhy-lab-\w+/", "", out.getvalue())
     return text.split("\nkept in")[0].rstrip()
 

@@ -26,9 +26,14 @@ MAY_IMPORT = {
     "experiment": BASE | {"recording", "relations", "undo", "whys"},
     "compare": BASE | {"recording", "relations", "undo", "whys", "experiment"},
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
-    "views": BASE | {"recording", "relations", "reports", "whys", "experiment", "compare", "lab"},
+    "overview": BASE | {"recording", "reports", "whys"},
+    "views": BASE | {
+        "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
+    },
+    "options": BASE,
     "cli": BASE | {
-        "recording", "relations", "reports", "whys", "experiment", "compare", "lab", "views", "sources", "undo",
+        "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
+        "undo", "options",
     },
     "__main__": {"cli"},
 }  # fmt: skip

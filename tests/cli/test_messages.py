@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from iowhy.cli.main import app, main
+from iowhy.cli._commands import app
+from iowhy.cli.main import main
 from iowhy.errors import Problem
 
 runner = CliRunner()
@@ -88,10 +89,10 @@ def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:
 def test_ctrl_c_ends_quietly_wherever_it_comes(
     raised: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted() -> None:
+    def interrupted(_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("iowhy.cli.main.app", interrupted)
+    monkeypatch.setattr("iowhy.cli._commands.run", interrupted)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130

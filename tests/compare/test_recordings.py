@@ -4,15 +4,16 @@ import json
 import shutil
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from iowhy.cli import compare as cli
-from iowhy.compare import comparison, terminal
+from iowhy.cli._commands import app
+from iowhy.compare import comparison
 from iowhy.compare.fingerprints import bottleneck
 from iowhy.compare.sides import open_side, open_sides
 from iowhy.errors import Problem
 from iowhy.experiment.statistics import Interval
+from iowhy.views import comparison_json
+from iowhy.views import comparison_page as view
 from iowhy.whys.verdict import judge
 
 from ..whys.made import KIB, MS, Story
@@ -86,8 +87,8 @@ def test_weaker_stronger_and_unchanged(tmp_path):
 def test_one_run_of_each_has_no_interval_and_says_so(pair):
     found = comparison.compare(open_side(pair[0]), open_side(pair[1]))
     assert not found.slower.known
-    assert "record at least 3 of each" in terminal.evidence(found.time, 1, 1)[0]
-    assert terminal.as_json(found)["slower"]["low"] is None
+    assert "record at least 3 of each" in view.evidence(found.time, 1, 1)[0]
+    assert comparison_json.as_json(found)["slower"]["low"] is None
 
 
 def test_sets_have_intervals_and_a_typical_recording(tmp_path):
@@ -142,16 +143,14 @@ def test_a_regression_is_more_than_the_limit_and_not_chance(slower, limit, bad):
 
 @pytest.fixture
 def run():
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(cli.command)
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+    return lambda *arguments: CliRunner().invoke(app, ["compare", *arguments])
 
 
 def test_the_command_line_prints_and_exits_for_ci(pair, run):
     done = run(*pair)
     assert done.exit_code == 0 and "8.00 times faster" in done.output
     assert run("--fail-on-regression", "5%", *pair).exit_code == 0
-    assert run("--fail-on-regression", "5%", *pair[::-1]).exit_code == cli.REGRESSED
+    assert run("--fail-on-regression", "5%", *pair[::-1]).exit_code == 1
     found = json.loads(run("--json", *pair).output)
     assert found[0]["findings"][0]["fate"] == "gone"
     log = run("--baseline", pair[0], pair[1])
@@ -210,7 +209,7 @@ def test_a_damaged_recording_is_told(pair, run):
     [(1.25, "× 1.25"), (2623.4, "× 2,623"), (0.25, "÷ 4"), (1 / 15300, "÷ 15,300"), (0.0, "× 0")],
 )
 def test_factors_are_written_without_exponents(ratio, told):
-    assert terminal._factor(ratio) == told
+    assert view._factor(ratio) == told
 
 
 def test_a_change_from_nothing_is_a_change(tmp_path):
@@ -220,4 +219,4 @@ def test_a_change_from_nothing_is_a_change(tmp_path):
     changes = {one.measure.name: one for one in comparison.compare(*sides).changed}
     assert (changes["write requests"].before, changes["write requests"].after) == (0, 100)
     assert changes["written to the device"].before == 0
-    assert terminal._change_of(changes["write requests"]) == "from 0"
+    assert view._change_of(changes["write requests"]) == "from 0"

@@ -3,11 +3,12 @@
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from iowhy.cli import experiment as cli
+from iowhy.cli._commands import app
 from iowhy.errors import Problem
+from iowhy.experiment.lever import levers
 
 from .test_words import PUBLISHED
 
@@ -18,9 +19,7 @@ def run(tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(cli.command)
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+    return lambda *arguments: CliRunner().invoke(app, ["experiment", *arguments])
 
 
 def test_levers_come_before_the_command():
@@ -33,7 +32,7 @@ def test_levers_come_before_the_command():
 
 def test_every_lever_is_listed(run):
     output = run("--list").output
-    assert all(f"{name}: " in output for name in cli.all_levers())
+    assert all(f"{name}: " in output for name in levers())
 
 
 def test_a_published_table_is_judged_and_saved(run, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
-from iowhy.experiment import confirm, metric, result, terminal
+from iowhy.experiment import confirm, metric, result
 from iowhy.experiment.answer import Verdict
 from iowhy.experiment.lever import levers
 from iowhy.experiment.result import Result, as_json, save_beside, save_json
@@ -20,6 +20,7 @@ from iowhy.experiment.sentence import plain, sentence
 from iowhy.experiment.table import judge_table
 from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
 from iowhy.recording import experiments, open_recording
+from iowhy.views import experiment_page
 from iowhy.whys import causes
 from iowhy.whys.finding import Finding
 
@@ -69,7 +70,7 @@ def test_the_sentence_of_a_relief():
 def test_unresolved_says_so_and_how_many_more_runs():
     found = made({"cpu-quota 50 %": 1.1}, noise=0.3)
     assert found.sentence.startswith("Not resolved")
-    assert "more runs of each would resolve it" in terminal.markdown(found)
+    assert "more runs of each would resolve it" in experiment_page.markdown(found)
 
 
 def test_the_published_squeezes_of_a_phone_are_cpu_bound():

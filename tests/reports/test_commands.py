@@ -7,18 +7,13 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from iowhy.cli import report, sql
+from iowhy.cli._commands import app
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.reports import reports
 from tests.reports.conftest import MS, Make, call, file
-
-app = typer.Typer()
-app.command("report")(report.command)
-app.command("sql")(sql.command)
 
 
 def iowhy(*words: object, stdin: str | None = None) -> str:
@@ -142,7 +137,7 @@ def test_sql_reads_this_recording_only(rec: Recording, tmp_path: Path, statement
         (["report", "syscalls", "REC", "--limit", "-1"], "--limit -1"),
         (
             ["report", "syscalls", "REC", "-o", "/nope/x.csv", "--format", "csv"],
-            "/nope/x.csv: cannot",
+            "/nope/x.csv: its directory does not exist",
         ),
         (["report", "syscalls", "REC", "-o", "/nope/x.csv"], "with -o use csv"),
         (["sql", "REC", "SELECT 1", "--format", "xml"], "--format xml"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from iowhy.cli.main import app
+from iowhy.cli._commands import app
 from iowhy.errors import Problem
 from iowhy.whys.next_step import next_steps
 

@@ -1,14 +1,16 @@
 """`iowhy check`: is a recording whole and true to the schema?"""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from iowhy.cli._statuses import NO
+from iowhy.options.described import switch
+from iowhy.options.recordings import recording_read
 from iowhy.recording import open_recording
 from iowhy.recording.check import check_recording
+from iowhy.views import checks
+from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
@@ -16,17 +18,23 @@ EPILOG = """Examples:
 """
 
 
-def command(
-    recording: Annotated[Path, typer.Argument(help="A recording, NAME.iowhy.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `iowhy check` is asked."""
+
+    recording: Path = recording_read()
+    as_json: bool = switch("--json", help="Print the checks as JSON.")
+
+
+def command(options: Options) -> None:
     """Look at every file of a recording; exit status 1 when something is wrong."""
-    checks = check_recording(open_recording(recording))
-    good = all(check.ok for check in checks)
-    if as_json:
-        print(json.dumps({"version": 1, "ok": good, "checks": [asdict(c) for c in checks]}))
+    recording = open_recording(options.recording)
+    with working(f"checking {options.recording}"):
+        found = check_recording(recording)
+    good = all(check.ok for check in found)
+    if options.as_json:
+        print(json.dumps({"version": 1, "ok": good, "checks": [asdict(c) for c in found]}))
     else:
-        for check in checks:
-            print(f"{'ok ' if check.ok else 'BAD'}  {check.subject:<20} {check.found}")
-        print(f"{recording}: {'good' if good else 'damaged'}")
-    raise typer.Exit(0 if good else 1)
+        checks.show(options.recording, found)
+    if not good:
+        raise SystemExit(NO)

@@ -1,30 +1,30 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
-import inspect
-import os
+import json
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from iowhy.cli import _trials as options
+from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.experiment import result as results
-from iowhy.experiment import terminal
+from iowhy.experiment.availability import availability
 from iowhy.experiment.experiment import Request, Told, experiment
 from iowhy.experiment.lever import levers as all_levers
 from iowhy.experiment.lever import named
-from iowhy.experiment.setting import Profile, Setting
+from iowhy.experiment.result import Result
 from iowhy.experiment.table import judge_table
+from iowhy.options.described import group, option, switch, word
+from iowhy.options.output import Exports
+from iowhy.options.trial_options import Trials
 from iowhy.recording import open_recording
-from iowhy.undo import Undo
-from iowhy.views.terminal import console, paragraph
-
-if TYPE_CHECKING:
-    from iowhy.whys.finding import Finding
+from iowhy.views import experiment_page as view
+from iowhy.views import levers as levers_view
+from iowhy.views.progress import TrialsLine
+from iowhy.views.terminal import console
+from iowhy.whys.finding import Finding
 
 EPILOG = """Examples:
 
@@ -42,118 +42,96 @@ EPILOG = """Examples:
 """
 
 
-def command(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[LEVER[=LEVEL,…]]... -- CMD [ARG]...",
-            help="Levers (see --list) with their levels, then the command.",
-        ),
-    ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", help="List the levers, and which can act here.")
-    ] = False,
-    from_: Annotated[
-        Path | None,
-        typer.Option("--from", help="Judge a CSV table of an experiment done elsewhere."),
-    ] = None,
-    recording: Annotated[
-        Path | None,
-        typer.Option(help="The recording whose findings are tested; by itself the newest here."),
-    ] = None,
-    metric: options.Metric = None,
-    unit: options.Unit = "",
-    lower_is_better: options.LowerIsBetter = False,
-    cache: options.Cache = None,
-    directory: options.Directory = None,
-    runs: options.Runs = None,
-    min_runs: options.MinRuns = 5,
-    max_runs: options.MaxRuns = 15,
-    warmup: options.Warmup = 1,
-    prepare: options.Prepare = None,
-    conclude: options.Conclude = None,
-    setup: options.Setup = None,
-    cleanup: options.Cleanup = None,
-    input_: options.Input = None,
-    timeout: options.Timeout = None,
-    ignore_failure: options.IgnoreFailure = False,
-    show_output: options.ShowOutput = False,
-    allow_unsafe: Annotated[
-        bool, typer.Option("--allow-unsafe", help="Let levers run that give up durability.")
-    ] = False,
-    seed: options.Seed = None,
-    export_json: options.ExportJson = None,
-    export_markdown: options.ExportMarkdown = None,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Which levers are pulled on which command, and what becomes of the answer."""
+
+    words: tuple[str, ...] = word(
+        "Levers (see --list) with their levels, then the command.",
+        default=(),
+        metavar="[LEVER[=LEVEL,…]]... [--] CMD [ARG]...",
+        begins_command=True,
+    )
+    list_: bool = switch("--list", help="List the levers, and which can act here.")
+    from_: Path | None = option("--from", help="Judge a CSV table of an experiment done elsewhere.")
+    recording: Path | None = option(
+        "--recording",
+        help="The recording whose findings are tested; by itself the newest here.",
+    )
+    allow_unsafe: bool = switch("--allow-unsafe", help="Let levers run that give up durability.")
+    export_markdown: Path | None = option("--export-markdown", help="Save as Markdown.")
+    exports: Exports = group(Exports)
+    trials: Trials = group(Trials(max_runs=15), panel="Trials, as in hyperfine")
+
+
+def is_ours(text: str) -> bool:
+    """Whether a word is a lever and not yet the command."""
+    return text.partition("=")[0] in all_levers()
+
+
+def command(options: Options) -> None:
     """Prove a cause: squeeze or relieve one resource at a time and measure how a command answers.
 
     Without levers it takes those that the recording's findings ask for. Whatever is changed on the
     machine is put back, on every way out.
     """
-    if list_:
-        _list((directory or Path.cwd()).resolve())
+    if options.list_:
+        _list(options)
         return
-    out = console()
-    if from_ is not None:
-        if words:
+    exports = options.exports
+    exports.check(options.export_markdown)
+    if options.from_ is not None:
+        if options.words:
             raise Problem("--from judges a table: no levers or command go with it")
-        found = judge_table(from_)
+        found = judge_table(options.from_)
     else:
-        asked, argv = split(words or [])
-        job = options.job(
-            argv,
-            directory=directory,
-            cache=cache,
-            prepare=prepare,
-            conclude=conclude,
-            setup=setup,
-            cleanup=cleanup,
-            input_=input_,
-            timeout=timeout,
-            ignore_failure=ignore_failure,
-            show_output=show_output,
-            metric=metric,
-            unit=unit,
-            lower_is_better=lower_is_better,
-            min_runs=min_runs,
-            max_runs=max_runs,
-            exports=(export_json, export_markdown),
+        found = _run(options)
+    if exports.as_json:
+        print(json.dumps(results.as_json(found)))
+    else:
+        view.show(found, console())
+    if exports.export_json is not None:
+        results.save_json(exports.export_json, found)
+    if options.export_markdown is not None:
+        results.save(options.export_markdown, view.markdown(found))
+
+
+def _run(options: Options) -> Result:
+    asked, argv = split(options.words)
+    trials = options.trials
+    made = job(argv, trials)
+    findings, source = _findings(options.recording, argv, asked)
+    request = Request(
+        job=made,
+        levers=asked,
+        runs=trials.runs,
+        least=trials.min_runs,
+        most=trials.max_runs,
+        warmup=trials.warmup,
+        seed=trials.seed,
+        cache=trials.cache,
+        allow_unsafe=options.allow_unsafe,
+        findings=findings,
+        recording=None if source is None else str(source),
+    )
+    line = TrialsLine(trials.quiet)
+    try:
+        found = experiment(
+            request,
+            Told(lambda now: line.trial(now.condition.name, now.done, now.at_most), line.step),
         )
-        findings, files, source = _findings(recording, argv, asked)
-        line = terminal.ProgressLine(quiet)
-        request = Request(
-            job=job,
-            levers=asked,
-            runs=runs,
-            least=min_runs,
-            most=max_runs,
-            warmup=warmup,
-            seed=seed,
-            cache=cache,
-            allow_unsafe=allow_unsafe,
-            findings=findings,
-            files=files,
-            recording=None if source is None else str(source),
-        )
-        try:
-            found = experiment(request, Told(line.trial, line.step))
-        finally:
-            line.end()
-        if source is not None:
-            results.save_beside(source, found)
-    terminal.show(found, out)
-    if export_json is not None:
-        results.save_json(export_json, found)
-    if export_markdown is not None:
-        results.save(export_markdown, terminal.markdown(found))
+    finally:
+        line.end()
+    if source is not None:
+        results.save_beside(source, found)
+    return found
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Levers, then the command: the first word that is no lever begins it."""
     asked: list[str] = []
     rest = list(words)
-    while rest and (rest[0].partition("=")[0] in all_levers()):
+    while rest and is_ours(rest[0]):
         asked.append(rest.pop(0))
     if not rest:
         raise Problem("no command: iowhy experiment [LEVER]... -- CMD [ARG]...")
@@ -165,50 +143,32 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return asked, rest
 
 
-def _lever_misspelt(word: str) -> bool:
+def _lever_misspelt(text: str) -> bool:
     import difflib
 
-    name = word.partition("=")[0]
+    name = text.partition("=")[0]
     near = difflib.get_close_matches(name, all_levers(), 1, cutoff=0.8)
-    return bool(near) and shutil.which(word) is None
+    return bool(near) and shutil.which(text) is None
 
 
-def _list(directory: Path) -> None:
-    """Each lever: what it does, what it needs, and whether it can act here and now."""
-    out = console()
-    # Nothing is pulled, so nothing is ever written to this journal. What depends on the command (how
-    # much memory it holds) or on options is taken as if it allowed the lever.
-    setting = Setting((), directory, Undo(Path(os.devnull), -1), Profile(1.0, 1.0, 1 << 40, 0))
-    for lever in sorted(all_levers().values(), key=lambda one: (one.relieves, one.cost, one.name)):
-        setting.base_cache = "as-is" if lever.name == "cache-cold" else "cold"
-        setting.allow_unsafe = lever.unsafe
-        kind = "relieves" if lever.relieves else "squeezes"
-        extra = ", only when named" if lever.explicit else ""
-        what = (inspect.getdoc(inspect.getmodule(type(lever))) or "").splitlines()[0]
-        paragraph(out, f"{lever.name}: {kind}{extra}. {what}")
-        paragraph(out, f"needs {lever.needs}", "bright_black", 2)
-        try:
-            why = lever.refusal(setting)
-            levels = "" if why else ", ".join(one.label for one in lever.levels(setting, ()))
-        except Problem as problem:
-            why, levels = str(problem), ""
-        if why is None:
-            paragraph(out, f"can act here; by itself: {levels}", "green", 2)
-        else:
-            paragraph(out, f"cannot act here: {why}", "yellow", 2)
+def _list(options: Options) -> None:
+    found = availability((options.trials.work_directory or Path.cwd()).resolve())
+    if options.exports.as_json:
+        print(json.dumps({"version": 1, "levers": [asdict(one) for one in found]}))
+    else:
+        levers_view.show(console(), found)
 
 
 def _findings(
     recording: Path | None, argv: Sequence[str], asked: Sequence[str]
-) -> tuple[tuple["Finding", ...], list[Path], Path | None]:
+) -> tuple[tuple[Finding, ...], Path | None]:
     """Findings of the recording named, or of the newest one here of the same command."""
     from iowhy.whys.verdict import judge
 
     if recording is not None:
-        opened = open_recording(recording)
-        return tuple(judge(opened).findings), [], recording
-    candidates = sorted(Path.cwd().glob("*.iowhy"), key=lambda p: -p.stat().st_mtime)
-    for path in candidates[:20]:
+        return tuple(judge(open_recording(recording)).findings), recording
+    newest = sorted(Path.cwd().glob("*.iowhy"), key=lambda p: -p.stat().st_mtime)
+    for path in newest[:20]:
         try:
             opened = open_recording(path)
             if list(opened.manifest.command.argv) != list(argv):
@@ -217,7 +177,7 @@ def _findings(
         except Problem:
             continue
         print(f"iowhy: testing the findings of {path.name}", file=sys.stderr)
-        return findings, [], path
+        return findings, path
     if not asked:
         print("iowhy: no recording of this command here: trying the usual levers", file=sys.stderr)
-    return (), [], None
+    return (), None

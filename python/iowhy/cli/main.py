@@ -1,82 +1,106 @@
 """The command `iowhy`: each command is a module of this package, loaded when it is asked for."""
 
+import os
 import sys
-from importlib import import_module
-from typing import Any
-
-import typer
-import typer.core
+from collections.abc import Sequence
 
 from iowhy import __version__
+from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.errors import Problem
-
-#: In the order of `iowhy --help`. A module holds `command`, or `app` when it has commands of its own.
-COMMANDS = ("run", "why", "report", "sql", "diagnose", "experiment", "compare", "lab", "check")
-SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
-
-
-class Commands(typer.core.TyperGroup):
-    """Loads a command's module when it is used: `iowhy run` need not wait for scipy."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, name: str) -> Any:
-        """The command called `name`, None when there is none."""
-        del ctx
-        if name not in COMMANDS:
-            return None
-        module = import_module(f"iowhy.cli.{name}")
-        app = getattr(module, "app", None)
-        if app is None:
-            app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            epilog = getattr(module, "EPILOG", None)
-            app.command(name, epilog=epilog, context_settings=SETTINGS)(module.command)
-        loaded = typer.main.get_command(app)
-        loaded.name = name
-        return loaded
-
-
-app = typer.Typer(
-    name="iowhy",
-    cls=Commands,
-    help="Tells why I/O is slow, with a measured number at each why, and proves it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
-)
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-) -> None:
-    if version:
-        print(f"iowhy {__version__}")
-        raise typer.Exit
 
 
 def main() -> None:
     """Run the command line; a Problem becomes one line on stderr and exit status 2."""
     try:
-        app()
+        closed = _hold_streams()
+        words = sys.argv[1:]
+        if "stdout" in closed:
+            raise Problem("standard output is closed; redirect it to /dev/null to see nothing")
+        if words in (["--version"], ["-V"]):
+            # Before anything else is imported: scripts ask this often.
+            print(f"iowhy {__version__}")
+        else:
+            _run(words)
+        sys.stdout.flush()
+        status = DONE
+    except SystemExit as ended:
+        status = _flushed(ended.code if isinstance(ended.code, int) else PROBLEM)
     except Problem as problem:
-        print(f"iowhy: {problem}", file=sys.stderr)
-        sys.exit(2)
+        status = _complain(str(problem))
     except BrokenPipeError:
-        # The reader has gone (`| head`): not an error, and nothing may be printed at exit.
-        sys.stdout = None
-        sys.exit(0)
+        # The reader has gone (`| head`), which is no error.
+        status = DONE
+        _give_up(sys.stdout)
+    except OSError as error:
+        status = _complain(_why(error))
+        _give_up(sys.stdout)
     except KeyboardInterrupt:
-        sys.exit(130)
+        status = INTERRUPTED
     except RuntimeError as error:
         # What DuckDB makes of Ctrl-C in the middle of a query.
         if str(error) != "Query interrupted":
             raise
-        sys.exit(130)
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _run(words: Sequence[str]) -> None:
+    from iowhy.cli._commands import run
+
+    run(words)
+
+
+def _hold_streams() -> set[str]:
+    """Names the standard streams that are closed, and puts /dev/null there.
+
+    Else the first file that is opened would take the place of a stream, and get what is printed.
+    """
+    closed = set()
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            closed.add(name)
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    return closed
+
+
+def _flushed(status: int) -> int:
+    """`status`, when everything printed has arrived."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up(sys.stdout)
+    except OSError as error:
+        _give_up(sys.stdout)
+        return _complain(_why(error))
+    return status
+
+
+def _complain(text: str) -> int:
+    try:
+        print(f"iowhy: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        _give_up(sys.stderr)
+    return PROBLEM
+
+
+def _why(error: OSError) -> str:
+    if error.filename:
+        return f"{error.filename}: {error.strerror or error}"
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return "the working directory is gone; change to one that exists"
+    return f"standard output: {error.strerror or error}"
+
+
+def _give_up(stream: object) -> None:
+    """Nothing more is written there, also not when Python flushes at its end."""
+    if hasattr(stream, "fileno"):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,20 @@
 import os
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from iowhy import quantities
+from iowhy.cli._statuses import DONE
 from iowhy.errors import Problem
+from iowhy.options.described import option, switch, word
+from iowhy.options.process_ids import process_ids
+from iowhy.options.recordings import check_new, recording_kept
+from iowhy.overview import overview
+from iowhy.quantities import positive_duration_ns
 from iowhy.recording import open_recording
 from iowhy.sources import live
-from iowhy.views import show
+from iowhy.views import verdict_page
+from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
@@ -20,102 +24,120 @@ EPILOG = """Examples:
 
   sudo iowhy run -- sqlite3 accounts.db < load.sql
 
-  sudo iowhy run -o before.iowhy -- make -j2
+  sudo iowhy run -o before.iowhy make -j2
 
-  sudo iowhy run -p 4711 --duration 30
+  sudo iowhy run -p 4711,4712 --duration 30s
 
-  sudo iowhy run -a --duration 30
+  sudo iowhy run -a --duration 30s
+
+It ends with CMD's exit status.
 """
 
 
-def command(
-    argv: Annotated[
-        list[str] | None, typer.Argument(metavar="-- CMD [ARG]...", help="The command to watch.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Where to keep the recording.")
-    ] = None,
-    pid: Annotated[
-        list[int] | None,
-        typer.Option("-p", "--pid", help="Watch a running process instead; may be repeated."),
-    ] = None,
-    all_: Annotated[
-        bool, typer.Option("-a", "--all", help="Watch the whole machine instead.")
-    ] = False,
-    duration: Annotated[
-        str | None, typer.Option(help="With -p and -a: how long, e.g. 500ms, 30s, 2m.")
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(help="Run CMD as this user; through sudo, the one who called it."),
-    ] = None,
-    mode: Annotated[
-        str, typer.Option(help="bpf: all sensors. proc: /proc alone. auto: bpf where it can.")
-    ] = "auto",
-    quiet: Annotated[
-        bool, typer.Option("-q", "--quiet", help="Record, and print nothing.")
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the verdict as JSON; CMD's output goes to stderr."),
-    ] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is recorded, for how long, and what is shown of it."""
+
+    argv: tuple[str, ...] = word(
+        "The command to watch, with its own options.",
+        default=(),
+        metavar="[--] CMD [ARG]...",
+        begins_command=True,
+    )
+    output: Path | None = recording_kept()
+    pids: tuple[int, ...] = option(
+        "-p",
+        "--pid",
+        default=(),
+        metavar="PID,…",
+        read=process_ids,
+        help="Watch running processes instead.",
+    )
+    all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
+    duration_ns: int | None = option(
+        "--duration",
+        metavar="TIME",
+        read=positive_duration_ns,
+        help="With -p and -a: how long, e.g. 500ms, 30s, 2m.",
+    )
+    user: str | None = option(
+        "--user", help="Run CMD as this user; through sudo, the one who called it."
+    )
+    mode: str = option(
+        "--mode",
+        default="auto",
+        choices=("auto", "bpf", "proc"),
+        help="bpf: all sensors. proc: /proc alone. auto: bpf where it can.",
+    )
+    quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
+    as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
+
+
+def command(options: Options) -> None:
     """Record a command and say where its time went and why.
 
     CMD keeps its stdin, stdout, stderr and exit status. The recording is kept in NAME.iowhy/.
     """
-    seconds = (
-        None if duration is None else quantities.positive_duration_ns("--duration", duration) / 1e9
-    )
-    _one_of(argv, pid, all_, seconds)
-    if mode not in ("auto", "bpf", "proc"):
-        raise Problem(f"--mode {mode}: choose auto, bpf or proc")
-    if argv:
-        out = output or live.free_name(argv, Path.cwd())
-        _free(out)
-        status = live.record(
-            argv,
-            out,
-            user=user or live.invoking_user(),
-            mode=mode,
-            stdout_to_stderr=as_json,
-        )
-    elif pid:
-        out = output or live.free_name([f"pid-{pid[0]}"], Path.cwd())
-        _free(out)
-        status = live.attach(pid, out, duration_s=seconds)
-    else:
-        out = output or live.free_name([], Path.cwd())
-        _free(out)
-        status = live.machine(out, duration_s=seconds)
+    _one_of(options)
+    out = options.output or live.free_name(_named_after(options), Path.cwd())
+    check_new(out)
+    status = _record(options, out)
     owner = live.invoking_user()
     if owner is not None:
         live.give(out, owner)
-    if not quiet:
-        started = time.monotonic()
-        show.verdict(open_recording(out), as_json=as_json, to_stderr=not as_json)
-        if os.environ.get("IOWHY_TIMING"):
-            print(f"verdict_s={time.monotonic() - started:.3f}", file=sys.stderr)
-    raise typer.Exit(status)
+    if not options.quiet:
+        _verdict(out, options.as_json)
+    if status != DONE:
+        raise SystemExit(status)
 
 
-def _one_of(
-    argv: list[str] | None, pid: list[int] | None, all_: bool, seconds: float | None
-) -> None:
-    chosen = [bool(argv), bool(pid), all_]
-    if sum(chosen) == 0:
-        raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, or -a")
-    if sum(chosen) > 1:
-        raise Problem("choose one of: a command, -p PID, -a")
-    if argv and seconds is not None:
-        raise Problem("--duration goes with -p or -a; a command is watched until it ends")
-
-
-def _free(out: Path) -> None:
-    if out.exists():
-        raise Problem(f"{out}: exists already; choose another name with -o, or remove it")
-    # A folder that is not there is a slip of the hand more often than a wish.
-    if not out.parent.is_dir():
-        raise Problem(
-            f"-o {out}: there is no folder {out.parent}; make it first, or choose another"
+def _record(options: Options, out: Path) -> int:
+    """The exit status of what was recorded."""
+    if options.argv:
+        return live.record(
+            options.argv,
+            out,
+            user=options.user or live.invoking_user(),
+            mode=options.mode,
+            stdout_to_stderr=options.as_json,
         )
+    duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
+    if not options.quiet:
+        what = "process " + ", ".join(map(str, options.pids)) if options.pids else "the machine"
+        until = "" if duration_s is None else f" for {duration_s:g} s"
+        print(f"iowhy: recording {what}{until}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    if options.pids:
+        return live.attach(list(dict.fromkeys(options.pids)), out, duration_s=duration_s)
+    return live.machine(out, duration_s=duration_s)
+
+
+def _verdict(out: Path, as_json: bool) -> None:
+    started = time.monotonic()
+    recording = open_recording(out)
+    with working(f"judging {out.name}"):
+        found = overview(recording)
+    try:
+        verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone; what CMD ended with is still to be passed on.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for the rest of the process
+    if os.environ.get("IOWHY_TIMING"):
+        print(f"verdict_s={time.monotonic() - started:.3f}", file=sys.stderr)
+
+
+def _named_after(options: Options) -> list[str]:
+    """What gives a recording its name: the command, a process, or nothing for the machine."""
+    if options.argv:
+        return list(options.argv)
+    return [f"pid-{options.pids[0]}"] if options.pids else []
+
+
+def _one_of(options: Options) -> None:
+    targets = [bool(options.argv), bool(options.pids), options.all_]
+    if sum(targets) == 0:
+        raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, or -a")
+    if sum(targets) > 1:
+        raise Problem("choose one of: a command, -p PID, -a")
+    if options.argv and options.duration_ns is not None:
+        raise Problem("--duration goes with -p or -a; a command is watched until it ends")

@@ -1,17 +1,21 @@
 """`iowhy sql`: ask a recording anything."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from iowhy.cli.report import chosen_format, write
+from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
-from iowhy.reports.engine import query
+from iowhy.options.described import group, switch, word
+from iowhy.options.output import TableOutput
+from iowhy.options.recordings import recording_read
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.schema import tables
+from iowhy.views.progress import working
 
 EPILOG = """Examples:
+
+  iowhy sql fio.iowhy --list
 
   iowhy sql fio.iowhy "SELECT name, count(*) FROM syscalls GROUP BY name"
 
@@ -23,26 +27,43 @@ EPILOG = """Examples:
 """
 
 
-def command(
-    recording: Annotated[Path, typer.Argument(help="A recording, NAME.iowhy.")],
-    statement: Annotated[str, typer.Argument(help="One SELECT in DuckDB's SQL; - reads stdin.")],
-    form: Annotated[
-        str, typer.Option("--format", "-f", help="table, csv, json or parquet.")
-    ] = "table",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to stdout.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="Rows to print; 0: all. A table prints 40.")
-    ] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="Every column, however wide.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is asked of which recording, and how the answer is written."""
+
+    recording: Path = recording_read()
+    statement: str | None = word("One SELECT in DuckDB's SQL; - reads stdin.", metavar="SELECT")
+    list_: bool = switch(
+        "--list", help="List the tables, how many rows each has, and what they hold."
+    )
+    table: TableOutput = group(TableOutput)
+
+
+def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
-    form = chosen_format("json" if as_json else form)
-    if statement == "-":
-        statement = sys.stdin.read()
+    from iowhy.reports.engine import query
+
+    recording = open_recording(options.recording)
+    if options.list_:
+        write_list(_tables(recording), options.table)
+        return
+    statement = sys.stdin.read() if options.statement == "-" else options.statement or ""
     if not statement.strip():
         raise Problem('the SQL is empty; e.g. iowhy sql REC "SELECT count(*) FROM syscalls"')
-    table = query(open_recording(recording), statement)
-    write(table, form, output, limit, wide)
+    check_destination(options.table)
+    with working("asking"):
+        found = query(recording, statement)
+    write(found, options.table)
+
+
+def _tables(recording: Recording) -> list[dict[str, object]]:
+    """Each table: its rows as the manifest counts them, unknown where it does not tell."""
+    kept = recording.manifest.tables
+    return [
+        {
+            "table": name,
+            "rows": kept[name].kept if name in kept else None,
+            "one_row_is": table.row,
+        }
+        for name, table in tables().items()
+    ]

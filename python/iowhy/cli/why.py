@@ -1,12 +1,14 @@
 """`iowhy why`: the verdict of a recording made before."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from iowhy.options.described import switch
+from iowhy.options.recordings import recording_read
+from iowhy.overview import overview
 from iowhy.recording import open_recording
-from iowhy.views import show
+from iowhy.views import verdict_page
+from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
@@ -16,10 +18,18 @@ EPILOG = """Examples:
 """
 
 
-def command(
-    recording: Annotated[Path, typer.Argument(help="A recording, NAME.iowhy.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Every finding, not only three.")] = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `iowhy why` is asked."""
+
+    recording: Path = recording_read()
+    as_json: bool = switch("--json", help="Print the verdict as JSON.")
+    every: bool = switch("--all", help="Every finding, not only three.")
+
+
+def command(options: Options) -> None:
     """Say where the time of a recording went and why."""
-    show.verdict(open_recording(recording), as_json=as_json, every=all_)
+    recording = open_recording(options.recording)
+    with working(f"judging {options.recording}"):
+        found = overview(recording)
+    verdict_page.print_verdict(found, as_json=options.as_json, every=options.every)

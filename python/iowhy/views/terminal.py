@@ -1,17 +1,20 @@
-"""The terminal: one console, 100 columns at most, plain text where it is not a terminal."""
+"""The terminal: one console, tables as wide as it is, sentences to 100 columns, plain text in a pipe."""
 
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-WIDTH = 100
+WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
+WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
 TEXT_LEAST = 12  # cells of a text that still tell something
 
@@ -19,16 +22,16 @@ TEXT_LEAST = 12  # cells of a text that still tell something
 def console(to_stderr: bool = False) -> Console:
     """A console on stdout or stderr; NO_COLOR and a pipe get plain text.
 
-    A terminal's width is its own; a pipe's is COLUMNS where that is set, within 60 to 100 columns.
+    A terminal's width is its own; a pipe's is COLUMNS where that is set, within 60 to 200 columns.
     """
     stream = sys.stderr if to_stderr else sys.stdout
     width = 0
     if stream.isatty():
         with suppress(OSError):
-            width = min(WIDTH, os.get_terminal_size(stream.fileno()).columns)
+            width = min(WIDEST, os.get_terminal_size(stream.fileno()).columns)
     if width <= 0:  # a pipe, or a terminal that does not know its size
         columns = os.environ.get("COLUMNS", "")
-        width = min(WIDTH, max(NARROWEST, int(columns))) if columns.isdecimal() else WIDTH
+        width = min(WIDEST, max(NARROWEST, int(columns))) if columns.isdecimal() else WIDTH
     return Console(
         file=stream,
         width=max(40, width),
@@ -41,11 +44,23 @@ def console(to_stderr: bool = False) -> Console:
 
 @dataclass(frozen=True)
 class Field:
-    """A column of a printed table: heading, how a value is written, and whether it is text."""
+    """A column of a printed table: heading, how a value is written, whether it is text.
+
+    An `extra` one is shown on a wide terminal that has room for it, and not missed elsewhere.
+    """
 
     heading: str
     write: Callable[[object], str]
     left: bool = False
+    extra: bool = False
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A table that fits: its lines, and the headings of the columns for which there was no room."""
+
+    lines: list[Text]
+    left_out: tuple[str, ...]
 
 
 def printable(text: str) -> str:
@@ -71,7 +86,7 @@ def shorten(text: str, width: int) -> str:
 
 def rows(
     fields: Sequence[Field], values: Iterable[Sequence[object]], width: int, indent: int = 2
-) -> list[Text]:
+) -> Laid:
     """A table as lines: numbers to the right, the last text column takes what is left."""
     written = [
         [printable(field.write(value)) for field, value in zip(fields, row, strict=True)]
@@ -82,24 +97,52 @@ def rows(
         for at, field in enumerate(fields)
     ]
     texts = [at for at, field in enumerate(fields) if field.left]
-    # A narrow terminal gets fewer columns rather than broken lines; the first ones matter most.
-    shown = len(fields)
-    while shown > 1 and _least(widths[:shown], texts) + indent > width:
-        shown -= 1
-    fields, widths = fields[:shown], widths[:shown]
-    over = indent + sum(widths) + 2 * (shown - 1) - width
+    shown = _fitting(fields, widths, texts, width - indent)
+    over = indent + sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - width
     if over > 0 and texts:
-        widest = max(texts, key=lambda at: widths[at])
+        widest = max((at for at in texts if at in shown), key=lambda at: widths[at])
         widths[widest] = max(TEXT_LEAST, widths[widest] - over)
-    lines = [_line([f.heading for f in fields], fields, widths, indent, "dim")]
-    lines += [_line(row[:shown], fields, widths, indent, "") for row in written]
-    return lines
+    kept, wide = [fields[at] for at in shown], [widths[at] for at in shown]
+    lines = [_line([f.heading for f in kept], kept, wide, indent, "dim")]
+    lines += [_line([row[at] for at in shown], kept, wide, indent, "") for row in written]
+    left_out = (f.heading for at, f in enumerate(fields) if at not in shown and not f.extra)
+    return Laid(lines, tuple(left_out))
 
 
-def _least(widths: Sequence[int], texts: Sequence[int]) -> int:
+def _fitting(
+    fields: Sequence[Field], widths: Sequence[int], texts: Sequence[int], room: int
+) -> list[int]:
+    """Which columns are shown: all that fit from the left, for the first ones matter most; then extra ones.
+
+    A text may be cut for the columns that belong to the table, and not for extra ones.
+    """
+    shown = [at for at, field in enumerate(fields) if not field.extra]
+    while len(shown) > 1 and _least(widths, shown, texts) > room:
+        shown.pop()
+    used = sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
+    for at, field in enumerate(fields):
+        if field.extra and room > WIDTH and used + 2 + widths[at] <= room:
+            shown.append(at)
+            used += 2 + widths[at]
+    return shown
+
+
+def print_rows(
+    out: Console, fields: Sequence[Field], values: Iterable[Sequence[object]], whole: str = ""
+) -> None:
+    """Print a table; `whole` says where the columns are for which there was no room."""
+    laid = rows(fields, values, out.width)
+    for line in laid.lines:
+        out.print(line, soft_wrap=True)
+    if laid.left_out:
+        where = f" ({whole})" if whole else " (--json has them)"
+        paragraph(out, f"not shown, for lack of room: {', '.join(laid.left_out)}{where}", "dim", 2)
+
+
+def _least(widths: Sequence[int], shown: Sequence[int], texts: Sequence[int]) -> int:
     """The width that columns need when the widest text is cut as far as it may be."""
-    cut = [widths[at] - TEXT_LEAST for at in texts if at < len(widths)]
-    return sum(widths) + 2 * (len(widths) - 1) - max([0, *cut])
+    cut = [widths[at] - TEXT_LEAST for at in texts if at in shown]
+    return sum(widths[at] for at in shown) + 2 * (len(shown) - 1) - max([0, *cut])
 
 
 def _line(
@@ -117,9 +160,16 @@ def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: i
     """Print text in lines that fit, later ones indented by `hang` more."""
     for line in textwrap.wrap(
         printable(text),
-        out.width,
+        min(out.width, WIDTH),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_on_hyphens=False,
     ):
         out.print(Text(line, style=style), soft_wrap=True)
+
+
+def typed(path: Path) -> str:
+    """A path as one types it in a shell, from where one stands."""
+    with suppress(ValueError, OSError):
+        path = path.absolute().relative_to(Path.cwd())
+    return shlex.quote(str(path))

@@ -4,18 +4,18 @@ import csv
 import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import IO
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import IO, TYPE_CHECKING
 
 from iowhy.relations.relation import Column
+
+if TYPE_CHECKING:  # slow to import, and needed for Parquet alone
+    import pyarrow as pa
 
 JSON_VERSION = 1
 BATCH_ROWS = 10_000
 
 
-def write_csv(table: pa.Table, to: IO[str]) -> None:
+def write_csv(table: "pa.Table", to: IO[str]) -> None:
     """RFC 4180 with a header line; unknown is empty, a list is joined by `|`."""
     writer = csv.writer(to, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -24,7 +24,7 @@ def write_csv(table: pa.Table, to: IO[str]) -> None:
 
 
 def write_json(
-    table: pa.Table, to: IO[str], name: str | None = None, columns: Sequence[Column] = ()
+    table: "pa.Table", to: IO[str], name: str | None = None, columns: Sequence[Column] = ()
 ) -> None:
     """One object: version, report, columns (name, unit, meaning), rows (one object each).
 
@@ -53,9 +53,12 @@ def write_json(
 
 
 def write_parquet(
-    table: pa.Table, to: IO[bytes], name: str | None = None, columns: Sequence[Column] = ()
+    table: "pa.Table", to: IO[bytes], name: str | None = None, columns: Sequence[Column] = ()
 ) -> None:
     """Parquet whose columns carry their unit and meaning as metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     known = {column.name: column for column in columns}
     fields = [
         field.with_metadata(
@@ -69,7 +72,7 @@ def write_parquet(
     pq.write_table(table.cast(schema), to, compression="zstd")
 
 
-def _rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
+def _rows(table: "pa.Table") -> Iterator[tuple[object, ...]]:
     """The rows, a batch at a time: a table of a million rows is not turned to objects at once."""
     for batch in table.to_batches(max_chunksize=BATCH_ROWS):
         columns = [column.to_pylist() for column in batch.columns]

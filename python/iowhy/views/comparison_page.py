@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -16,8 +15,8 @@ from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times, with_interval
 from iowhy.experiment.statistics import Interval, TwoSamples
-from iowhy.experiment.terminal import counted, measure
-from iowhy.views.terminal import Field, paragraph, printable, rows
+from iowhy.views.experiment_page import counted, measure
+from iowhy.views.terminal import Field, paragraph, print_rows, printable
 
 _COLOURS = {
     "gone": "green",
@@ -158,51 +157,6 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
     paragraph(console, "; ".join(notes), "bright_black", 2)
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
-    """A comparison for scripts: stable names, seconds, null for what is unknown."""
-    slower = found.slower
-    time = found.time
-    return {
-        "before": {"label": found.before.label, "seconds": list(found.before.seconds)},
-        "after": {"label": found.after.label, "seconds": list(found.after.seconds)},
-        "slower": None if slower is None else interval_json(slower),
-        "superiority": None if time is None else time.superiority,
-        "p_mann_whitney": None if time is None else time.p_mann_whitney,
-        "p_permutation": None if time is None else time.p_permutation,
-        "parts": [
-            {
-                "class": part.name,
-                "before_s": part.before_s,
-                "after_s": part.after_s,
-                "explains": part.explains,
-            }
-            for part in found.parts
-        ],
-        "layers": [
-            {
-                "measure": one.measure.name,
-                "unit": one.measure.unit,
-                "before": one.before,
-                "after": one.after,
-            }
-            for one in found.changed
-        ],
-        "findings": [
-            {"cause": f.cause, "fate": f.fate, "before_s": f.before_s, "after_s": f.after_s}
-            for f in found.fates
-        ],
-    }
-
-
-def interval_json(found: Interval) -> dict[str, float | None]:
-    """A value with its interval; null without one."""
-    return {
-        "value": found.value,
-        "low": found.low if found.known else None,
-        "high": found.high if found.known else None,
-    }
-
-
 def _change(slower: Interval | None) -> str:
     if slower is None:
         return ""
@@ -250,5 +204,4 @@ def _table(
     left: tuple[int, ...] = (0,),
 ) -> None:
     fields = [Field(head, str, left=at in left) for at, head in enumerate(heads)]
-    for line in rows(fields, table, console.width):
-        console.print(line)
+    print_rows(console, fields, table)

@@ -1,8 +1,6 @@
-"""An experiment on the terminal, as Markdown, and its progress."""
+"""An experiment on the terminal, and as Markdown."""
 
 import math
-import sys
-import time
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -14,8 +12,8 @@ from iowhy.experiment.process import shown
 from iowhy.experiment.result import Judged, Result
 from iowhy.experiment.sentence import plain, with_interval
 from iowhy.experiment.statistics import Interval
-from iowhy.experiment.trials import BASELINE, Condition, Progress
-from iowhy.views.terminal import Field, paragraph, printable, rows, shorten
+from iowhy.experiment.trials import BASELINE, Condition
+from iowhy.views.terminal import Field, paragraph, print_rows, printable, shorten
 
 _COLOURS = {
     Verdict.BOUND: "red",
@@ -34,8 +32,7 @@ def show(result: Result, console: Console) -> None:
     paragraph(console, result.sentence, "bold", hang=0)
     console.print()
     fields, table = _table(result)
-    for line in rows(fields, table, console.width):
-        console.print(line)
+    print_rows(console, fields, table)
     console.print()
     for line in plot(result.answers):
         console.print(line)
@@ -251,41 +248,3 @@ def measure(value: float, unit: str) -> str:
         return units.duration(value * 1e9)
     text = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return f"{text} {unit}".rstrip()
-
-
-class ProgressLine:
-    """One line on stderr that is written over: what runs, how far, how long it may still take."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._on = not quiet and sys.stderr.isatty()
-        self._began = time.monotonic()
-        self._first_done: int | None = None
-
-    def step(self, text: str) -> None:
-        """Something other than a trial."""
-        self._write(text)
-
-    def trial(self, now: Progress) -> None:
-        """Before each trial. The estimate is what is left at most: it may end earlier."""
-        text = f"trial {now.done + 1} of at most {now.at_most}: {now.condition.name}"
-        if now.done == 0:
-            self._began = time.monotonic()
-        else:
-            left = (time.monotonic() - self._began) / now.done * (now.at_most - now.done)
-            text += (
-                f", at most {left / 60:.0f} min left"
-                if left > 90
-                else f", at most {max(left, 1):.0f} s left"
-            )
-        self._write(text)
-
-    def end(self) -> None:
-        """Clears the line."""
-        if self._on:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    def _write(self, text: str) -> None:
-        if self._on:
-            sys.stderr.write(f"\r\x1b[K{text[:98]}")
-            sys.stderr.flush()

@@ -11,12 +11,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from iowhy import units
+from iowhy.overview import overview
 from iowhy.recording import open_recording
 from iowhy.recording.manifest import Kept, Manifest, Sensor
 from iowhy.recording.writer import write_recording
-from iowhy.views import show
-from iowhy.views.terminal import Field, console, printable, rows, shorten
-from iowhy.whys.verdict import judge
+from iowhy.views import budget_bar, verdict_page, verdict_tables
+from iowhy.views.terminal import Field, console, printable, rows, shorten, typed
 
 S = 1_000_000_000
 NASTY = "\x1b[31mred\x1b[0m\nname" + "x" * 300
@@ -51,14 +51,14 @@ def shown(
     )  # fmt: skip
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=colour, highlight=False)
-    show.show_verdict(recording, judge(recording), console)
+    verdict_page.show(overview(recording), console)
     return out.getvalue()
 
 
 def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() -> None:
     out = io.StringIO()
     use = {"asked_bytes": 10, "requests": 1, "request_bytes": 4096}
-    show._files(
+    verdict_tables.show_files(
         Console(file=out, width=100),
         [
             {"path": "/a", "ino": 1, "time_ns": 5, **use},
@@ -76,10 +76,10 @@ def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() ->
 def test_a_recording_is_named_as_one_types_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = shown(tmp_path / "my run.iowhy", width=1000)
+    told = " ".join(shown(tmp_path / "my run.iowhy").split())
     assert f"iowhy report NAME '{tmp_path}/my run.iowhy'" in told
     monkeypatch.chdir(tmp_path)
-    assert show.typed(tmp_path / "my run.iowhy") == "'my run.iowhy'"
+    assert typed(tmp_path / "my run.iowhy") == "'my run.iowhy'"
 
 
 @pytest.mark.parametrize("width", [100, 80, 60])
@@ -122,7 +122,7 @@ def test_a_command_that_failed_is_told(
 def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
     recording = write_recording(tmp_path / "a.iowhy", Manifest.made(start_ns=0, end_ns=S), {})
     object.__setattr__(recording.manifest.command, "signal", 15)
-    assert show.ending(recording) == "The command was ended by SIGTERM, signal 15."
+    assert verdict_page.ending(recording) == "The command was ended by SIGTERM, signal 15."
 
 
 class Terminal(io.StringIO):
@@ -144,7 +144,7 @@ def test_no_color_is_no_escapes_at_all(
     recording = open_recording(tmp_path / "a.iowhy")
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    show.show_verdict(recording, judge(recording), console())
+    verdict_page.show(overview(recording), console())
     told = terminal.getvalue()
     assert ("\x1b" not in told) == plain
     assert ("uuuu...." in told.replace(" ", "")) == plain or "█" in told
@@ -152,7 +152,7 @@ def test_no_color_is_no_escapes_at_all(
 
 @pytest.mark.parametrize(
     ("columns", "width"),
-    [(None, 100), ("80", 80), ("10", 60), ("300", 100), ("wide", 100), ("0", 60)],
+    [(None, 100), ("80", 80), ("10", 60), ("160", 160), ("300", 200), ("wide", 100), ("0", 60)],
 )
 def test_a_pipe_is_as_wide_as_columns_says(
     columns: str | None, width: int, monkeypatch: pytest.MonkeyPatch
@@ -198,7 +198,7 @@ def test_numbers_read_as_people_write_them(written: str, expected: str) -> None:
 @given(st.lists(st.tuples(st.text(max_size=40), st.integers()), max_size=5))
 def test_tables_fit_whatever_they_hold(values: list[tuple[str, int]]) -> None:
     fields = [Field("name", str, left=True), Field("number", str)]
-    for line in rows(fields, values, 60):
+    for line in rows(fields, values, 60).lines:
         assert line.cell_len <= 60
         assert "\n" not in line.plain and "\x1b" not in line.plain
 
@@ -211,14 +211,14 @@ def test_shortened_text_fits(text: str, width: int) -> None:
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=11), st.integers(20, 98))
 def test_the_bar_is_full_and_shows_every_class(shares: list[float], width: int) -> None:
     total = sum(shares)
-    cells = show._cells([share / total for share in shares], width)
+    cells = budget_bar.cells_of([share / total for share in shares], width)
     assert sum(cells) == width and min(cells) >= 1
 
 
 def test_what_an_experiment_proved_is_shown(tmp_path: Path) -> None:
     told = shown(tmp_path / "a.iowhy")
     recording = open_recording(tmp_path / "a.iowhy")
-    first = judge(recording).findings[0]
+    first = overview(recording).verdict.findings[0]
     assert "by an experiment" not in told
     folder = recording.path / "experiments"
     folder.mkdir()
@@ -232,6 +232,6 @@ def test_what_an_experiment_proved_is_shown(tmp_path: Path) -> None:
     (folder / "000002.json").write_text("{ not json")
     (folder / "000003.json").write_text(json.dumps({"iowhy": {"findings": [{"cause": 1}]}}))
     out = io.StringIO()
-    show.show_verdict(recording, judge(recording), Console(file=out, width=100))
+    verdict_page.show(overview(recording), Console(file=out, width=100))
     assert "confirmed by an experiment: cpu-quota: bound by it" in out.getvalue()
     assert "confidence 97 %" in out.getvalue()

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -11,6 +11,9 @@ from rich.text import Text
 from iowhy import units
 from iowhy.relations.relation import Column
 from iowhy.views.terminal import Field, printable, rows, shorten
+
+if TYPE_CHECKING:  # slow to import, and not needed to draw
+    import pyarrow as pa
 
 UNKNOWN = "–"
 TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
@@ -26,8 +29,15 @@ _SUFFIXES = {
 }
 
 
+def heading(out: Console, title: str, question: str) -> None:
+    """What the rows below are, and what they answer."""
+    line = Text(title, style="bold")
+    line.append(f"  {question}", style="not bold dim")
+    out.print(line, soft_wrap=True)
+
+
 def show(
-    console: Console, table: pa.Table, columns: Sequence[Column], limit: int | None, wide: bool
+    console: Console, table: "pa.Table", columns: Sequence[Column], limit: int | None, wide: bool
 ) -> None:
     """Print the first `limit` rows (None: all); `wide`: every column, however long the lines.
 
@@ -64,15 +74,15 @@ def show(
         fields.append(field)
     body = zip(*(values[at] for at in picked), strict=True)
     width = used if wide else console.width
-    for line in rows(fields, body, width):
+    for line in rows(fields, body, width).lines:
         console.print(line, soft_wrap=True)
     _below(console, table, shown, empty, left_out, values, picked)
 
 
 def _below(
     console: Console,
-    table: pa.Table,
-    shown: pa.Table,
+    table: "pa.Table",
+    shown: "pa.Table",
     empty: list[str],
     left_out: list[str],
     values: list[list[object]],

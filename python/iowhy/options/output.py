@@ -1,0 +1,57 @@
+"""Where results go: to the terminal, as JSON, into a file that is never overwritten unasked."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.options.described import option, switch
+
+FORMATS = ("table", "csv", "json", "parquet")
+ROWS = 40  # of a table on a terminal: the heaviest come first
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOutput:
+    """How a table of rows is written."""
+
+    form: str = option(
+        "-f", "--format", default="table", choices=FORMATS, help="table, csv, json or parquet."
+    )
+    as_json: bool = switch("--json", help="The same as --format json.")
+    output: Path | None = option("-o", "--output", help="Write to this file, not to stdout.")
+    force: bool = switch("--force", help="With -o: a file that exists is overwritten.")
+    limit: int | None = option(
+        "--limit", least=0, help=f"Rows to print; 0: all. A table prints {ROWS}."
+    )
+    wide: bool = switch("--wide", help="Every column, however wide.")
+
+    @property
+    def format(self) -> str:
+        """One of FORMATS."""
+        return "json" if self.as_json else self.form
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exports:
+    """Files that a result is saved in, beside what is printed."""
+
+    as_json: bool = switch("--json", help="Print the result as JSON.")
+    export_json: Path | None = option("--export-json", help="Save in hyperfine's form plus ours.")
+    force: bool = switch("--force", help="A file that exists may be overwritten.")
+
+    def check(self, *others: Path | None) -> None:
+        """Before the runs, which may take an hour: can all be saved? Raises Problem."""
+        for path in (self.export_json, *others):
+            if path is not None:
+                check_free(path, self.force)
+
+
+def check_free(path: Path, force: bool) -> None:
+    """Raises Problem where a file must not or cannot be written: it exists, or its folder does not."""
+    if path.is_dir():
+        raise Problem(f"{path}: is a directory; give the name of a file")
+    # What is no file, as /dev/null or a pipe, loses nothing.
+    if path.is_file() and not force:
+        raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
+    if not path.absolute().parent.is_dir():
+        raise Problem(f"{path}: its directory does not exist")

@@ -1,0 +1,17 @@
+"""Process ids as people type them: `-p 4711`, `-p 1,2`, `-p 1 -p 2`."""
+
+from iowhy.errors import Problem
+
+MOST = 2**22  # the kernel's own limit for pid_max (include/linux/threads.h)
+
+
+def process_ids(option: str, text: str) -> tuple[int, ...]:
+    """One or several ids, separated by commas or blanks. Raises Problem for what is none."""
+    found = []
+    for word in text.replace(",", " ").split() or [text]:
+        if not (word.isascii() and word.isdecimal()) or not 0 < int(word) <= MOST:
+            raise Problem(
+                f"{option} {word}: not a process id; give numbers such as 4711, or 4711,4712"
+            )
+        found.append(int(word))
+    return tuple(dict.fromkeys(found))

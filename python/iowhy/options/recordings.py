@@ -1,0 +1,30 @@
+"""Options about recordings: which one is read, where a new one is kept."""
+
+from pathlib import Path
+from typing import Any
+
+from iowhy.errors import Problem
+from iowhy.options.described import needed, option
+
+RECORDING = "A recording, NAME.iowhy."
+
+
+def recording_read() -> Any:
+    """The recording that a command reads."""
+    return needed(RECORDING, metavar="REC")
+
+
+def recording_kept() -> Any:
+    """Where a new recording is kept; by itself under a free name here."""
+    return option("-o", "--output", help="Where to keep the recording.")
+
+
+def check_new(path: Path) -> None:
+    """Raises Problem where no new recording can be made at `path`: recordings are never overwritten."""
+    if path.exists() or path.is_symlink():
+        raise Problem(f"{path}: exists already; choose another name with -o, or remove it")
+    # A folder that is not there is a slip of the hand more often than a wish.
+    if not path.absolute().parent.is_dir():
+        raise Problem(
+            f"-o {path}: there is no folder {path.parent}; make it first, or choose another"
+        )

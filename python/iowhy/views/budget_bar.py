@@ -1,0 +1,109 @@
+"""The time budget as a bar with its legend."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy import units
+from iowhy.overview import Overview
+from iowhy.whys.budget import Line
+
+# One colour per class of the budget: the same kind of time has the same hue everywhere.
+COLOURS = {
+    "on-CPU user": "green",
+    "on-CPU kernel": "bright_green",
+    "runnable": "yellow",
+    "waiting to read": "blue",
+    "waiting to write": "magenta",
+    "waiting for sync": "red",
+    "throttled": "bright_red",
+    "waiting for a lock": "cyan",
+    "waiting for memory": "bright_magenta",
+    "idle": "bright_black",
+    "unexplained": "white",
+}
+# Also told apart without colour.
+LETTERS = {
+    "on-CPU user": "u",
+    "on-CPU kernel": "k",
+    "runnable": "q",
+    "waiting to read": "r",
+    "waiting to write": "w",
+    "waiting for sync": "s",
+    "throttled": "t",
+    "waiting for a lock": "l",
+    "waiting for memory": "m",
+    "idle": ".",
+    "unexplained": "?",
+}
+
+
+def show(out: Console, overview: Overview) -> None:
+    """Nothing where the time is not known."""
+    budget = overview.verdict.budget
+    lines = [line for line in budget.lines if line.elapsed_share >= 0.0005]
+    if not budget.known or not lines:
+        return
+    about = ", ".join(_about(overview))
+    out.print()
+    out.print(Text.assemble(("Time", "bold"), (f"  {about}" if about else "", "dim")))
+    _bar(out, lines)
+    _legend(out, lines)
+
+
+def _about(overview: Overview) -> list[str]:
+    """Which time it is. The shares are of this time, not of the threads' (docs/budget.md)."""
+    found, budget = overview.verdict, overview.verdict.budget
+    about = []
+    if found.elapsed_s is not None and budget.basis == "threads":
+        about.append(f"{units.duration(found.elapsed_s * 1e9)} elapsed")
+    elif budget.thread_s is not None and budget.basis != "threads":
+        about.append(f"{units.duration(budget.thread_s * 1e9)} of {budget.basis}")
+    if overview.threads is not None and budget.thread_s is not None:
+        plural = "" if overview.threads == 1 else "s"
+        about.append(f"{units.count(overview.threads)} thread{plural}")
+    return about
+
+
+def _bar(out: Console, lines: Sequence[Line]) -> None:
+    total = sum(line.elapsed_share for line in lines) or 1.0
+    cells = cells_of([line.elapsed_share / total for line in lines], out.width - 4)
+    bar = Text("  ")
+    for line, count in zip(lines, cells, strict=True):
+        if out.color_system is None:
+            bar.append(LETTERS[line.cls] * count)
+        else:
+            bar.append("█" * count, COLOURS[line.cls])
+    out.print(bar, soft_wrap=True)
+
+
+def _legend(out: Console, lines: Sequence[Line]) -> None:
+    legend, length = Text("  "), 2
+    for line in sorted(lines, key=lambda line: -line.elapsed_share):
+        mark = LETTERS[line.cls] if out.color_system is None else "█"
+        words = f" {line.cls} {units.percent(line.elapsed_share)}"
+        if length + 4 + len(words) > out.width:
+            out.print(legend, soft_wrap=True)
+            legend, length = Text("  "), 2
+        if length > 2:
+            legend.append("   ")
+            length += 3
+        legend.append(mark, COLOURS[line.cls])
+        legend.append(words)
+        length += 1 + len(words)
+    out.print(legend, soft_wrap=True)
+
+
+def cells_of(shares: list[float], width: int) -> list[int]:
+    """Whole cells that sum to `width`, by largest remainder; a share that is there gets one."""
+    exact = [share * width for share in shares]
+    cells = [max(1, int(value)) for value in exact]
+    order = sorted(range(len(exact)), key=lambda at: int(exact[at]) - exact[at])
+    at = 0
+    while sum(cells) < width:
+        cells[order[at % len(order)]] += 1
+        at += 1
+    while sum(cells) > width:
+        cells[cells.index(max(cells))] -= 1
+    return cells

@@ -1,0 +1,66 @@
+"""Comparisons for scripts: stable names, seconds, null for what is unknown."""
+
+from typing import Any
+
+from iowhy.compare.comparison import Comparison, Step
+from iowhy.experiment.statistics import Interval
+
+
+def as_json(found: Comparison) -> dict[str, Any]:
+    """One side against another."""
+    slower = found.slower
+    time = found.time
+    return {
+        "before": {"label": found.before.label, "seconds": list(found.before.seconds)},
+        "after": {"label": found.after.label, "seconds": list(found.after.seconds)},
+        "slower": None if slower is None else interval_json(slower),
+        "superiority": None if time is None else time.superiority,
+        "p_mann_whitney": None if time is None else time.p_mann_whitney,
+        "p_permutation": None if time is None else time.p_permutation,
+        "parts": [
+            {
+                "class": part.name,
+                "before_s": part.before_s,
+                "after_s": part.after_s,
+                "explains": part.explains,
+            }
+            for part in found.parts
+        ],
+        "layers": [
+            {
+                "measure": one.measure.name,
+                "unit": one.measure.unit,
+                "before": one.before,
+                "after": one.after,
+            }
+            for one in found.changed
+        ],
+        "findings": [
+            {"cause": f.cause, "fate": f.fate, "before_s": f.before_s, "after_s": f.after_s}
+            for f in found.fates
+        ],
+    }
+
+
+def interval_json(found: Interval) -> dict[str, float | None]:
+    """A value with its interval; null without one."""
+    return {
+        "value": found.value,
+        "low": found.low if found.known else None,
+        "high": found.high if found.known else None,
+    }
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """One line of the log of successive changes."""
+    return {
+        "label": step.side.label,
+        "seconds": step.seconds,
+        "bottleneck": step.bottleneck,
+        "against_baseline": _or_null(step.against_baseline),
+        "against_previous": _or_null(step.against_previous),
+    }
+
+
+def _or_null(found: Interval | None) -> dict[str, float | None] | None:
+    return None if found is None else interval_json(found)

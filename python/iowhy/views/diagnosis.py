@@ -1,0 +1,101 @@
+"""What was read of other tools' texts, and what is left to do: above and below the verdict."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy import units
+from iowhy.sources.diagnose import Diagnosis
+from iowhy.sources.processes import BusyProcess
+from iowhy.views.terminal import Field, print_rows, printable, shorten
+from iowhy.whys.next_step import Step
+
+UNREAD_SHOWN = 12
+"""How many lines that were not understood are shown with their text."""
+
+_UNKNOWN = "–"
+
+
+def show_parts(out: Console, found: Diagnosis) -> None:
+    """Which lines are which tool's, and how they were read."""
+    out.print(Text("Read", style="bold"))
+    fields = [
+        Field("file", lambda v: shorten(str(v), 40), left=True),
+        Field("lines", str),
+        Field("format", str, left=True),
+        Field("version", _text, left=True),
+        Field("read as", _text, left=True),
+    ]
+    values = [
+        [
+            part.file,
+            f"{part.first_line:,}–{part.first_line + max(part.lines, 1) - 1:,}",
+            part.format,
+            part.parsed.version,
+            part.parsed.units,
+        ]
+        for part in found.parts
+    ]
+    print_rows(out, fields, values)
+    out.print()
+
+
+def show_processes(out: Console, found: Sequence[BusyProcess]) -> None:
+    """A table of them, where a tool lists processes."""
+    if not found:
+        return
+    fields = [
+        Field("process", str, left=True),
+        Field("pid", _text),
+        Field("of a CPU", lambda v: _number(v, units.percent)),
+        Field("read", lambda v: _number(v, units.rate)),
+        Field("written", lambda v: _number(v, units.rate)),
+    ]
+    out.print()
+    out.print(Text.assemble(("Processes", "bold"), ("  the busiest that the inputs list", "dim")))
+    values = [[p.process, p.pid, p.cpu, p.read_bytes_per_s, p.written_bytes_per_s] for p in found]
+    print_rows(out, fields, values)
+
+
+def show_unread(out: Console, found: Diagnosis) -> None:
+    """The lines that were not understood."""
+    count = len(found.unread) + found.unread_dropped
+    if count == 0:
+        return
+    out.print()
+    head = Text.assemble(
+        ("Not understood", "bold"), (f"  {count:,} lines, which count for nothing", "dim")
+    )
+    out.print(head, soft_wrap=True)
+    for one in found.unread[:UNREAD_SHOWN]:
+        where = f"{shorten(one.file, 30)}:{one.line}: "
+        text = shorten(printable(where + one.text.strip()), out.width - 2)
+        out.print(Text(f"  {text}", "dim"), soft_wrap=True)
+    if count > UNREAD_SHOWN:
+        out.print(Text(f"  … and {count - UNREAD_SHOWN:,} more (--json lists them)", "dim"))
+
+
+def show_steps(out: Console, steps: Sequence[Step]) -> None:
+    """The commands that would tell more."""
+    if not steps:
+        return
+    out.print()
+    out.print(Text("To settle it", style="bold"))
+    width = max(len(step.command) for step in steps)
+    for at, step in enumerate(steps):
+        first = "run" if at == 0 else "or "
+        out.print(
+            Text.assemble(
+                f"  {first} ", (step.command.ljust(width), "bold"), (f"  {step.tells}", "dim")
+            ),
+            soft_wrap=True,
+        )
+
+
+def _text(value: object) -> str:
+    return _UNKNOWN if value is None else str(value)
+
+
+def _number(value: object, write: object) -> str:
+    return _UNKNOWN if not isinstance(value, (int, float)) else write(float(value))  # type: ignore[operator]

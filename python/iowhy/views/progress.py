@@ -1,0 +1,102 @@
+"""What is under way, on stderr: one line that is written over; off a terminal a line now and then."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+TERMINAL_AFTER_S = 1.0
+"""What takes less needs no word."""
+
+ELSEWHERE_AFTER_S, ELSEWHERE_EVERY_S = 10.0, 60.0
+"""Enough for a log to show that it is alive, and not so much that it fills it."""
+
+_CLEAR = "\r\x1b[K"
+_WIDTH = 98
+
+
+@contextmanager
+def working(text: str, *, quiet: bool = False) -> Iterator[None]:
+    """Says that `text` is under way, for how long, and that Ctrl-C ends it, while the block runs long.
+
+    A thread writes it: the block may be one long query.
+    """
+    if quiet:
+        yield
+        return
+    done = threading.Event()
+    writer = threading.Thread(target=_write, args=(text, done), daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        writer.join()
+
+
+def _write(text: str, done: threading.Event) -> None:
+    began = time.monotonic()
+    line = ProgressLine()
+    while not done.wait(TERMINAL_AFTER_S):
+        line.step(f"{text}, {time.monotonic() - began:.0f} s so far; Ctrl-C ends it")
+    line.end()
+
+
+class ProgressLine:
+    """The line itself, for what goes on step by step in the caller's own thread."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._quiet = quiet
+        self._next = time.monotonic() + ELSEWHERE_AFTER_S
+        self._drawn = False
+
+    def step(self, text: str) -> None:
+        """Now `text` is done."""
+        if self._quiet:
+            return
+        if self._terminal:
+            sys.stderr.write(f"{_CLEAR}{text[:_WIDTH]}")
+            self._drawn = True
+        elif time.monotonic() >= self._next:
+            self._next = time.monotonic() + ELSEWHERE_EVERY_S
+            sys.stderr.write(f"iowhy: {text}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Clears the line."""
+        if self._drawn:
+            sys.stderr.write(_CLEAR)
+            sys.stderr.flush()
+            self._drawn = False
+
+
+class TrialsLine:
+    """Where an experiment or a comparison of commands is, and how long it may still take."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._line = ProgressLine(quiet)
+        self._began = time.monotonic()
+
+    def step(self, text: str) -> None:
+        """Something other than a trial."""
+        self._line.step(text)
+
+    def trial(self, name: str, done: int, at_most: int) -> None:
+        """Before each trial. The estimate is what is left at most: it may end earlier."""
+        text = f"trial {done + 1} of at most {at_most}: {name}"
+        if done == 0:
+            self._began = time.monotonic()
+        else:
+            left = (time.monotonic() - self._began) / done * (at_most - done)
+            text += (
+                f", at most {left / 60:.0f} min left"
+                if left > 90
+                else f", at most {max(left, 1):.0f} s left"
+            )
+        self._line.step(f"{text}; Ctrl-C ends it")
+
+    def end(self) -> None:
+        """Clears the line."""
+        self._line.end()

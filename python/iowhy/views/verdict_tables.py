@@ -1,0 +1,141 @@
+"""The tables below a verdict: calls, devices and files that took most of the time."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from iowhy import units
+from iowhy.overview import Row
+from iowhy.views.terminal import Field, print_rows
+
+ROOMY = 80  # columns from which a name may carry a remark
+SHOWN = 5
+
+
+def show(out: Console, calls: Sequence[Row], devices: Sequence[Row], files: Sequence[Row]) -> None:
+    """The heaviest of each; a table without rows is left out."""
+    show_calls(out, calls)
+    show_devices(out, devices)
+    show_files(out, files)
+
+
+def show_calls(out: Console, report: Sequence[Row]) -> None:
+    """The calls that took most time."""
+    found = sorted(
+        (row for row in report if row["total_ns"]),
+        key=lambda row: -(_number(row["total_ns"]) or 0),
+    )
+    values = [[row.get(key) for key in _CALLS] for row in found[:SHOWN]]
+    _table(out, "Calls", "by time, summed over threads", "syscalls", list(_CALLS.values()), values)
+
+
+def show_devices(out: Console, report: Sequence[Row]) -> None:
+    """The devices that did something."""
+    found = [
+        row
+        for row in report
+        if any(_number(row.get(key)) for key in ("reads", "writes", "flushes"))
+    ]
+    values = [[row.get(key) for key in _DEVICES] for row in found[:SHOWN]]
+    _table(out, "Devices", "", "devices", list(_DEVICES.values()), values)
+
+
+def show_files(out: Console, report: Sequence[Row]) -> None:
+    """The files whose calls or requests took most time."""
+    # Files whose pages were only looked at have neither calls nor requests; the report has them.
+    used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
+    values = [[row.get(key) for key in _FILES] for row in used[:SHOWN]]
+    for value, row in zip(values, used, strict=False):
+        value[0] = value[0] or f"inode {row.get('ino')}, name unknown"
+        # In a narrow line the name tells more; what is below /proc goes with its process.
+        gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
+        if gone and out.width >= ROOMY:
+            value[0] = f"{value[0]} (deleted)"
+    _table(out, "Files", "", "files", list(_FILES.values()), values)
+
+
+def _table(
+    out: Console,
+    title: str,
+    about: str,
+    report: str,
+    fields: list[Field],
+    values: list[list[object]],
+) -> None:
+    if not values:
+        return
+    hint = about or f"iowhy report {report}"
+    out.print()
+    out.print(Text.assemble((title, "bold"), (f"  {hint}", "dim")), soft_wrap=True)
+    print_rows(out, fields, values, whole=f"iowhy report {report}")
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _time(value: object) -> str:
+    return units.duration(_number(value)) if value is not None else "–"
+
+
+def _size(value: object) -> str:
+    return units.size(_number(value)) if value is not None else "–"
+
+
+def _count(value: object) -> str:
+    return units.count(_number(value)) if value is not None else "–"
+
+
+def _share(value: object) -> str:
+    return units.percent(_number(value)) if value is not None else "–"
+
+
+def _decimal(value: object) -> str:
+    number = _number(value)
+    return "–" if number is None else f"{number:.1f}"
+
+
+# Column of the report → how it is shown. Those that are `extra` come where there is room.
+_CALLS = {
+    "name": Field("call", str, left=True),
+    "calls": Field("calls", _count),
+    "total_ns": Field("time", _time),
+    "mean_ns": Field("mean", _time),
+    "p99_ns": Field("99th percentile", _time),
+    "cpu_share": Field("of it CPU", _share),
+    "bytes": Field("bytes", _size),
+    "p50_ns": Field("median", _time, extra=True),
+    "max_ns": Field("longest", _time, extra=True),
+    "errors": Field("errors", _count, extra=True),
+    "runnable_ns": Field("waiting for a CPU", _time, extra=True),
+}
+_DEVICES = {
+    "device": Field("device", str, left=True),
+    "reads": Field("reads", _count),
+    "writes": Field("writes", _count),
+    "flushes": Field("flushes", _count),
+    "read_bytes": Field("read", _size),
+    "written_bytes": Field("written", _size),
+    "await_ns": Field("mean wait", _time),
+    "mean_queue": Field("queue", _decimal),
+    "utilisation": Field("busy", _share),
+    "others_share": Field("others'", _share),
+    "service_ns": Field("on the device", _time, extra=True),
+    "flush_ns": Field("mean flush", _time, extra=True),
+    "mean_read_bytes": Field("mean read", _size, extra=True),
+    "mean_write_bytes": Field("mean write", _size, extra=True),
+}
+_FILES = {
+    "path": Field("file", str, left=True),
+    "time_ns": Field("call time", _time),
+    "asked_bytes": Field("asked", _size),
+    "requests": Field("requests", _count),
+    "request_bytes": Field("moved", _size),
+    "seek_share": Field("jumps", _share),
+    "extents_after": Field("extents", _count),
+    "calls": Field("calls", _count, extra=True),
+    "sync_ns": Field("in sync", _time, extra=True),
+    "mean_request_bytes": Field("mean request", _size, extra=True),
+    "size_bytes": Field("size", _size, extra=True),
+}

@@ -1,0 +1,242 @@
+"""What holds for all commands: order of words, -p, lists, exit statuses, files that are not overwritten."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from iowhy import __version__
+from iowhy.cli import experiment, run
+from iowhy.cli._commands import COMMANDS
+from iowhy.cli._signature import with_dashes
+from iowhy.cli.main import main
+from iowhy.options.described import build, parameters
+from tests.whys.made import Story
+
+IOWHY = [sys.executable, "-m", "iowhy.cli.main"]
+
+
+class Done:
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def iowhy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """Runs the command line in this process."""
+
+    def call(*words: object) -> Done:
+        monkeypatch.setattr("sys.argv", ["iowhy", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, shown.out, shown.err)
+
+    return call
+
+
+@pytest.fixture
+def rec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recording in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Story(seconds=0.5).thread(user=0.97).caller("read", 40, blocked=1_000_000).write(
+        tmp_path / "made.iowhy"
+    )
+    return Path("made.iowhy")
+
+
+def test_a_report_and_its_recording_come_in_either_order(iowhy, rec) -> None:
+    first = iowhy("report", "files", rec)
+    assert first.status == 0 and "Files" in first.out
+    assert iowhy("report", rec, "files").out == first.out
+    assert "no such report" in iowhy("report", rec, "nope").err
+    assert "no such recording" in iowhy("report", "files", "nope").err
+
+
+@pytest.mark.parametrize("words", [["--list"], []])
+def test_reports_are_listed(iowhy, words: list[str]) -> None:
+    assert "amplification" in iowhy("report", *words).out
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (["report", "--list"], "rows"),
+        (["diagnose", "--list"], "formats"),
+        (["experiment", "--list"], "levers"),
+        (["lab", "list"], "scenarios"),
+    ],
+)
+def test_lists_are_there_for_programs_too(iowhy, words: list[str], key: str) -> None:
+    assert len(json.loads(iowhy(*words, "--json").out)[key]) > 10
+    assert iowhy(*words).status == 0
+
+
+def test_tables_are_listed(iowhy, rec) -> None:
+    rows = json.loads(iowhy("sql", rec, "--list", "--json").out)["rows"]
+    assert {"table": "syscalls", "rows": 40, "one_row_is": rows[0]["one_row_is"]} == rows[0]
+
+
+@pytest.mark.parametrize("words", [["-V"], ["--version"]])
+def test_the_version_is_said(iowhy, words: list[str]) -> None:
+    assert iowhy(*words).out == f"iowhy {__version__}\n"
+
+
+def test_help_is_a_command_too(iowhy) -> None:
+    top = iowhy("help").out
+    assert top == iowhy("--help").out == iowhy().out
+    assert all(name in top for name in COMMANDS) and "Exit status" in top
+    assert iowhy("help", "run").out == iowhy("run", "--help").out
+    assert iowhy("help", "lab", "verify").out == iowhy("lab", "verify", "-h").out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ls -l", "-- ls -l"),
+        ("-o out ls -o x", "-o out -- ls -o x"),
+        ("-qo out ls -a", "-qo out -- ls -a"),
+        ("-oout ls -a", "-oout -- ls -a"),
+        ("--output=x -q ls --json", "--output=x -q -- ls --json"),
+        ("-p 1,2 --duration 3s", "-p 1,2 --duration 3s"),
+        ("-- ls -l", "-- ls -l"),
+        ("- x", "-- - x"),
+        ("", ""),
+    ],
+)
+def test_what_follows_the_command_belongs_to_it(words: str, expected: str) -> None:
+    known = parameters(run.Options)
+    assert with_dashes(words.split(), known, lambda _: False) == expected.split()
+
+
+def test_options_after_a_lever_are_still_ours() -> None:
+    known = parameters(experiment.Options)
+    words = ["cpu-quota=0.5", "--runs", "5", "cpu-pin", "make", "-j2"]
+    made = with_dashes(words, known, experiment.is_ours)
+    assert made == [*words[:4], "--", "make", "-j2"]
+
+
+@pytest.mark.parametrize(("texts", "pids"), [(["1,2"], (1, 2)), (["1", "2"], (1, 2))])  # fmt: skip
+def test_process_ids_are_joined_or_repeated(texts: Sequence[str], pids: tuple[int, ...]) -> None:
+    assert build(run.Options, {"pids": texts}).pids == pids
+
+
+@pytest.mark.parametrize("text", ["x", "1,x", "0", "-1", "1.5", "", "99999999", "٣"])
+def test_what_is_no_process_id_is_refused(iowhy, text: str) -> None:
+    for words in (["run"], ["diagnose", "f"], ["report", "files", "r"]):
+        done = iowhy(*words, f"--pid={text}")
+        assert done.status == 2 and "not a process id; give numbers such as 4711" in done.err
+
+
+@pytest.mark.parametrize("command", ["experiment", "compare"])
+def test_the_old_letter_of_prepare_is_explained(iowhy, command: str) -> None:
+    done = iowhy(command, "-p", "rm -f x", "--", "true", "--vs", "true")
+    assert done.status == 2 and "the short form of --prepare is -P" in done.err
+    assert " -p " not in iowhy(command, "--help").out
+
+
+def test_one_option_of_trials_is_described_once() -> None:
+    """The same text for both commands, each with its own number of runs."""
+    from iowhy.cli import compare
+
+    most = [
+        {p.name: p for p in parameters(options)}["max_runs"]
+        for options in (experiment.Options, compare.Options)
+    ]
+    assert [one.default for one in most] == [15, 20]
+    assert most[0].described == most[1].described
+    assert build(experiment.Options, {}).trials.max_runs == 15
+
+
+def test_no_file_is_overwritten_unasked(iowhy, rec) -> None:
+    keep = Path("keep.txt")
+    keep.write_text("mine")
+    table = Path("table.csv")
+    table.write_text("lever,level,factor,value\nbaseline,default,,849\nio-contention,x,0.7,790\n")
+    for words in (
+        ["report", "files", rec, "--format", "csv", "-o"],
+        ["sql", rec, "SELECT 1", "--json", "-o"],
+        ["experiment", "--from", table, "--export-json"],
+        ["experiment", "--from", table, "--export-markdown"],
+        ["compare", "a", "--vs", "b", "--export-json"],
+        ["diagnose", table, "-o"],
+    ):
+        done = iowhy(*words, keep)
+        assert done.status == 2 and "keep.txt: exists already" in done.err, done.err
+        assert keep.read_text() == "mine"
+        if words[0] in ("report", "sql", "experiment"):
+            assert iowhy(*words, keep, "--force").status == 0
+            assert keep.read_text() != "mine"
+            keep.write_text("mine")
+    assert iowhy("report", "files", rec, "--format", "csv", "-o", "/dev/null").status == 0
+
+
+def test_no_is_1_and_cannot_is_2(iowhy, rec) -> None:
+    assert iowhy("check", rec).status == 0
+    next(rec.glob("syscalls/*.parquet")).write_bytes(b"PAR1")
+    damaged = iowhy("check", rec)
+    assert damaged.status == 1 and "damaged" in damaged.out
+    assert iowhy("check", "nowhere.iowhy").status == 2
+    assert iowhy("nonsense").status == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--nope"], "no such option: --nope"),
+        (["rn"], "no such command 'rn'; see `iowhy --help`"),
+        (["why"], "missing argument"),
+        (["why", "a", "b"], "unexpected extra argument"),
+        (["compare", "--runs", "x", "a", "b"], "--runs"),
+        (["compare", "--runs", "2", "a", "b"], "--runs 2: give 3 or more"),
+        (["experiment", "--cache", "hot", "x"], "--cache hot: choose as-is, cold, warm or"),
+        (["experiment", "--timeout", "soon", "x"], "--timeout soon: give a time such as 500ms"),
+    ],
+)
+def test_a_wrong_call_is_one_line(iowhy, words: list[str], message: str) -> None:
+    done = iowhy(*words)
+    assert done.status == 2 and done.out == ""
+    assert done.err.startswith("iowhy: ") and message in done.err
+    assert done.err.count("\n") == 1
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`line` in bash, where $IOWHY is the command."""
+    path = str(Path(__file__).parents[2] / "python")
+    environment = {**os.environ, "IOWHY": " ".join(IOWHY), "PYTHONPATH": path}
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("$IOWHY report files made.iowhy >&-", 2, "iowhy: standard output is closed"),
+        ("$IOWHY report events made.iowhy > /dev/full", 2, "iowhy: standard output: No space left"),
+        ("$IOWHY why made.iowhy 2>&- | grep -c iowhy:", 0, ""),
+        ("$IOWHY why nowhere 2>&-", 2, ""),
+        ("$IOWHY why nowhere 2> /dev/full", 2, ""),
+        ("mkdir gone; cd gone; rmdir ../gone; $IOWHY report files ../made.iowhy", 2, "iowhy: "),
+        ("mkdir gone; cd gone; rmdir ../gone; $IOWHY run true", 2, "working directory is gone"),
+        ("$IOWHY diagnose - <&-", 2, "iowhy: "),
+        ("$IOWHY diagnose --list | head -1; exit ${PIPESTATUS[0]}", 0, ""),
+        (
+            "$IOWHY report events made.iowhy --json --limit 0 | head -1; exit ${PIPESTATUS[0]}",
+            0,
+            "",
+        ),
+        ("$IOWHY check made.iowhy | true; exit ${PIPESTATUS[0]}", 0, ""),
+    ],
+)
+@pytest.mark.usefixtures("rec")
+def test_streams_that_are_closed_full_or_gone(tmp_path, line, status, said) -> None:  # type: ignore[no-untyped-def]
+    done = shell(line, tmp_path)
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert said in done.stderr and len(done.stderr.splitlines()) <= 1, done.stderr
+    assert done.returncode == status, done.stderr

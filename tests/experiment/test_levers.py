@@ -15,7 +15,9 @@ from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
 from iowhy.experiment.process import sync_filter_refusal
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.quantities import share
-from iowhy.undo import Undo, kinds
+from iowhy.undo import Undo
+from iowhy.undo.kinds import groups as group_kind
+from iowhy.undo.kinds import knobs
 
 NAMES = {
     "cache-cold",
@@ -223,9 +225,9 @@ class Unified:
 def unified(tmp_path, monkeypatch):
     root = tmp_path / "cgroup"
     monkeypatch.setattr(groups, "ROOT", root)
-    monkeypatch.setattr(kinds, "CGROUPS", (str(tmp_path),))
-    monkeypatch.setattr(kinds, "KNOBS", (str(tmp_path),))
-    monkeypatch.setattr(kinds, "_rmdir", shutil.rmtree)
+    monkeypatch.setattr(group_kind, "CGROUPS", (str(tmp_path),))
+    monkeypatch.setattr(knobs, "KNOWN", ((f"{tmp_path}/.*", ".*"),))
+    monkeypatch.setattr(group_kind, "_rmdir", shutil.rmtree)
     monkeypatch.setattr(groups, "_own_groups", lambda: "0::/\n")
     return Unified(root)
 
@@ -380,7 +382,7 @@ def test_a_burst_is_not_counted_as_squeezed(megabytes, requests, wall_s, left):
 
 
 def test_cpu_frequency_is_applied_and_put_back(tmp_path, setting, monkeypatch):
-    monkeypatch.setattr(kinds, "KNOBS", (str(tmp_path),))
+    monkeypatch.setattr(knobs, "KNOWN", ((f"{tmp_path}/.*", ".*"),))
     policy = cpufreq(tmp_path / "freq")
     knob = policy / "scaling_max_freq"
     lever = CpuFrequency(root=tmp_path / "freq")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.undo import MARK_VARIABLE, MARKER_FILE, Undo, opposite_option, recover
 from iowhy.undo import process as processes
+from iowhy.undo.kinds import trees
 
 
 @pytest.fixture
@@ -101,6 +102,28 @@ def test_a_link_in_a_tree_is_not_followed(state, tmp_path):
     assert (outside / "precious").exists() and not tree.exists()
 
 
+def test_a_tree_that_is_swapped_while_it_is_removed_sends_us_nowhere(state, tmp_path, monkeypatch):
+    """Its owner renames the directory and puts a link in its place, after it was found to be ours."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "inner").mkdir()
+    (victim / "inner" / "precious").write_text("x")
+    tree = marked_tree(tmp_path)
+
+    def swapping(handle):
+        token = read_token(handle)
+        tree.rename(tmp_path / "moved")
+        tree.symlink_to(victim)
+        return token
+
+    read_token = trees._token
+    monkeypatch.setattr(trees, "_token", swapping)
+    journal(state, header(), tree_entry(tree))
+    with pytest.raises(Problem, match="remove"):
+        recover()
+    assert (victim / "inner" / "precious").exists()
+
+
 def test_a_tree_that_was_replaced_by_a_link_is_left(state, tmp_path):
     real = marked_tree(tmp_path)
     link = tmp_path / "link"
@@ -110,17 +133,17 @@ def test_a_tree_that_was_replaced_by_a_link_is_left(state, tmp_path):
     assert (real / "inner" / "file").exists()
 
 
-def test_a_reused_pid_is_not_killed(state):
+def test_a_reused_pid_is_another_process(state):
     child = subprocess.Popen(["sleep", "60"])
     try:
-        start = processes.start_ticks(child.pid)
-        wrong = {"n": 1, "kind": "kill-process", "pid": child.pid, "start_ticks": start - 1}
-        journal(state, header(), wrong)
+        before, start = os.sched_getaffinity(child.pid), processes.start_ticks(child.pid)
+        wrong = {"n": 1, "kind": "affinity", "pid": child.pid, "start_ticks": start - 1}
+        journal(state, header(), {**wrong, "cpus": [min(before)]})
         recover()
-        assert child.poll() is None
-        journal(state, header(), {**wrong, "start_ticks": start})
+        assert os.sched_getaffinity(child.pid) == before
+        journal(state, header(), {**wrong, "start_ticks": start, "cpus": [min(before)]})
         recover()
-        assert child.wait(10) == -signal.SIGKILL
+        assert os.sched_getaffinity(child.pid) == {min(before)}
     finally:
         child.kill()
         child.wait()
@@ -185,11 +208,19 @@ GOOD = {"n": 2, "kind": "kill-marked", "mark": "0" * 32}
         {"n": 2, "kind": "remove-tree", "path": "/home/me", "token": "short"},
         {"n": 2, "kind": "write-file", "path": "/etc/passwd", "old": "x"},
         {"n": 2, "kind": "write-file", "path": "/sys/x", "old": None},
+        {"n": 2, "kind": "write-file", "path": "/proc/self/root/etc/passwd", "old": "x"},
+        {"n": 2, "kind": "write-file", "path": "/proc/1/cwd/etc/passwd", "old": "x"},
+        {"n": 2, "kind": "write-file", "path": "/proc/sysrq-trigger", "old": "b"},
+        {"n": 2, "kind": "write-file", "path": "/proc/sys/kernel/core_pattern", "old": "|/x"},
+        {"n": 2, "kind": "write-file", "path": "/proc/sys/vm/dirty_ratio", "old": "20\n|/x"},
+        {"n": 2, "kind": "write-file", "path": "/proc/sys/vm/dirty_ratio/../x", "old": "20"},
+        {"n": 2, "kind": "write-file", "path": "/sys/block/loop0/queue/scheduler", "old": "none"},
+        {"n": 2, "kind": "write-file", "path": "/sys/kernel/uevent_helper", "old": "/x"},
         {"n": 2, "kind": "rmdir-cgroup", "path": "/sys/fs/cgroup/system.slice"},
         {"n": 2, "kind": "rmdir-cgroup", "path": "/tmp/iowhy-1"},
-        {"n": 2, "kind": "kill-process", "pid": 1, "start_ticks": 0},
-        {"n": 2, "kind": "kill-process", "pid": -1, "start_ticks": 0},
-        {"n": 2, "kind": "kill-process", "pid": True, "start_ticks": 0},
+        {"n": 2, "kind": "affinity", "pid": 1, "start_ticks": 0, "cpus": [0]},
+        {"n": 2, "kind": "affinity", "pid": -1, "start_ticks": 0, "cpus": [0]},
+        {"n": 2, "kind": "affinity", "pid": True, "start_ticks": 0, "cpus": [0]},
         {"n": 2, "kind": "kill-marked", "mark": "x"},
         {"n": 2, "kind": "affinity", "pid": 5, "start_ticks": 0, "cpus": []},
         {"n": 2, "kind": "remount", "path": "/", "option": "ro"},
@@ -239,11 +270,11 @@ def test_after_a_restart_only_what_is_on_disk_is_undone(state, tmp_path):
     child = subprocess.Popen(["sleep", "60"])
     try:
         tree = marked_tree(tmp_path)
-        start = processes.start_ticks(child.pid)
-        kill = {"n": 2, "kind": "kill-process", "pid": child.pid, "start_ticks": start}
-        journal(state, header(boot="another"), tree_entry(tree), kill)
+        before, start = os.sched_getaffinity(child.pid), processes.start_ticks(child.pid)
+        bound = {"n": 2, "kind": "affinity", "pid": child.pid, "start_ticks": start}
+        journal(state, header(boot="another"), tree_entry(tree), {**bound, "cpus": [min(before)]})
         recover()
-        assert not tree.exists() and child.poll() is None
+        assert not tree.exists() and os.sched_getaffinity(child.pid) == before
     finally:
         child.kill()
         child.wait()

@@ -11,7 +11,11 @@ killed session left is undone by the next :func:`recover`.
         undo.now(group)                                              # undone early
 """
 
-from iowhy.undo.journal import Undo, recover, state_directory
-from iowhy.undo.kinds import MARK_VARIABLE, MARKER_FILE, opposite_option
+from iowhy.undo.journal import state_directory
+from iowhy.undo.kinds.mounts import opposite_option
+from iowhy.undo.kinds.processes import MARK_VARIABLE
+from iowhy.undo.kinds.trees import MARKER_FILE
+from iowhy.undo.recovery import recover
+from iowhy.undo.session import Undo
 
 __all__ = ["MARKER_FILE", "MARK_VARIABLE", "Undo", "opposite_option", "recover", "state_directory"]

@@ -21,6 +21,9 @@ and one or more of these ways in:
     LONG_LINES: bool = False
                 keep lines longer than `LINE_CHARACTERS` (JSON); formats that stream always do
 
+    HISTOGRAMS: bool = False
+                its output are histograms: one more without a title belongs to a block under way
+
 A module with `sniff_head` alone (binary) needs no `sniff`. For a big text log have both: in a file
 that is one log, `stream` is taken; in a paste, `read`.
 
@@ -165,6 +168,7 @@ class Format:
     sniff_head: Callable[[bytes], float | None] | None
     stream: Callable[[Path, Names, Progress], Parsed] | None
     long_lines: bool
+    histograms: bool
 
 
 @cache
@@ -189,4 +193,5 @@ def _discover() -> Iterator[Format]:
             sniff_head=getattr(module, "sniff_head", None),
             stream=getattr(module, "stream", None),
             long_lines=getattr(module, "LONG_LINES", hasattr(module, "stream")),
+            histograms=getattr(module, "HISTOGRAMS", False),
         )

@@ -34,7 +34,7 @@ def number(text: str) -> float | None:
 def size(text: str, base: int = KIB) -> float | None:
     """A number with a unit letter ("1.2M", "800k", "3Gi", "5B"), powers of `base`; None if not."""
     match = _SIZE.fullmatch(text) if len(text) < 40 else None
-    if match is None:
+    if match is None or AMBIGUOUS.fullmatch(text):
         return None
     power = " KMGTPE".index(match[2].upper()) if match[2] else 0
     step = KIB if match[3] else base

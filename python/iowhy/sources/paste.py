@@ -237,6 +237,8 @@ def _blocks(
         form, claim = best
         if form is current and claim.again:
             continue
+        if current is not None and current.histograms and form.histograms and claim.sure < 0.5:
+            continue
         yield start, at, command, current
         # What was typed at the prompt is the command of the first block behind it only.
         command = command if current is None else None

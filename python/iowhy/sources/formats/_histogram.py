@@ -14,7 +14,9 @@ HEAD = re.compile(
 )
 _ROW = re.compile(r"\s*(\d+)\s*->\s*(\d+)\s*:\s*(\d+)\s*\|[^|]*\|?\s*")
 #: What a histogram is of: "disk = b'vda'", "Process Name = java", "flags = Sync-Write".
-_KEY = re.compile(r"\s*(disk|Process Name|flags|operation|op)\s*=\s*(?:b?'([^']*)'|(.*\S))\s*")
+_KEY = re.compile(
+    r"\s*(disk|Process Name|flags|operation|op|pid|Function)\s*=\s*(?:b?'([^']*)'|(.*\S))\s*"
+)
 UNITS = {
     "nsecs": 1, "usecs": 1_000, "msecs": 1_000_000, "secs": 1_000_000_000,
     "Kbytes": 1024, "kbytes": 1024, "bytes": 1,
@@ -39,6 +41,10 @@ def read(block: Block, parsed: Parsed, metric: str) -> None:
                 dev = name
             elif match[1] == "Process Name":
                 comm = name
+            elif match[1] == "pid":
+                comm = " ".join(name.split()[1:]) or name  # runqlat -P: "pid = 1234 java"
+            elif match[1] == "Function":
+                pass  # in the metric's name already
             else:
                 flags = name
             unit = None

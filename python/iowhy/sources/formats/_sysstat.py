@@ -15,13 +15,16 @@ from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, number
 
 #: "Linux 4.4.0-1072-aws (host) 12/18/2018 _x86_64_ (16 CPU)"
-BANNER = r"^Linux \S+ \([^)]*\)\s+\S+\s+_\w+_\s+\(\d+ CPU\)"
+#: The name is taken out of many a paste, and sysstat before 10 prints neither machine nor CPUs.
+BANNER = r"^Linux \d\S*(?:\s+\([^)]*\))?\s+\d\S*(?:\s+_\w+_(?:\s+\(\d+ CPUs?\))?)?\s*$"
 _BANNER = re.compile(
-    r"Linux (?P<kernel>\S+) \((?P<name>[^)]*)\)\s+(?P<date>\S+)\s+_(?P<machine>\w+)_\s+"
-    r"\((?P<cpus>\d+) CPU\)"
+    r"Linux (?P<kernel>\d\S*)(?:\s+\((?P<name>[^)]*)\))?\s+(?P<date>\d\S*)"
+    r"(?:\s+_(?P<machine>\w+)_(?:\s+\((?P<cpus>\d+) CPUs?\))?)?\s*$"
 )
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?(?=\s|$)")
 
+#: What stands in the place of the time before the averages over all intervals, in some languages.
+AVERAGE = frozenset({"Average:", "Durchschn.:", "Moyenne:", "Media:", "平均时间:", "平均值:"})
 DAY_NS = 86_400 * NS_PER_S
 
 
@@ -38,13 +41,10 @@ def banner(line: str) -> Banner | None:
     match = _BANNER.match(line)
     if match is None:
         return None
-    host: dict[str, object] = {
-        "kernel": match["kernel"],
-        "name": match["name"],
-        "machine": match["machine"],
-        "cpus": int(match["cpus"]),
-        "os": "Linux",
-    }
+    host: dict[str, object] = {"kernel": match["kernel"], "os": "Linux"}
+    host |= {name: match[name] for name in ("name", "machine") if match[name]}
+    if match["cpus"]:
+        host["cpus"] = int(match["cpus"])
     return Banner(host, wall_ns(f"{match['date']} 00:00:00"))
 
 
@@ -110,7 +110,7 @@ class Row:
 def rows(block: Block, parsed: Parsed) -> list[Row]:
     """The rows of a sysstat report with times of day; notes its machine and its clock in `parsed`.
 
-    "Average:" rows are left out: they repeat the others. `# Time` headers (pidstat -h) have
+    "Average:" rows are left out, as they repeat the others, but where they are all that there is. `# Time` headers (pidstat -h) have
     the time as a column, as time of day or as seconds since the epoch.
     """
     day = Day(None)
@@ -118,6 +118,7 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
     columns: list[str] = []
     width = 0
     found: list[tuple[int, int, list[str], list[str]]] = []
+    averages: list[tuple[int, list[str]]] = []
     times: set[int] = set()
     for at, line in enumerate(block.lines, block.first_line):
         words = line.split()
@@ -132,7 +133,8 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
             columns, width = words[2:], len(words) - 2
             parsed.lines_understood += 1
             continue
-        if words[0].startswith("Average"):
+        if words[0] in AVERAGE:
+            averages.append((at, words[1:]))
             parsed.lines_understood += 1
             continue
         timed = day.split(line.strip())
@@ -158,6 +160,8 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
             parsed.lines_understood += 1
         else:
             parsed.reject(at, line)
+    if not found and averages:
+        return _averaged(parsed, averages)
     parsed.clock = "wall" if dated else "own"
     ordered = sorted(times)
     before: dict[int, int | None] = dict(zip(ordered[1:], ordered, strict=False))
@@ -169,6 +173,19 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
     return result
 
 
+def _averaged(parsed: Parsed, averages: Sequence[tuple[int, list[str]]]) -> list[Row]:
+    """The averages as one interval, of a length that is not in the text."""
+    parsed.note(f"only the averages of {parsed.tool}: the time that they cover is taken as 1 s")
+    columns: list[str] = []
+    found = []
+    for at, cells in averages:
+        if len(cells) > 1 and all(number(cell) is None for cell in cells):
+            columns = cells
+        elif columns and len(cells) >= len(columns):
+            found.append(Row(at, 0, NS_PER_S, columns, cells))
+    return found
+
+
 def length(rows_: Sequence[Row], command: Sequence[str] | None) -> int | None:
     """The usual interval of a report: from its rows, else from its command line."""
     lengths = sorted(row.end_ns - row.start_ns for row in rows_ if row.start_ns is not None)
@@ -176,7 +193,10 @@ def length(rows_: Sequence[Row], command: Sequence[str] | None) -> int | None:
 
 
 def stripped(line: str) -> str:
-    """A line's text after the time of day."""
+    """A line's text after the time of day, or the word that stands in its place."""
+    words = line.split(None, 1)
+    if words and words[0] in AVERAGE:
+        return words[1].strip() if len(words) > 1 else ""
     return _CLOCK.sub("", line.strip(), count=1).strip()
 
 

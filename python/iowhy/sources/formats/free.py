@@ -15,7 +15,24 @@ from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number, size
 
 NAME = "free"
 TOOL = "free"
-HINT = r"^\s*total\s+used\s+free\b"
+#: First words of its header; the columns keep their order in every language.
+_TOTALS = (
+    "total",
+    "gesamt",
+    "总计",
+    "总量",
+    "總計",
+    "合計",
+    "totale",
+    "totaal",
+    "всего",
+    "razem",
+    "celkem",
+)
+HINT = r"^\s*(?:" + "|".join(_TOTALS) + r")\s+\S+\s+\S+"
+_COLUMNS = ("total", "used", "free", "shared", "buff/cache", "available")
+_WIDE = ("total", "used", "free", "shared", "buffers", "cache", "available")
+_ROW = re.compile(r"(\S[^:：]{0,20})[:：]\s*([\d.,][\d.,A-Za-z\s]*)")
 
 PAGE = 4096
 OPTIONS = {
@@ -27,7 +44,10 @@ OPTIONS = {
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The column names with the row Mem: below."""
     below = lines[at + 1] if at + 1 < len(lines) else ""
-    return Claim(0.9, again=True) if below.lstrip().startswith("Mem:") else None
+    if below.lstrip().startswith("Mem:"):
+        return Claim(0.9, again=True)
+    foreign = lines[at].split()[0] != "total" and _ROW.fullmatch(below.strip()) is not None
+    return Claim(0.8, again=True) if foreign and not re.search(r"\d", lines[at]) else None
 
 
 def read(block: Block) -> Parsed:
@@ -35,25 +55,33 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL)
     step = interval_of(block.command) or NS_PER_S
     columns: list[str] = []
+    foreign = False
     reading: dict[str, dict[str, str]] = {}
     readings: list[dict[str, dict[str, str]]] = []
     for at, line in enumerate(block.lines, block.first_line):
         words = line.split()
         if not words:
             continue
-        if words[:3] == ["total", "used", "free"]:
-            columns = words
+        if words[0] in _TOTALS and not any(word[0].isdigit() for word in words):
+            english = words[:3] == ["total", "used", "free"]
+            columns = words if english else list(_WIDE if len(words) > len(_COLUMNS) else _COLUMNS)
+            foreign = not english
             reading = {}
             readings.append(reading)
             parsed.lines_understood += 1
-        elif (
-            match := re.fullmatch(r"(Mem|Swap|Total|Low|High):\s+(.*)", line.strip())
-        ) and columns:
+        elif columns and (match := _ROW.fullmatch(line.strip())):
             cells = match[2].split()
+            name = match[1]
+            if foreign:
+                # The first row is memory, the second one swap.
+                name = "Swap" if "Mem" in reading else "Mem"
+            elif name not in ("Mem", "Swap", "Total", "Low", "High"):
+                parsed.reject(at, line)
+                continue
             if not all(size(cell) is not None for cell in cells) or len(cells) < 3:
                 parsed.reject(at, line)
                 continue
-            reading[match[1]] = dict(zip(columns, cells, strict=False))
+            reading[name] = dict(zip(columns, cells, strict=False))
             parsed.lines_understood += 1
         elif line.strip().startswith("-/+ buffers/cache:"):
             parsed.lines_understood += 1

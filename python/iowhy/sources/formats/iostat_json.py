@@ -19,8 +19,9 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """An object "sysstat" whose hosts have a date (sadf: a sysdata version or a file date)."""
     if not begins_with(lines, at, '"sysstat"', '"hosts"'):
         return None
-    head = "\n".join(lines[at : at + 12])
-    return Claim(0.9) if '"date"' in head and '"file-date"' not in head else None
+    head = "\n".join(lines[at : at + 24])
+    mine = '"date"' in head and '"file-date"' not in head and '"cpu-load"' not in head
+    return Claim(0.9) if mine else None
 
 
 def read(block: Block) -> Parsed:

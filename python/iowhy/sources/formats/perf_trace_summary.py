@@ -13,16 +13,21 @@ from iowhy.sources.numbers import number
 
 NAME = "perf-trace-s"
 TOOL = "perf trace"
-HINT = r"^ ?Summary of events:|^ \S.* \(\d+\), \d+ events, "
+HINT = r"^ ?Summary of events:|^ ?\S.* \(\d+\), \d+ events, |^ ?total, \d+ events"
 
 _THREAD = re.compile(r" ?(\S.*) \((\d+)\), (\d+) events, ([\d.,]+)%(?:, [\d.,]+ msec)?\s*$")
+
+
+#: --summary-mode=total: all threads in one table.
+_TOTAL = re.compile(r" ?total, (\d+) events(?:, .*)?\s*$")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The title, or a thread's heading when the title is cut off."""
     if lines[at].strip() == "Summary of events:":
         return Claim(0.95)
-    return Claim(0.9, again=True) if _THREAD.match(lines[at][:300]) else None
+    line = lines[at][:300]
+    return Claim(0.9, again=True) if _THREAD.match(line) or _TOTAL.match(line) else None
 
 
 def read(block: Block) -> Parsed:
@@ -39,6 +44,9 @@ def read(block: Block) -> Parsed:
         if match := _THREAD.match(line[:300]):
             tid = int(match[2])
             block.names.thread(tid, tid, match[1].strip())
+        elif _TOTAL.match(line[:300]):
+            tid = 0
+            parsed.note("perf trace's totals are of all threads together: no single one is known")
         elif words[0] == "syscall":
             errors = "errors" in words
         elif (
@@ -58,9 +66,7 @@ def read(block: Block) -> Parsed:
     for row in rows:
         parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})
     if rows:
-        parsed.note(
-            "time on a CPU and time waiting inside a call are not values apart by perf trace"
-        )
+        parsed.note("perf trace does not part a call's time on a CPU from its waiting")
         parsed.missing.append("perf trace -o trace.txt -- COMMAND")
     return parsed
 

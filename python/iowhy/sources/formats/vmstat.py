@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._sysstat import Day
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "vmstat"
 TOOL = "vmstat"
-HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*r\s+b\s+swpd\s+free\s"
+HINT = r"^-*procs-*\s?-+\s?-*memory|^\s*(?:\S+\s+){0,2}r\s+b\s+swpd\s+free\s"
 
 #: Without these columns a header is not one.
 NEEDED = {"r", "b", "swpd", "free", "si", "so", "bi", "bo", "cs", "us", "sy", "id"}
@@ -54,6 +55,8 @@ def read(block: Block) -> Parsed:
     skip_first = not any(word.startswith("-") and "y" in word for word in command)
     interval_ns = interval_of(command)
     columns: list[str] = []
+    lead = 0
+    day = Day(None)
     rows = _Rows()
     for number_, line in enumerate(block.lines, block.first_line):
         words = line.split()
@@ -62,21 +65,29 @@ def read(block: Block) -> Parsed:
         if words[0].strip("-") == "procs":
             parsed.lines_understood += 1
         elif set(words) >= NEEDED:
-            columns = words
+            # Collectors (ExaWatcher, OSWatcher) put the time of day before the columns.
+            lead = words.index("r")
+            columns = words[lead:]
             parsed.lines_understood += 1
         else:
-            row = _row(columns, words)
+            row = _row(columns, words[lead:])
             if row is None:
                 parsed.reject(number_, line)
                 continue
             parsed.lines_understood += 1
-            rows.add(wall_ns(" ".join(words[_width(columns) :])), row)
+            timed = day.split(line.strip()) if lead else None
+            if timed is not None:
+                rows.add(timed[0], row)
+            else:
+                rows.add(wall_ns(" ".join(words[_width(columns) :])), row)
     if skip_first and len(rows):
         parsed.note("the first line of vmstat is an average since boot, and not taken for load")
         rows.drop_first()
         if not len(rows):
             parsed.missing.append("vmstat 1 10")
     _emit(parsed, rows, interval_ns, unit)
+    if lead:
+        parsed.note("vmstat's times have no date: the first day is taken as 1970-01-01")
     return parsed
 
 

@@ -1,0 +1,65 @@
+"""`mpstat -o JSON` (sysstat 11.6 and later): each CPU's time by state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of, wall_ns
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._json import begins_with, items, mapping, reals, value_of
+
+NAME = "mpstat-json"
+TOOL = "mpstat"
+LONG_LINES = True
+HINT = r'^\s*\{\s*"sysstat"|^\s*\{\s*$'
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """An object "sysstat" with CPU load and a date, and no file date (which sadf's has)."""
+    if not begins_with(lines, at, '"sysstat"', '"hosts"'):
+        return None
+    head = "\n".join(lines[at : at + 24])
+    mine = '"cpu-load"' in head and '"date"' in head and '"file-date"' not in head
+    return Claim(0.92) if mine else None
+
+
+def read(block: Block) -> Parsed:
+    """Into cpu_samples. Times of day stand beside the date; without an interval it is since boot."""
+    parsed = Parsed(TOOL, units="percent of each CPU's time")
+    value = mapping(mapping(value_of(block, parsed)).get("sysstat"))
+    for host in items(value.get("hosts")):
+        facts = mapping(host)
+        cpus = facts.get("number-of-cpus")
+        if isinstance(cpus, int):
+            parsed.host["cpus"] = cpus
+        entries = [mapping(entry) for entry in items(facts.get("statistics"))]
+        ends = [wall_ns(f"{facts.get('date')} {entry.get('timestamp')}") for entry in entries]
+        dates = [end for end in ends if end is not None]
+        interval = interval_of(block.command)
+        if interval is None and len(dates) > 1:
+            interval = round((dates[-1] - dates[0]) / (len(dates) - 1)) or None
+        if interval is None:
+            parsed.note("mpstat without an interval prints averages since boot: not taken for load")
+            parsed.missing.append("mpstat -P ALL 1 10")
+            continue
+        dated = bool(entries) and len(dates) == len(entries)
+        parsed.clock = "wall" if dated else "own"
+        for at, entry in enumerate(entries):
+            when = ends[at]
+            end = when if dated and when is not None else (at + 1) * interval
+            _cpus(parsed, entry, end - interval, interval)
+    return parsed
+
+
+def _cpus(parsed: Parsed, entry: dict[str, object], start: int, interval: int) -> None:
+    for one in items(entry.get("cpu-load")):
+        row = mapping(one)
+        label = str(row.get("cpu"))
+        shares = reals(row)
+        if "idle" not in shares or not (label == "all" or label.isdigit()):
+            continue
+        cpu = -1 if label == "all" else int(label)
+        parsed.intervals.append(
+            Interval("cpu_samples", {"cpu": cpu}, start, interval, cpu_counters(shares, interval))
+        )

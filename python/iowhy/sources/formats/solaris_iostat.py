@@ -1,0 +1,124 @@
+"""Solaris and illumos `iostat -x` and `-xn`: extended statistics per disk.
+
+Manual: iostat(8) of illumos. kr/s and kw/s are KiB; wait are requests queued, actv those that the device has;
+svc_t, wsvc_t and asvc_t are ms; %b is the share of time with a request under way. The first report is since boot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
+
+NAME = "solaris-iostat"
+TOOL = "iostat"
+HINT = r"^\s*extended device statistics|^\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv"
+
+MS = 1_000_000
+_HEADER = re.compile(r"\s*(?:device\s+)?r/[si]\s+w/[si]\s+[kM]r/[si]\s+[kM]w/[si]\s+wait\s+actv\b")
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The column names (actv is nobody else's), or the title above them."""
+    found = any(_HEADER.match(line) for line in lines[at : at + 2])
+    return Claim(0.95, again=True) if found else None
+
+
+def read(block: Block) -> Parsed:
+    """Into disk_samples."""
+    parsed = Parsed(TOOL, units="KiB per second, times in ms")
+    parsed.host["os"] = "Solaris"
+    columns: list[str] = []
+    reports: list[dict[str, dict[str, float]]] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "extended":
+            parsed.lines_understood += 1
+            continue
+        if _HEADER.match(line):
+            columns = words
+            reports.append({})
+            parsed.lines_understood += 1
+            continue
+        row = _row(columns, words)
+        if reports and row is not None:
+            reports[-1][row[0]] = row[1]
+            parsed.lines_understood += 1
+        else:
+            parsed.reject(at, line)
+    _emit(parsed, reports, block)
+    return parsed
+
+
+def _row(columns: Sequence[str], words: Sequence[str]) -> tuple[str, dict[str, float]] | None:
+    """The device's name stands first (-x) or last (-xn)."""
+    if "device" not in columns or len(words) != len(columns):
+        return None
+    cells = dict(zip(columns, words, strict=True))
+    name = cells.pop("device")
+    values = {column: number(cell) for column, cell in cells.items()}
+    known = {column: value for column, value in values.items() if value is not None}
+    return (name, known) if len(known) == len(values) else None
+
+
+def _emit(parsed: Parsed, reports: Sequence[dict[str, dict[str, float]]], block: Block) -> None:
+    if reports:
+        parsed.note("the first report of iostat is an average since boot, and not taken for load")
+    if len(reports) < 2:
+        parsed.missing.append("iostat -xn 1 10")
+    interval = interval_of(block.command)
+    if interval is None:
+        interval = NS_PER_S
+        if len(reports) > 1:
+            parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    layouts = {name: row for report in reports for name, row in report.items()}
+    for at, report in enumerate(reports[1:]):
+        for name in layouts:
+            # With -z an idle device is not printed.
+            row = report.get(name) or dict.fromkeys(layouts[name], 0.0)
+            counters = _counters(row, interval)
+            if counters is not None:
+                key = {"dev": block.names.disk(name)}
+                parsed.intervals.append(
+                    Interval("disk_samples", key, at * interval, interval, counters)
+                )
+
+
+def _counters(row: dict[str, float], interval: int) -> dict[str, float] | None:
+    read, written = _bytes(row, "r/"), _bytes(row, "w/")
+    per = "s" if "r/s" in row else "i"
+    if read is None or written is None or f"r/{per}" not in row or f"w/{per}" not in row:
+        return None
+    # -I prints counts of the interval in the place of rates.
+    seconds = interval / NS_PER_S if per == "s" else 1.0
+    reads, writes = row[f"r/{per}"] * seconds, row[f"w/{per}"] * seconds
+    counters = {
+        "reads": reads,
+        "writes": writes,
+        "read_bytes": read * seconds,
+        "written_bytes": written * seconds,
+    }
+    # Time in the queue and at the device together, as Linux counts it.
+    times = [row[name] for name in ("svc_t", "wsvc_t", "asvc_t") if name in row]
+    if times:
+        counters["read_ns"] = sum(times) * MS * reads
+        counters["write_ns"] = sum(times) * MS * writes
+    if "wait" in row and "actv" in row:
+        counters["queue_ns"] = (row["wait"] + row["actv"]) * interval
+    if "%b" in row:
+        counters["busy_ns"] = row["%b"] / 100 * interval
+    return counters
+
+
+def _bytes(row: dict[str, float], direction: str) -> float | None:
+    for letter, unit in (("k", KIB), ("M", MIB)):
+        for per in ("s", "i"):
+            name = f"{letter}{direction}{per}"
+            if name in row:
+                return row[name] * unit
+    return None

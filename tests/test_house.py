@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "overview": BASE | {"recording", "reports", "whys"},
     "views": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
+        "options",
     },
     "options": BASE,
     "cli": BASE | {

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from iowhy import __version__
-from iowhy.cli import experiment, run
+from iowhy.cli import experiment, report, run
 from iowhy.cli._commands import COMMANDS
-from iowhy.cli._signature import with_dashes
+from iowhy.cli._parse import parse
 from iowhy.cli.main import main
 from iowhy.options.described import build, parameters
 from tests.whys.made import Story
@@ -96,29 +96,35 @@ def test_help_is_a_command_too(iowhy) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "argv", "output"),
     [
-        ("ls -l", "-- ls -l"),
-        ("-o out ls -o x", "-o out -- ls -o x"),
-        ("-qo out ls -a", "-qo out -- ls -a"),
-        ("-oout ls -a", "-oout -- ls -a"),
-        ("--output=x -q ls --json", "--output=x -q -- ls --json"),
-        ("-p 1,2 --duration 3s", "-p 1,2 --duration 3s"),
-        ("-- ls -l", "-- ls -l"),
-        ("- x", "-- - x"),
-        ("", ""),
+        ("ls -l", "ls -l", None),
+        ("-o out ls -o x", "ls -o x", "out"),
+        ("-qo out ls -a", "ls -a", "out"),
+        ("-oout ls -a", "ls -a", "out"),
+        ("--output=x -q ls --json", "ls --json", "x"),
+        ("--output x -- ls -- -l", "ls -- -l", "x"),
+        ("-- -odd", "-odd", None),
+        ("-p 1,2 --duration 3s", "", None),
     ],
 )
-def test_what_follows_the_command_belongs_to_it(words: str, expected: str) -> None:
-    known = parameters(run.Options)
-    assert with_dashes(words.split(), known, lambda _: False) == expected.split()
+def test_what_follows_the_command_belongs_to_it(words: str, argv: str, output: str | None) -> None:
+    made = parse(run.Options, words.split())
+    assert made.argv == tuple(argv.split()) and not made.as_json
+    assert made.output == (None if output is None else Path(output))
 
 
 def test_options_after_a_lever_are_still_ours() -> None:
-    known = parameters(experiment.Options)
-    words = ["cpu-quota=0.5", "--runs", "5", "cpu-pin", "make", "-j2"]
-    made = with_dashes(words, known, experiment.is_ours)
-    assert made == [*words[:4], "--", "make", "-j2"]
+    words = ["cpu-quota=0.5", "--runs", "5", "cpu-pin", "make", "-j2", "--runs"]
+    made = parse(experiment.Options, words, experiment.is_ours)
+    assert made.words == ("cpu-quota=0.5", "cpu-pin", "make", "-j2", "--runs")
+    assert made.trials.runs == 5
+
+
+def test_options_stand_before_and_after_words() -> None:
+    for words in ("--json files x.iowhy", "files --json x.iowhy", "files x.iowhy --json"):
+        made = parse(report.Options, words.split())
+        assert (made.name, made.recording, made.table.format) == ("files", "x.iowhy", "json")
 
 
 @pytest.mark.parametrize(("texts", "pids"), [(["1,2"], (1, 2)), (["1", "2"], (1, 2))])  # fmt: skip
@@ -188,10 +194,10 @@ def test_no_is_1_and_cannot_is_2(iowhy, rec) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "--nope"], "no such option: --nope"),
-        (["rn"], "no such command 'rn'; see `iowhy --help`"),
-        (["why"], "missing argument"),
-        (["why", "a", "b"], "unexpected extra argument"),
+        (["run", "--nope"], "option --nope not recognized"),
+        (["rn"], "rn: no such command; see `iowhy --help`, or did you mean `iowhy run`?"),
+        (["why"], "REC is missing"),
+        (["why", "a", "b"], "b: one word more"),
         (["compare", "--runs", "x", "a", "b"], "--runs"),
         (["compare", "--runs", "2", "a", "b"], "--runs 2: give 3 or more"),
         (["experiment", "--cache", "hot", "x"], "--cache hot: choose as-is, cold, warm or"),

@@ -3,13 +3,10 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli._commands import app
 from iowhy.cli.main import main
 from iowhy.errors import Problem
-
-runner = CliRunner()
+from tests.command_line import invoke
 
 
 @pytest.mark.parametrize(
@@ -56,7 +53,7 @@ def test_every_command_has_a_help_that_fits_100_columns(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    told = runner.invoke(app, [*name.split(), "--help"])
+    told = invoke([*name.split(), "--help"])
     assert told.exit_code == 0
     assert all(len(line) <= 100 for line in told.output.splitlines())
     assert "Example" in told.output or name.startswith("lab")
@@ -81,8 +78,7 @@ def test_what_was_meant_is_said(
 
 
 def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:
-    with pytest.raises(Problem):
-        runner.invoke(app, ["why", str(tmp_path)], catch_exceptions=False)
+    assert isinstance(invoke(["why", str(tmp_path)]).exception, Problem)
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt(), RuntimeError("Query interrupted")])

@@ -3,16 +3,15 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli._commands import app
 from iowhy.errors import Problem
+from tests.command_line import invoke
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
-    return lambda *arguments: CliRunner().invoke(app, ["compare", *arguments])
+    return lambda *arguments: invoke(["compare", *arguments])
 
 
 def test_a_metric_is_compared_in_its_own_direction(run, tmp_path):

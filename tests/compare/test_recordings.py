@@ -4,9 +4,7 @@ import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli._commands import app
 from iowhy.compare import comparison
 from iowhy.compare.fingerprints import bottleneck
 from iowhy.compare.sides import open_side, open_sides
@@ -15,6 +13,7 @@ from iowhy.experiment.statistics import Interval
 from iowhy.views import comparison_json
 from iowhy.views import comparison_page as view
 from iowhy.whys.verdict import judge
+from tests.command_line import invoke
 
 from ..whys.made import KIB, MS, Story
 
@@ -143,7 +142,7 @@ def test_a_regression_is_more_than_the_limit_and_not_chance(slower, limit, bad):
 
 @pytest.fixture
 def run():
-    return lambda *arguments: CliRunner().invoke(app, ["compare", *arguments])
+    return lambda *arguments: invoke(["compare", *arguments])
 
 
 def test_the_command_line_prints_and_exits_for_ci(pair, run):

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 from iowhy.cli import experiment as cli
-from iowhy.cli._commands import app
 from iowhy.errors import Problem
 from iowhy.experiment.lever import levers
+from tests.command_line import invoke
 
 from .test_words import PUBLISHED
 
@@ -19,7 +18,7 @@ def run(tmp_path, monkeypatch):
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    return lambda *arguments: CliRunner().invoke(app, ["experiment", *arguments])
+    return lambda *arguments: invoke(["experiment", *arguments])
 
 
 def test_levers_come_before_the_command():

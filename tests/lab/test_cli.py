@@ -4,9 +4,7 @@ import json
 import os
 
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli.lab import app
 from iowhy.errors import Problem
 from iowhy.lab import verify
 from iowhy.lab.scenario import scenario, scenarios
@@ -16,17 +14,18 @@ from iowhy.lab.verify import Check
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
 from iowhy.whys.verdict import Verdict
+from tests.command_line import invoke
 
 
-def invoke(*words: str) -> str:
-    done = CliRunner().invoke(app, list(words), catch_exceptions=False)
+def lab(*words: str) -> str:
+    done = invoke(["lab", *words])
     assert done.exit_code == 0, done.output
-    return done.output
+    return done.stdout
 
 
 def test_list_names_everything() -> None:
-    text = invoke("list")
-    listed = json.loads(invoke("list", "--json"))
+    text = lab("list")
+    listed = json.loads(lab("list", "--json"))
     names = [one.name for one in scenarios()]
     assert [one["name"] for one in listed["scenarios"]] == names
     assert all(name in text for name in names)
@@ -34,10 +33,10 @@ def test_list_names_everything() -> None:
 
 
 def test_list_of_one_tells_its_variants_devices_and_causes() -> None:
-    text = invoke("list", "smallfiles")
+    text = lab("list", "smallfiles")
     for said in ("batched", "one syncfs after all are written", "sync-storm", "flush-slow", "xfs"):
         assert said in text
-    (one,) = json.loads(invoke("list", "smallfiles", "--json"))["scenarios"]
+    (one,) = json.loads(lab("list", "smallfiles", "--json"))["scenarios"]
     assert list(one["variants"])[:2] == ["small", "large"]
 
 
@@ -56,7 +55,7 @@ def test_wrong_words_are_named(
     words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
-    done = CliRunner().invoke(app, words)
+    done = invoke(["lab", *words])
     assert isinstance(done.exception, Problem)
     assert said in str(done.exception)
 
@@ -84,7 +83,7 @@ def test_verify_prints_expected_and_found_beside_what_was_published(
 ) -> None:
     monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
     monkeypatch.setattr(verify, "verify", lambda *_, **__: iter(_checks("sync-storm", "not-io")))
-    done = CliRunner().invoke(app, ["verify"])
+    done = invoke(["lab", "verify"])
     assert done.exit_code == 1
     lines = [" ".join(line.split()) for line in done.output.splitlines()]
     assert "smallfiles (ext4, hdd) sync-storm sync-storm 90% 80% healthy 0% ok" in lines
@@ -97,7 +96,7 @@ def test_verify_prints_expected_and_found_beside_what_was_published(
 def test_verify_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
     monkeypatch.setattr(verify, "verify", lambda *_, **__: iter(_checks("sync-storm")))
-    made = json.loads(invoke("verify", "--json").splitlines()[-1])
+    made = json.loads(lab("verify", "--json").splitlines()[-1])
     (one,) = made["scenarios"]
     assert (one["name"], one["expected"], one["found"], one["ok"]) == (
         "smallfiles", "sync-storm", "sync-storm", True,
@@ -111,6 +110,6 @@ def test_without_root_it_says_so_and_does_nothing(
     words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    done = CliRunner().invoke(app, words)
+    done = invoke(["lab", *words])
     assert isinstance(done.exception, Problem)
     assert "the lab needs root" in str(done.exception)

@@ -7,19 +7,16 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli._commands import app
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.reports import reports
+from tests.command_line import invoke
 from tests.reports.conftest import MS, Make, call, file
 
 
 def iowhy(*words: object, stdin: str | None = None) -> str:
-    result = CliRunner().invoke(
-        app, [str(word) for word in words], input=stdin, env={"NO_COLOR": "1"}
-    )
+    result = invoke([str(word) for word in words], input=stdin, env={"NO_COLOR": "1"})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output

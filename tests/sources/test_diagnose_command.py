@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from iowhy.cli._commands import app
 from iowhy.errors import Problem
 from iowhy.whys.next_step import next_steps
+from tests.command_line import invoke
 
 from .reading import FIXTURES
 
 
 def verdict(folder: Path, *arguments: str) -> dict[str, Any]:
-    found = CliRunner().invoke(
-        app, ["diagnose", "--json", "-o", str(folder / "out.iowhy"), *arguments]
-    )
+    found = invoke(["diagnose", "--json", "-o", str(folder / "out.iowhy"), *arguments])
     assert found.exception is None, found.exception
     loaded: dict[str, Any] = json.loads(found.stdout)
     return loaded
@@ -97,7 +94,7 @@ def test_the_screen_lists_what_was_read_and_what_was_not(tmp_path: Path) -> None
     paste = tmp_path / "incident.txt"
     text = "It is slow!\n" + (FIXTURES / "pagecache-large.iostat.txt").read_text()
     paste.write_text(text)
-    found = CliRunner().invoke(app, ["diagnose", "-o", str(tmp_path / "o.iowhy"), str(paste)])
+    found = invoke(["diagnose", "-o", str(tmp_path / "o.iowhy"), str(paste)])
     assert found.exit_code == 0, found.output
     assert "2–33  iostat" in found.stdout
     assert "Not understood  1 lines" in found.stdout
@@ -109,9 +106,7 @@ def test_the_screen_lists_what_was_read_and_what_was_not(tmp_path: Path) -> None
 
 def test_standard_input(tmp_path: Path) -> None:
     text = (FIXTURES / "build-j1.freebsd-vmstat.txt").read_bytes()
-    found = CliRunner().invoke(
-        app, ["diagnose", "--json", "-o", str(tmp_path / "o.iowhy"), "-"], input=text
-    )
+    found = invoke(["diagnose", "--json", "-o", str(tmp_path / "o.iowhy"), "-"], input=text)
     assert found.exception is None, found.exception
     assert json.loads(found.stdout)["inputs"][0]["file"] == "-"
 
@@ -120,13 +115,11 @@ def test_one_message_instead_of_a_traceback(tmp_path: Path) -> None:
     prose = tmp_path / "x.txt"
     prose.write_text("nothing here\n")
     for arguments in ([], [str(tmp_path / "absent")], [str(prose)], ["-", "-"]):
-        found = CliRunner().invoke(
-            app, ["diagnose", "-o", str(tmp_path / "o.iowhy"), *arguments], input=""
-        )
+        found = invoke(["diagnose", "-o", str(tmp_path / "o.iowhy"), *arguments], input="")
         assert isinstance(found.exception, Problem), arguments
     taken = tmp_path / "taken.iowhy"
     taken.mkdir()
-    found = CliRunner().invoke(app, ["diagnose", "-o", str(taken), str(prose)])
+    found = invoke(["diagnose", "-o", str(taken), str(prose)])
     assert isinstance(found.exception, Problem)
 
 
@@ -164,6 +157,6 @@ def test_the_busiest_processes_are_listed(tmp_path: Path) -> None:
     (tmp_path / "screen").mkdir()
     out = tmp_path / "screen" / "o.iowhy"
     file = str(FIXTURES / "pidstat-12-d-u.txt")
-    screen = CliRunner().invoke(app, ["diagnose", "-o", str(out), file])
+    screen = invoke(["diagnose", "-o", str(out), file])
     assert "Processes  the busiest that the inputs list" in screen.stdout
     assert str(listed[0]["process"]) in screen.stdout

@@ -1,83 +1,90 @@
-"""The command line as Typer sees it: which commands there are, loaded when they are used."""
+"""Which commands there are; the module of one is imported when it is used."""
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-import typer
-import typer.core
-
 from iowhy import __version__
-from iowhy.cli._signature import SETTINGS, add, new_app
-from iowhy.cli._statuses import EPILOG
+from iowhy.cli._parse import HELP, HelpAsked, IsOurs, parse
 from iowhy.errors import Problem
 
-#: In the order of `iowhy --help`. A module holds `command` with its `Options`, or `app` with commands of its own.
+ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."
+
+#: In the order of `iowhy --help`. A module holds `command` with its `Options`, or `COMMANDS` of its own.
 COMMANDS = ("run", "why", "report", "sql", "diagnose", "experiment", "compare", "lab", "check")
 
-_Refused: type[Exception] = next(
-    one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException"
-)
-"""What Typer raises for a call that it does not understand; it has no public name there."""
 
+@dataclass(frozen=True)
+class Command:
+    """One command: `path` as it is typed, what its options are, what carries them out."""
 
-class Commands(typer.core.TyperGroup):
-    """Loads a command's module when it is used: `iowhy run` need not wait for scipy."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The names of all commands."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, None when there is none."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"iowhy.cli.{cmd_name}")
-        app = getattr(module, "app", None)
-        if app is None:
-            app = new_app()
-            ours = getattr(module, "is_ours", lambda _: False)
-            add(app, cmd_name, module.Options, module.command, module.EPILOG, ours)
-        loaded = typer.main.get_command(app)
-        loaded.name = cmd_name
-        return loaded
-
-
-app = typer.Typer(
-    name="iowhy",
-    cls=Commands,
-    help="Tells why I/O is slow, with a measured number at each why, and proves it.",
-    epilog=EPILOG,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
-)
-
-
-@app.callback(invoke_without_command=True)
-def _version(
-    version: bool = typer.Option(
-        False, "-V", "--version", metavar="", help="Print the version and exit."
-    ),
-) -> None:
-    if version:
-        print(f"iowhy {__version__}")
-        raise typer.Exit
+    path: str
+    options: type
+    act: Callable[[Any], None]
+    epilog: str = ""
+    ours: IsOurs = lambda _: False
 
 
 def run(words: Sequence[str]) -> None:
     """Carries out what the words ask. Raises Problem for what makes no sense, SystemExit with its status."""
-    command = typer.main.get_command(app)
+    words = _help(words)
+    if words[0] in ("-V", "--version"):
+        print(f"iowhy {__version__}")
+    elif words[0] in HELP:
+        _show_commands("iowhy", ABOUT, _summaries())
+    elif words[0] in COMMANDS:
+        _run_module(words[0], words[1:])
+    else:
+        raise Problem(f"{words[0]}: no such {_kind(words[0])}; see `iowhy --help`{_near(words[0])}")
+
+
+def _run_module(name: str, words: Sequence[str]) -> None:
+    module = import_module(f"iowhy.cli.{name}")
+    inner: Mapping[str, tuple[type, Callable[[Any], None]]] | None = getattr(
+        module, "COMMANDS", None
+    )
+    if inner is None:
+        ours = getattr(module, "is_ours", lambda _: False)
+        _carry_out(
+            Command(f"iowhy {name}", module.Options, module.command, module.EPILOG, ours), words
+        )
+    elif not words or words[0] in HELP:
+        _show_commands(
+            f"iowhy {name}",
+            module.ABOUT,
+            [(one, _first(act.__doc__)) for one, (_, act) in inner.items()],
+        )
+    elif words[0] in inner:
+        _carry_out(Command(f"iowhy {name} {words[0]}", *inner[words[0]]), words[1:])
+    else:
+        raise Problem(f"{words[0]}: no such command; `iowhy {name}` has {', '.join(inner)}")
+
+
+def _carry_out(command: Command, words: Sequence[str]) -> None:
     try:
-        # Not `app()`: that makes an exit status of its own of a reader that went away.
-        with command.make_context("iowhy", _help(words)) as ctx:
-            command.invoke(ctx)
-    except _Refused as refused:
-        raise Problem(_said(refused)) from None
-    except typer.Exit as ended:
-        raise SystemExit(ended.exit_code) from None
+        options: Any = parse(command.options, words, command.ours)
+    except HelpAsked:
+        from iowhy.views import help_page
+
+        help_page.show_command(
+            command.path, command.options, command.act.__doc__ or "", command.epilog
+        )
+        return
+    except Problem as problem:
+        raise Problem(f"{problem} (`{command.path} --help`)") from None
+    command.act(options)
+
+
+def _show_commands(path: str, about: str, commands: Sequence[tuple[str, str]]) -> None:
+    from iowhy.cli._statuses import EPILOG
+    from iowhy.views import help_page
+
+    top = path == "iowhy"
+    extra = [("-V, --version", "Print the version and exit.")] if top else []
+    help_page.show_commands(path, about, commands, extra, EPILOG if top else "")
 
 
 def _help(words: Sequence[str]) -> list[str]:
@@ -89,9 +96,31 @@ def _help(words: Sequence[str]) -> list[str]:
     return list(words)
 
 
-def _said(refused: Any) -> str:
-    """One line: what is wrong, and where the right words are."""
-    ctx = getattr(refused, "ctx", None)
-    path = ctx.command_path if ctx is not None else "iowhy"
-    text = " ".join(refused.format_message().split()).rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}; see `{path} --help`"
+def _kind(word: str) -> str:
+    return "option" if word.startswith("-") else "command"
+
+
+def _near(word: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, COMMANDS, 1)
+    return f", or did you mean `iowhy {near[0]}`?" if near else ""
+
+
+def _summaries() -> list[tuple[str, str]]:
+    """What each command does, from its source: to import all of them takes a second."""
+    return list(_read_summaries())
+
+
+def _read_summaries() -> Iterator[tuple[str, str]]:
+    for name in COMMANDS:
+        tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "command":
+                yield name, _first(ast.get_docstring(node))
+            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ABOUT":
+                yield name, _first(ast.literal_eval(node.value))
+
+
+def _first(text: str | None) -> str:
+    return (text or "").partition("\n")[0]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iowhy.cli._signature import add, new_app
 from iowhy.cli._statuses import NO
 from iowhy.errors import Problem
 from iowhy.lab import disks, filesystems, scenario, stage, trial, verify
@@ -20,7 +19,7 @@ from iowhy.views import lab_tables as view
 from iowhy.views import verdict_page
 from iowhy.views.terminal import console, typed
 
-app = new_app("Reproduce known cases on scratch devices, and check that their causes are found.")
+ABOUT = "Reproduce known cases on scratch devices, and check that their causes are found."
 
 
 def _scale(option: str, text: str) -> float:
@@ -206,7 +205,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-add(app, "list", List, list_)
-add(app, "run", Run, run)
-add(app, "verify", Verify, verify_)
-add(app, "clean", Clean, clean)
+COMMANDS = {
+    "list": (List, list_),
+    "run": (Run, run),
+    "verify": (Verify, verify_),
+    "clean": (Clean, clean),
+}

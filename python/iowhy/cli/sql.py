@@ -21,7 +21,7 @@ EPILOG = """Examples:
 
   iowhy sql fio.iowhy "DESCRIBE block_requests"
 
-  iowhy sql fio.iowhy "SELECT * FROM request_sequence WHERE jump_bytes <> 0" --format parquet > x.parquet
+  iowhy sql fio.iowhy "SELECT * FROM request_sequence" --format parquet > x.parquet
 
   iowhy report --sql sync fio.iowhy | iowhy sql fio.iowhy -
 """

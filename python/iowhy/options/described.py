@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from iowhy.errors import Problem
@@ -57,6 +58,17 @@ class Parameter:
     def takes_value(self) -> bool:
         """Whether the word after its flag belongs to it."""
         return self.kind is not bool
+
+    @property
+    def value_kinds(self) -> set[Any]:
+        """The types that one value may have."""
+        kind = get_args(self.kind)[0] if self.repeated else self.kind
+        return {kind, *get_args(kind)}
+
+    @property
+    def value_name(self) -> str:
+        """What stands for a value in the help."""
+        return "PATH" if Path in self.value_kinds else "N" if int in self.value_kinds else "TEXT"
 
     @property
     def called(self) -> str:
@@ -142,14 +154,18 @@ def _one(parameter: Parameter, given: Any) -> Any:
     if described.choices and given not in described.choices:
         *most, last = described.choices
         raise Problem(f"{parameter.called} {given}: choose {', '.join(most)} or {last}")
-    if described.read is not None and isinstance(given, str):
+    if not isinstance(given, str):
+        return given
+    if described.read is not None:
         return described.read(parameter.called, given)
-    return given
+    kinds = parameter.value_kinds
+    if int in kinds:
+        return _whole(parameter.called, given)
+    return Path(given) if Path in kinds else given
 
 
-def plain_kind(parameter: Parameter) -> Any:
-    """The type of what is typed: text where it is read by the field's own reader, one of a tuple's values."""
-    kind = get_args(parameter.kind)[0] if parameter.repeated else parameter.kind
-    if parameter.described.read is None:
-        return kind
-    return str if type(None) not in get_args(kind) else str | None
+def _whole(option: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Problem(f"{option} {text}: give a whole number") from None

@@ -163,6 +163,13 @@ def rows(block: Block, parsed: Parsed) -> list[Row]:
     if not found and averages:
         return _averaged(parsed, averages)
     parsed.clock = "wall" if dated else "own"
+    return _timed(found, times, dated)
+
+
+def _timed(
+    found: Sequence[tuple[int, int, list[str], list[str]]], times: set[int], dated: bool
+) -> list[Row]:
+    """Rows with the times at which their intervals begin: where the one before ended."""
     ordered = sorted(times)
     before: dict[int, int | None] = dict(zip(ordered[1:], ordered, strict=False))
     first = ordered[0] if ordered and not dated else 0

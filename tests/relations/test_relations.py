@@ -83,7 +83,7 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
         kept = "SELECT count(*) FROM duckdb_tables() WHERE temporary"
         assert opened.rows(kept) == [(0,)]
         for _ in range(2):
-            assert opened.rows("SELECT jump_bytes FROM request_sequence ORDER BY sent_ns") == [
+            assert opened.rows("SELECT seek_bytes FROM request_sequence ORDER BY sent_ns") == [
                 (None,),
                 (-4096,),
             ]

@@ -178,7 +178,7 @@ def test_files_that_come_and_go_under_one_path_are_one_row(make: Make) -> None:
         False,
     )
     assert (first["calls"], first["asked_bytes"], first["requests"]) == (3, 300, 2)
-    assert (first["request_ns"], first["seek_share"]) == (4 * MS, 0)
+    assert (first["request_ns"], first["jump_share"]) == (4 * MS, 0)
     assert [(r["path"], r["ino"]) for r in rows[1:]] == [(None, 5), (None, 6)]
 
 

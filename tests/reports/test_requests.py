@@ -212,7 +212,7 @@ def test_pattern(make: Make) -> None:
         0.5,
         0.5,
     )  # the first has none before
-    assert write["p50_jump_bytes"] == pytest.approx((976 + 908) / 2 * 512)
+    assert write["p50_seek_bytes"] == pytest.approx((976 + 908) / 2 * 512)
     assert write["backward_share"] == 0.5
     assert rows["vda", "read"]["sequential_share"] == 1
     assert rows["0:81", "write"]["sequential_share"] is None
@@ -243,5 +243,5 @@ def test_seeks_are_against_everybodys_requests(make: Make) -> None:
         (row,) = run(rec, "request-pattern", filters).to_pylist()
         assert row["seek_share"] == 1
     by_path = {r["path"]: r for r in run(rec, "files").to_pylist()}
-    assert by_path["/srv/a"]["seek_share"] == by_path["/srv/b"]["seek_share"] == 1
+    assert by_path["/srv/a"]["jump_share"] == by_path["/srv/b"]["jump_share"] == 1
     assert by_path["/srv/a"]["requests"] == 10

@@ -7,24 +7,20 @@
 -- column whose: command, shared (journal, metadata) or others, text
 -- column address_bytes: place on the device, bytes
 -- column bytes: length, bytes
--- column jump_bytes: distance from the end of the device's previous request, bytes
+-- column seek_bytes: distance from the end of the device's previous request, anybody's, bytes
 -- column path: file that owns it, text
-WITH paths AS (
-    SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
-)
 SELECT
     (q.sent_ns - r.start_ns) / 1e9 AS at_s,
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
         AS device,
     q.op,
-    CASE WHEN q.in_scope IS NULL THEN 'shared' WHEN q.in_scope THEN 'command' ELSE 'others' END
-        AS whose,
+    q.whose,
     q.sector * 512 AS address_bytes,
     q.bytes,
-    q.jump_bytes,
+    q.seek_bytes,
     p.path
 FROM request_sequence q
 CROSS JOIN recording r
 LEFT JOIN devices d ON d.dev = q.dev
-LEFT JOIN paths p ON p.dev = q.owner_dev AND p.ino = q.owner_ino
+LEFT JOIN named_files p ON p.dev = q.owner_dev AND p.ino = q.owner_ino
 ORDER BY q.sent_ns, device, address_bytes

@@ -42,34 +42,19 @@ WITH kinds AS (
 ), cached AS (
     SELECT
         sum(lookup_pages) AS lookup_pages,
-        sum(demand_miss_pages) AS miss_pages,
+        sum(miss_pages) AS miss_pages,
         sum(readahead_pages) AS readahead_pages,
         sum(dirtied_pages) AS dirtied_pages
-    FROM page_cache
-), written_devices AS (
-    SELECT dev FROM every_request WHERE in_scope AND op = 'write'
-    UNION
-    SELECT f.disk_dev
-    FROM filesystems f
-    JOIN syscalls s ON s.dev = f.dev
-    JOIN call_kinds k ON k.name = s.name
-    WHERE k.kind IN ('write', 'copy', 'sync', 'change') AND s.name <> 'close' AND s.ret >= 0
-        AND f.disk_dev IS NOT NULL
+    FROM file_cache
 ), requested AS (
-    SELECT
-        q.op,
-        coalesce(q.owner_kind, 'unknown') AS owner_kind,
-        count(*) AS operations,
-        sum(q.bytes) AS bytes
-    FROM counted_requests q
-    -- A write of nothing asks for a flush, which is there as a request of its own.
-    WHERE q.counted AND (q.op <> 'write' OR q.bytes > 0)
-        AND (q.in_scope OR (q.in_scope IS NULL AND q.dev IN (SELECT dev FROM written_devices)))
-    GROUP BY q.op, coalesce(q.owner_kind, 'unknown')
-), device_totals AS (
-    SELECT dev, op, count(*) AS operations, sum(bytes) AS bytes
-    FROM block_requests
-    WHERE op <> 'write' OR bytes > 0
+    SELECT op, owner_kind, sum(requests) AS operations, sum(bytes) AS bytes
+    FROM request_totals
+    WHERE counted AND (whose = 'command'
+        OR (whose = 'shared' AND dev IN (SELECT dev FROM written_devices)))
+    GROUP BY op, owner_kind
+), on_devices AS (
+    SELECT dev, op, sum(requests) AS operations, sum(bytes) AS bytes
+    FROM request_totals
     GROUP BY dev, op
 ), listed AS (
     SELECT 1 AS place, 'asked' AS layer, 'read' AS what, a.reads AS operations,
@@ -111,7 +96,7 @@ WITH kinds AS (
         t.operations,
         t.bytes,
         t.op
-    FROM device_totals t
+    FROM on_devices t
     LEFT JOIN devices d ON d.dev = t.dev
 )
 SELECT

@@ -19,13 +19,15 @@ WITH summed AS (
         sum(p.lookup_pages) AS lookup_pages,
         sum(p.demand_miss_pages) AS miss_pages,
         sum(p.prefetched_hit_pages) AS prefetched_pages,
+        sum(p.hit_pages) AS hit_pages,
+        sum(p.hit_of_pages) AS hit_of_pages,
         sum(p.readahead_pages) AS readahead_pages,
         sum(p.refault_pages) AS refault_pages,
         sum(p.evicted_pages) AS evicted_pages,
         sum(p.dirtied_pages) AS dirtied_pages,
         sum(p.major_faults) AS major_faults,
         sum(p.minor_faults) AS minor_faults
-    FROM page_cache p
+    FROM cache_counts p
     CROSS JOIN recording r
     GROUP BY 1
 )
@@ -34,8 +36,7 @@ SELECT
     lookup_pages,
     miss_pages,
     prefetched_pages,
-    (lookup_pages - miss_pages - coalesce(prefetched_pages, 0)) / nullif(lookup_pages, 0)
-        AS hit_ratio,
+    hit_pages / nullif(hit_of_pages, 0) AS hit_ratio,
     (lookup_pages - miss_pages) / nullif(lookup_pages, 0) AS present_ratio,
     readahead_pages,
     refault_pages,

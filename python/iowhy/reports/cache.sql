@@ -17,31 +17,15 @@
 -- column estimated: lookups are estimated from read calls, bool
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
-WITH summed AS (
-    SELECT
-        dev,
-        ino,
-        sum(lookup_pages) AS lookup_pages,
-        sum(demand_miss_pages) AS miss_pages,
-        sum(prefetched_hit_pages) AS prefetched_pages,
-        sum(readahead_pages) AS readahead_pages,
-        sum(refault_pages) AS refault_pages,
-        sum(evicted_pages) AS evicted_pages,
-        sum(dirtied_pages) AS dirtied_pages,
-        sum(major_faults) AS major_faults,
-        sum(minor_faults) AS minor_faults,
-        bool_or(estimated) AS estimated
-    FROM page_cache
-    GROUP BY dev, ino
-), named AS (
-    SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
-), listed AS (
+WITH listed AS (
     SELECT
         0 AS place,
         'all files' AS path,
         sum(lookup_pages) AS lookup_pages,
         sum(miss_pages) AS miss_pages,
         sum(prefetched_pages) AS prefetched_pages,
+        sum(hit_pages) AS hit_pages,
+        sum(hit_of_pages) AS hit_of_pages,
         sum(readahead_pages) AS readahead_pages,
         sum(refault_pages) AS refault_pages,
         sum(evicted_pages) AS evicted_pages,
@@ -51,15 +35,16 @@ WITH summed AS (
         bool_or(estimated) AS estimated,
         CAST(NULL AS BIGINT) AS dev,
         CAST(NULL AS BIGINT) AS ino
-    FROM summed
+    FROM file_cache
     HAVING count(*) > 0
     UNION ALL
     SELECT
-        1, n.path, s.lookup_pages, s.miss_pages, s.prefetched_pages, s.readahead_pages,
+        1, n.path, s.lookup_pages, s.miss_pages, s.prefetched_pages, s.hit_pages,
+        s.hit_of_pages, s.readahead_pages,
         s.refault_pages, s.evicted_pages, s.dirtied_pages, s.major_faults, s.minor_faults,
         s.estimated, s.dev, s.ino
-    FROM summed s
-    LEFT JOIN named n ON n.dev = s.dev AND n.ino = s.ino
+    FROM file_cache s
+    LEFT JOIN named_files n ON n.dev = s.dev AND n.ino = s.ino
     WHERE s.ino IS NOT NULL
 )
 SELECT
@@ -67,8 +52,7 @@ SELECT
     lookup_pages,
     miss_pages,
     prefetched_pages,
-    (lookup_pages - miss_pages - coalesce(prefetched_pages, 0)) / nullif(lookup_pages, 0)
-        AS hit_ratio,
+    hit_pages / nullif(hit_of_pages, 0) AS hit_ratio,
     (lookup_pages - miss_pages) / nullif(lookup_pages, 0) AS present_ratio,
     readahead_pages,
     CASE WHEN readahead_pages IS NOT NULL AND prefetched_pages IS NOT NULL

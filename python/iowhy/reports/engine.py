@@ -71,6 +71,8 @@ def to_spark(sql: str, where: str = "the report") -> str:
         tree = sqlglot.parse_one(sql, read="duckdb")
     except sqlglot.ParseError as error:
         raise Problem(f"{where}: cannot be put into Spark's SQL: {_first(error)}") from None
+    for outer in tree.ctes:
+        _own_names(outer)
     for table in tree.find_all(exp.Table):
         if table.db == "main":
             table.set("db", None)
@@ -85,6 +87,19 @@ def to_spark(sql: str, where: str = "the report") -> str:
         )
     )
     return str(tree.sql(dialect="spark", pretty=True))
+
+
+def _own_names(outer: exp.CTE) -> None:
+    """Give what a relation defines for itself names that no other one has: for Spark, sqlglot puts
+    all definitions of a statement side by side."""
+    names = {inner.alias: f"{outer.alias}_{inner.alias}" for inner in outer.this.ctes}
+    for inner in outer.this.ctes:
+        inner.set("alias", exp.TableAlias(this=exp.to_identifier(names[inner.alias])))
+    for table in outer.this.find_all(exp.Table):
+        if table.name in names and not table.db:
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(names[table.name]))
 
 
 def plain(table: pa.Table) -> pa.Table:

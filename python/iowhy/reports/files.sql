@@ -9,7 +9,7 @@
 -- column requests: block requests that it owns, on the disk of its filesystem, count
 -- column request_bytes: their bytes, bytes
 -- column mean_request_bytes: mean size, bytes
--- column seek_share: requests that did not begin where the device's previous one ended, share
+-- column jump_share: requests that did not begin where the command's request before it of the same direction ended, share
 -- column lookup_pages: page cache lookups by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages
 -- column dirtied_pages: pages made dirty, pages
@@ -49,30 +49,20 @@ WITH asked AS (
     WHERE s.ino IS NOT NULL
     GROUP BY s.dev, s.ino
 ), cached AS (
-    SELECT
-        dev,
-        ino,
-        sum(lookup_pages) AS lookup_pages,
-        sum(demand_miss_pages) AS miss_pages,
-        sum(readahead_pages) AS readahead_pages,
-        sum(dirtied_pages) AS dirtied_pages,
-        sum(coalesce(major_faults, 0) + coalesce(minor_faults, 0)) AS faults
-    FROM page_cache
+    SELECT *, coalesce(major_faults, 0) + coalesce(minor_faults, 0) AS faults
+    FROM file_cache
     WHERE ino IS NOT NULL
-    GROUP BY dev, ino
 ), requested AS (
     SELECT
         owner_dev AS dev,
         owner_ino AS ino,
-        count(*) AS requests,
+        sum(requests) AS requests,
         sum(bytes) AS request_bytes,
-        sum(complete_ns - queue_ns) AS request_ns,
-        -- Direct I/O: the pages are not the file's.
-        sum(CASE WHEN owner_page IS NULL THEN bytes ELSE 0 END) AS direct_bytes,
-        count(*) FILTER (WHERE jump_bytes <> 0) AS jumps,
-        count(jump_bytes) AS steps
-    FROM request_sequence
-    WHERE owner_ino IS NOT NULL AND counted AND (in_scope IS NULL OR in_scope)
+        sum(time_ns) AS request_ns,
+        sum(direct_bytes) AS direct_bytes,
+        sum(jumps) AS jumps,
+        sum(steps) AS steps
+    FROM file_requests
     GROUP BY owner_dev, owner_ino
 ), runs AS (
     SELECT
@@ -81,16 +71,6 @@ WITH asked AS (
         sum(CASE WHEN phase = 'before' AND starts_run THEN 1 END) AS extents_before,
         sum(CASE WHEN phase = 'after' AND starts_run THEN 1 END) AS extents_after
     FROM extent_runs
-    GROUP BY dev, ino
-), named AS (
-    SELECT
-        dev,
-        ino,
-        max(path) AS path,
-        max(kind) AS kind,
-        max(size_bytes) AS size_bytes,
-        min(deleted) AS deleted
-    FROM files
     GROUP BY dev, ino
 ), ids AS (
     SELECT dev, ino FROM asked
@@ -130,7 +110,7 @@ WITH asked AS (
         sum(e.extents_before) AS extents_before,
         sum(e.extents_after) AS extents_after
     FROM ids i
-    LEFT JOIN named n ON n.dev = i.dev AND n.ino = i.ino
+    LEFT JOIN named_files n ON n.dev = i.dev AND n.ino = i.ino
     LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
     LEFT JOIN cached c ON c.dev = i.dev AND c.ino = i.ino
     LEFT JOIN requested q ON q.dev = i.dev AND q.ino = i.ino
@@ -165,7 +145,7 @@ SELECT
     coalesce(requests, CASE WHEN ran_block_requests THEN 0 END) AS requests,
     coalesce(request_bytes, CASE WHEN ran_block_requests THEN 0 END) AS request_bytes,
     request_bytes / nullif(requests, 0) AS mean_request_bytes,
-    jumps / nullif(steps, 0) AS seek_share,
+    jumps / nullif(steps, 0) AS jump_share,
     coalesce(lookup_pages, CASE WHEN ran_lookups THEN 0 END) AS lookup_pages,
     coalesce(miss_pages, CASE WHEN ran_lookups THEN 0 END) AS miss_pages,
     coalesce(dirtied_pages, CASE WHEN ran_page_cache THEN 0 END) AS dirtied_pages,

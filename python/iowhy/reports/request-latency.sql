@@ -17,12 +17,11 @@ WITH measured AS (
         coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
             AS device,
         q.op,
-        CASE WHEN q.in_scope IS NULL THEN 'shared' WHEN q.in_scope THEN 'command' ELSE 'others' END
-            AS whose,
+        q.whose,
         q.complete_ns - q.queue_ns AS latency_ns,
         q.complete_ns - q.issue_ns AS device_ns,
         CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS BIGINT) AS guess
-    FROM block_requests q
+    FROM counted_requests q
     LEFT JOIN devices d ON d.dev = q.dev
     -- A write of nothing asks for a flush, which is there as a request of its own.
     WHERE q.op <> 'write' OR q.bytes > 0

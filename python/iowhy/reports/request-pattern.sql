@@ -10,25 +10,24 @@
 -- column p50_bytes: median size, bytes
 -- column sequential_share: begins where the device's previous request (anybody's) ended, share
 -- column seek_share: does not, share
--- column p50_jump_bytes: median distance of those that do not, bytes
--- column p90_jump_bytes: 90th percentile of that distance, bytes
+-- column p50_seek_bytes: median distance of those that do not, bytes
+-- column p90_seek_bytes: 90th percentile of that distance, bytes
 -- column backward_share: of those that do not, towards lower addresses, share
 -- Requests are taken in the order in which they were issued to the driver, whoever made them.
 SELECT
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
         AS device,
     q.op,
-    CASE WHEN q.in_scope IS NULL THEN 'shared' WHEN q.in_scope THEN 'command' ELSE 'others' END
-        AS whose,
+    q.whose,
     count(*) AS requests,
     sum(q.bytes) AS bytes,
     sum(q.bytes) / count(*) AS mean_bytes,
     quantile_cont(q.bytes, 0.5) AS p50_bytes,
-    count(*) FILTER (WHERE q.jump_bytes = 0) / nullif(count(q.jump_bytes), 0) AS sequential_share,
-    count(*) FILTER (WHERE q.jump_bytes <> 0) / nullif(count(q.jump_bytes), 0) AS seek_share,
-    quantile_cont(CASE WHEN q.jump_bytes <> 0 THEN abs(q.jump_bytes) END, 0.5) AS p50_jump_bytes,
-    quantile_cont(CASE WHEN q.jump_bytes <> 0 THEN abs(q.jump_bytes) END, 0.9) AS p90_jump_bytes,
-    count(*) FILTER (WHERE q.jump_bytes < 0) / nullif(count(*) FILTER (WHERE q.jump_bytes <> 0), 0)
+    count(*) FILTER (WHERE q.seek_bytes = 0) / nullif(count(q.seek_bytes), 0) AS sequential_share,
+    count(*) FILTER (WHERE q.seek_bytes <> 0) / nullif(count(q.seek_bytes), 0) AS seek_share,
+    quantile_cont(CASE WHEN q.seek_bytes <> 0 THEN abs(q.seek_bytes) END, 0.5) AS p50_seek_bytes,
+    quantile_cont(CASE WHEN q.seek_bytes <> 0 THEN abs(q.seek_bytes) END, 0.9) AS p90_seek_bytes,
+    count(*) FILTER (WHERE q.seek_bytes < 0) / nullif(count(*) FILTER (WHERE q.seek_bytes <> 0), 0)
         AS backward_share
 FROM request_sequence q
 LEFT JOIN devices d ON d.dev = q.dev

@@ -16,11 +16,10 @@ WITH measured AS (
         coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
             AS device,
         q.op,
-        CASE WHEN q.in_scope IS NULL THEN 'shared' WHEN q.in_scope THEN 'command' ELSE 'others' END
-            AS whose,
+        q.whose,
         q.bytes,
         CAST(floor(log2(q.bytes)) AS BIGINT) AS guess
-    FROM block_requests q
+    FROM counted_requests q
     LEFT JOIN devices d ON d.dev = q.dev
     WHERE q.bytes > 0
 ), bucketed AS (

@@ -24,25 +24,10 @@
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
 -- taken to lie on the device of its own number, as it does when it fills a whole disk.
-WITH calls AS (
-    SELECT
-        s.tid,
-        s.ts_ns,
-        s.ts_ns + s.dur_ns AS end_ns,
-        s.dur_ns,
-        s.name,
-        k.kind,
-        s.cpu_ns,
-        s.runnable_ns,
-        s.dev,
-        s.ino
-    FROM syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    WHERE k.kind = 'sync' OR (k.kind IN ('write', 'copy') AND s.blocked_ns > 0)
-), in_order AS (
+WITH in_order AS (
     SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, CAST(NULL AS BIGINT) AS wait_end_ns,
         CAST(NULL AS VARCHAR) AS reason, CAST(NULL AS BIGINT) AS wait_dev
-    FROM calls
+    FROM sync_calls
     UNION ALL
     SELECT w.tid, w.ts_ns, 1, NULL, w.ts_ns + w.dur_ns, w.reason, w.dev
     FROM waits w
@@ -59,61 +44,23 @@ WITH calls AS (
         max(call_ns) OVER (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
             AS call_ns
     FROM in_order
-), inside AS (
+), waited AS (
     SELECT
-        w.tid,
-        w.call_ns,
         c.name,
-        c.kind,
+        coalesce(x.part, 'other') AS part,
         w.ts_ns,
         least(w.wait_end_ns, c.end_ns) AS end_ns,
         least(w.wait_end_ns, c.end_ns) - w.ts_ns AS dur_ns,
-        coalesce(w.wait_dev, c.dev) AS dev,
-        coalesce(x.part, 'other') AS part,
-        coalesce(x.budget = 'writeback', false) AS own_writeback
+        coalesce(w.wait_dev, c.dev) AS dev
     FROM last_call w
-    JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
+    JOIN sync_calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
     LEFT JOIN wait_kinds x ON x.reason = w.reason
     WHERE w.is_wait = 1 AND w.ts_ns < c.end_ns
-), durable AS (
-    -- Writes that waited for their pages, the log or a flush were made with O_SYNC or O_DSYNC.
-    SELECT DISTINCT tid, call_ns
-    FROM inside
-    WHERE (kind <> 'sync' AND part IN ('commit', 'flush')) OR (kind = 'write' AND own_writeback)
-), syncs AS (
-    SELECT c.tid, c.ts_ns, c.name AS name, c.dur_ns, c.cpu_ns, c.runnable_ns, c.dev, c.ino
-    FROM calls c
-    WHERE c.kind = 'sync'
-    UNION ALL
-    SELECT c.tid, c.ts_ns, c.name || ' (O_SYNC)', c.dur_ns, c.cpu_ns, c.runnable_ns, c.dev, c.ino
-    FROM calls c
-    JOIN durable u ON u.tid = c.tid AND u.call_ns = c.ts_ns
-), waited AS (
-    SELECT i.name, i.part, i.ts_ns, i.end_ns, i.dur_ns, i.dev FROM inside i WHERE i.kind = 'sync'
-    UNION ALL
-    SELECT i.name || ' (O_SYNC)', i.part, i.ts_ns, i.end_ns, i.dur_ns, i.dev
-    FROM inside i
-    JOIN durable u ON u.tid = i.tid AND u.call_ns = i.call_ns
 ), disks AS (
     SELECT dev, max(disk_dev) AS disk_dev FROM filesystems GROUP BY dev
-), flights AS (
-    SELECT
-        dev,
-        coalesce(issue_ns, queue_ns) AS begin_ns,
-        complete_ns AS end_ns,
-        max(complete_ns) OVER (
-            PARTITION BY dev ORDER BY coalesce(issue_ns, queue_ns), complete_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before_ns
-    FROM every_request
-    WHERE op = 'flush' AND complete_ns IS NOT NULL
-), flushing AS (
-    SELECT dev, greatest(begin_ns, coalesce(before_ns, begin_ns)) AS begin_ns, end_ns
-    FROM flights
-    WHERE end_ns > coalesce(before_ns, begin_ns)
 ), moments AS (
     SELECT dev, begin_ns AS t_ns, 0 AS sign, end_ns - begin_ns AS flush_ns, end_ns, NULL AS name
-    FROM flushing
+    FROM flushing_spans
     UNION ALL
     SELECT coalesce(d.disk_dev, w.dev), w.ts_ns, -1, 0, NULL, w.name
     FROM waited w LEFT JOIN disks d ON d.dev = w.dev
@@ -154,7 +101,7 @@ WITH calls AS (
         quantile_cont(dur_ns, 0.99) AS p99_ns,
         max(dur_ns) AS max_ns,
         count(DISTINCT CASE WHEN ino IS NOT NULL THEN (dev, ino) END) AS files
-    FROM syncs
+    FROM sync_calls
     GROUP BY name
 ), split AS (
     SELECT

@@ -132,7 +132,7 @@ _FILES = {
     "asked_bytes": Field("asked", _size),
     "requests": Field("requests", _count),
     "request_bytes": Field("moved", _size),
-    "seek_share": Field("jumps", _share),
+    "jump_share": Field("jumps", _share),
     "extents_after": Field("extents", _count),
     "calls": Field("calls", _count, extra=True),
     "sync_ns": Field("in sync", _time, extra=True),

@@ -1,0 +1,139 @@
+-- title: One device in one slice of the time that the command ran (recording.slice_ns)
+-- Where requests were not seen, the samples of /proc/diskstats stand in.
+-- column dev: block device, id
+-- column slice: number of the slice, from 0, number
+-- column span_ns: its length, ns
+-- column reads: read requests completed, count
+-- column writes: write requests completed, count
+-- column read_bytes: read, bytes
+-- column written_bytes: written, bytes
+-- column area_ns: time in flight summed over requests, ns
+-- column await_ns: mean read or write, queue to completion, ns
+-- column busy_ns: with at least one request in flight, ns
+-- column deep_ns: with at least two requests in flight, ns
+-- column flushes: cache flushes completed, count
+-- column others_share: of the requests that can be charged to somebody, those of others than the command, share
+WITH done AS (
+    SELECT
+        q.dev,
+        q.op,
+        q.bytes,
+        q.queue_ns,
+        q.complete_ns,
+        least(q.complete_ns, r.end_ns) AS until_ns,
+        q.in_scope,
+        CAST(floor((least(q.complete_ns, r.end_ns - 1) - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
+    FROM block_requests q
+    CROSS JOIN recording r
+    WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
+        AND q.queue_ns >= r.start_ns AND q.queue_ns < r.end_ns
+), ranges AS (
+    SELECT
+        q.dev,
+        r.start_ns,
+        r.slice_ns,
+        generate_series(
+            CAST(floor((min(q.queue_ns) - r.start_ns) / r.slice_ns) AS BIGINT),
+            CAST(floor((least(max(q.until_ns), max(r.end_ns) - 1) - r.start_ns) / r.slice_ns) AS BIGINT)
+        ) AS slices
+    FROM done q
+    CROSS JOIN recording r
+    GROUP BY q.dev, r.start_ns, r.slice_ns
+), marks AS (
+    SELECT dev, start_ns, slice_ns, unnest(slices) AS slice FROM ranges
+), edges AS (
+    SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
+    UNION ALL
+    SELECT dev, until_ns, -1 FROM done
+    UNION ALL
+    SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
+), levels AS (
+    SELECT
+        dev,
+        t_ns,
+        lead(t_ns) OVER (PARTITION BY dev ORDER BY t_ns, step) - t_ns AS span_ns,
+        sum(step) OVER (PARTITION BY dev ORDER BY t_ns, step ROWS UNBOUNDED PRECEDING) AS depth
+    FROM edges
+), queue AS (
+    SELECT
+        l.dev,
+        CAST(floor((l.t_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
+        sum(l.span_ns * l.depth) AS area_ns,
+        sum(CASE WHEN l.depth > 0 THEN l.span_ns ELSE 0 END) AS busy_ns,
+        sum(CASE WHEN l.depth > 1 THEN l.span_ns ELSE 0 END) AS deep_ns
+    FROM levels l
+    CROSS JOIN recording r
+    GROUP BY 1, 2
+), counted AS (
+    SELECT
+        dev,
+        slice,
+        count(*) FILTER (WHERE op = 'read') AS reads,
+        count(*) FILTER (WHERE op = 'write') AS writes,
+        sum(CASE WHEN op = 'read' THEN bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' THEN bytes ELSE 0 END) AS written_bytes,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
+        count(*) FILTER (WHERE op = 'flush') AS flushes,
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share
+    FROM done
+    GROUP BY dev, slice
+), from_requests AS (
+    SELECT
+        m.dev,
+        m.slice,
+        -- The last slice ends with the recording.
+        least(m.slice_ns, greatest(r.end_ns - (m.start_ns + m.slice * m.slice_ns), 1)) AS span_ns,
+        coalesce(c.reads, 0) AS reads,
+        coalesce(c.writes, 0) AS writes,
+        coalesce(c.read_bytes, 0) AS read_bytes,
+        coalesce(c.written_bytes, 0) AS written_bytes,
+        q.area_ns,
+        c.await_ns,
+        q.busy_ns,
+        q.deep_ns,
+        coalesce(c.flushes, 0) AS flushes,
+        c.others_share
+    FROM marks m
+    CROSS JOIN recording r
+    LEFT JOIN counted c ON c.dev = m.dev AND c.slice = m.slice
+    LEFT JOIN queue q ON q.dev = m.dev AND q.slice = m.slice
+), ticks AS (
+    SELECT
+        s.dev,
+        CAST(floor((s.ts_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
+        max(s.ts_ns) AS ts_ns,
+        max(s.reads) AS reads,
+        max(s.writes) AS writes,
+        max(s.read_bytes) AS read_bytes,
+        max(s.written_bytes) AS written_bytes,
+        max(s.read_ns) AS read_ns,
+        max(s.write_ns) AS write_ns,
+        max(s.busy_ns) AS busy_ns,
+        max(s.queue_ns) AS queue_ns,
+        max(s.flushes) AS flushes
+    FROM disk_samples s
+    CROSS JOIN recording r
+    WHERE s.dev NOT IN (SELECT dev FROM done)
+    GROUP BY 1, 2
+), from_samples AS (
+    SELECT
+        dev,
+        slice,
+        ts_ns - lag(ts_ns) OVER w AS span_ns,
+        reads - lag(reads) OVER w AS reads,
+        writes - lag(writes) OVER w AS writes,
+        read_bytes - lag(read_bytes) OVER w AS read_bytes,
+        written_bytes - lag(written_bytes) OVER w AS written_bytes,
+        queue_ns - lag(queue_ns) OVER w AS area_ns,
+        (read_ns + write_ns - lag(read_ns + write_ns) OVER w)
+            / nullif(reads + writes - lag(reads + writes) OVER w, 0) AS await_ns,
+        busy_ns - lag(busy_ns) OVER w AS busy_ns,
+        CAST(NULL AS BIGINT) AS deep_ns,
+        flushes - lag(flushes) OVER w AS flushes,
+        CAST(NULL AS DOUBLE) AS others_share
+    FROM ticks
+    WINDOW w AS (PARTITION BY dev ORDER BY ts_ns)
+)
+SELECT * FROM from_requests
+UNION ALL
+SELECT * FROM from_samples WHERE span_ns IS NOT NULL

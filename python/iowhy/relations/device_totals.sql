@@ -1,0 +1,183 @@
+-- title: A device's work while the command ran, by its requests, else by samples of its counters
+-- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
+-- out.
+-- column dev: block device, id
+-- column reads_per_s: read requests completed, 1/s
+-- column writes_per_s: write requests completed, 1/s
+-- column read_bytes_per_s: read, bytes/s
+-- column written_bytes_per_s: written, bytes/s
+-- column utilisation: share of the time with at least one request in flight, share
+-- column mean_queue: requests in flight (queue to completion), mean over time, number
+-- column read_await_ns: mean read, queue to completion, ns
+-- column write_await_ns: mean write, queue to completion, ns
+-- column mean_read_bytes: mean size of a read, bytes
+-- column mean_write_bytes: mean size of a write, bytes
+-- column service_ns: mean read or write, issue to completion, ns
+-- column best_bytes_per_s: bytes completed in the best second, bytes/s
+-- column best_ops_per_s: reads and writes completed in the best second, 1/s
+-- column others_share: of the requests that can be charged to somebody, those of others than the command, share
+-- column shared_share: requests that can be charged to nobody alone (journal, metadata, flush by a kernel thread), share
+-- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
+-- column flushes: cache flushes, count
+-- column flush_ns: mean flush, queue to completion, ns
+-- column discards: requests to forget blocks (TRIM), count
+-- column discarded_bytes: blocks forgotten, bytes
+-- column reads: read requests completed, count
+-- column writes: write requests completed, count
+-- column read_bytes: read, bytes
+-- column written_bytes: written, bytes
+-- column await_ns: mean read or write, queue to completion, ns
+-- column unseen: requests whose completion was not seen; they count in no other column, count
+-- column source: requests (each one seen) or samples (/proc/diskstats), text
+WITH done AS (
+    SELECT
+        q.dev,
+        q.op,
+        q.bytes,
+        q.queue_ns,
+        q.issue_ns,
+        q.complete_ns,
+        q.in_scope,
+        q.owner_kind,
+        CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
+    FROM block_requests q
+    CROSS JOIN recording r
+    -- A write of nothing asks for a flush, which is there as a request of its own.
+    WHERE (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
+), seconds AS (
+    SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
+    FROM done
+    WHERE op IN ('read', 'write') AND complete_ns IS NOT NULL
+    GROUP BY dev, second
+), best AS (
+    SELECT dev, max(bytes) AS bytes, max(ops) AS ops FROM seconds GROUP BY dev
+), counted AS (
+    SELECT
+        dev,
+        count(*) FILTER (WHERE op = 'read' AND complete_ns IS NOT NULL) AS reads,
+        count(*) FILTER (WHERE op = 'write' AND complete_ns IS NOT NULL) AS writes,
+        sum(CASE WHEN op = 'read' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+            AS written_bytes,
+        avg(CASE WHEN op = 'read' THEN complete_ns - queue_ns END) AS read_await_ns,
+        avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
+        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
+        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share,
+        count(*) FILTER (WHERE in_scope IS NULL) / nullif(count(*), 0) AS shared_share,
+        count(*) FILTER (WHERE op IN ('read', 'write') AND owner_kind = 'unknown')
+            / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
+        count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
+        avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
+        count(*) FILTER (WHERE op = 'discard' AND complete_ns IS NOT NULL) AS discards,
+        sum(CASE WHEN op = 'discard' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+            AS discarded_bytes,
+        count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
+    FROM done
+    GROUP BY dev
+), ticks AS (
+    -- The last reading of each second, so that a difference of two is about a second's work.
+    SELECT
+        s.dev,
+        max(s.ts_ns) AS ts_ns,
+        max(s.reads + s.writes) AS ops,
+        max(s.read_bytes + s.written_bytes) AS bytes
+    FROM disk_samples s
+    CROSS JOIN recording r
+    GROUP BY s.dev, CAST(floor((s.ts_ns - r.start_ns) / 1e9) AS BIGINT)
+), steps AS (
+    SELECT
+        dev,
+        (ops - lag(ops) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
+            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS ops_per_s,
+        (bytes - lag(bytes) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
+            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS bytes_per_s
+    FROM ticks
+), best_sampled AS (
+    SELECT dev, max(ops_per_s) AS ops_per_s, max(bytes_per_s) AS bytes_per_s FROM steps GROUP BY dev
+), sampled AS (
+    SELECT
+        dev,
+        max(ts_ns) - min(ts_ns) AS span_ns,
+        max(reads) - min(reads) AS reads,
+        max(writes) - min(writes) AS writes,
+        max(read_bytes) - min(read_bytes) AS read_bytes,
+        max(written_bytes) - min(written_bytes) AS written_bytes,
+        max(read_ns) - min(read_ns) AS read_ns,
+        max(write_ns) - min(write_ns) AS write_ns,
+        max(busy_ns) - min(busy_ns) AS busy_ns,
+        max(queue_ns) - min(queue_ns) AS queue_ns,
+        max(flushes) - min(flushes) AS flushes,
+        max(flush_ns) - min(flush_ns) AS flush_ns,
+        max(discards) - min(discards) AS discards,
+        max(discarded_bytes) - min(discarded_bytes) AS discarded_bytes
+    FROM disk_samples
+    WHERE dev NOT IN (SELECT dev FROM counted)
+    GROUP BY dev
+    HAVING max(reads + writes + coalesce(flushes, 0)) > min(reads + writes + coalesce(flushes, 0))
+)
+SELECT
+    c.dev,
+    'requests' AS source,
+    c.reads * 1e9 / nullif(r.elapsed_ns, 0) AS reads_per_s,
+    c.writes * 1e9 / nullif(r.elapsed_ns, 0) AS writes_per_s,
+    c.read_bytes * 1e9 / nullif(r.elapsed_ns, 0) AS read_bytes_per_s,
+    c.written_bytes * 1e9 / nullif(r.elapsed_ns, 0) AS written_bytes_per_s,
+    c.read_bytes / nullif(c.reads, 0) AS mean_read_bytes,
+    c.written_bytes / nullif(c.writes, 0) AS mean_write_bytes,
+    q.area_ns / nullif(r.elapsed_ns, 0) AS mean_queue,
+    c.read_await_ns,
+    c.write_await_ns,
+    c.service_ns,
+    q.busy_ns / nullif(r.elapsed_ns, 0) AS utilisation,
+    b.bytes * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_bytes_per_s,
+    b.ops * 1e9 / nullif(least(r.elapsed_ns, 1000000000), 0) AS best_ops_per_s,
+    c.others_share,
+    c.shared_share,
+    c.unowned_share,
+    c.flushes,
+    c.flush_ns,
+    c.discards,
+    c.discarded_bytes,
+    c.reads,
+    c.writes,
+    c.read_bytes,
+    c.written_bytes,
+    c.await_ns,
+    c.unseen
+FROM counted c
+CROSS JOIN recording r
+LEFT JOIN device_load q ON q.dev = c.dev
+LEFT JOIN best b ON b.dev = c.dev
+UNION ALL
+SELECT
+    s.dev,
+    'samples',
+    s.reads * 1e9 / nullif(s.span_ns, 0),
+    s.writes * 1e9 / nullif(s.span_ns, 0),
+    s.read_bytes * 1e9 / nullif(s.span_ns, 0),
+    s.written_bytes * 1e9 / nullif(s.span_ns, 0),
+    s.read_bytes / nullif(s.reads, 0),
+    s.written_bytes / nullif(s.writes, 0),
+    s.queue_ns / nullif(s.span_ns, 0),
+    s.read_ns / nullif(s.reads, 0),
+    s.write_ns / nullif(s.writes, 0),
+    NULL,
+    s.busy_ns / nullif(s.span_ns, 0),
+    b.bytes_per_s,
+    b.ops_per_s,
+    NULL,
+    NULL,
+    NULL,
+    s.flushes,
+    s.flush_ns / nullif(s.flushes, 0),
+    s.discards,
+    s.discarded_bytes,
+    s.reads,
+    s.writes,
+    s.read_bytes,
+    s.written_bytes,
+    (s.read_ns + s.write_ns) / nullif(s.reads + s.writes, 0),
+    NULL
+FROM sampled s
+LEFT JOIN best_sampled b ON b.dev = s.dev

@@ -61,6 +61,7 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
     tables["page_cache"] = _page_cache(rng, end_ns, files)
     tables |= _small(rng, end_ns, threads, files)
     tables |= _samples(rng, end_ns)
+    tables |= _limits(rng, end_ns)
     manifest = Manifest.made(
         argv=["generated"],
         start_ns=START_NS,
@@ -414,5 +415,46 @@ def _samples(rng: np.random.Generator, end_ns: int) -> dict[str, pa.Table]:
         ),
         "disk_samples": pa.table(
             {"ts_ns": times, "dev": np.full(n, 8 << 20), **{name: counter(10**6) for name in disk}}
+        ),
+    }
+
+
+def _limits(rng: np.random.Generator, end_ns: int) -> dict[str, pa.Table]:
+    """A control group that is held back, pressure, and numbers that a tool printed."""
+    times = np.arange(START_NS, end_ns, INTERVAL_NS)
+    n = len(times)
+    counters = ("cpu_throttled_ns", "cpu_periods", "cpu_throttled_periods", "memory_limit_hits")
+    group = {name: np.cumsum(rng.integers(0, 5, n)) for name in (*counters, "refault_file_pages")}
+    return {
+        "cgroup_samples": pa.table(
+            {
+                "ts_ns": times,
+                "path": ["/made"] * n,
+                **group,
+                "cpu_quota_cores": np.full(n, 1.5),
+                "memory_bytes": rng.integers(0, 1 << 30, n),
+                "memory_limit_bytes": np.full(n, 1 << 30),
+                "cached_bytes": rng.integers(0, 1 << 29, n),
+            }
+        ),
+        "pressure_samples": pa.concat_tables(
+            pa.table(
+                {
+                    "ts_ns": times,
+                    "scope": ["machine"] * n,
+                    "resource": [resource] * n,
+                    "kind": ["some"] * n,
+                    "total_ns": np.cumsum(rng.integers(0, 10**6, n)),
+                }
+            )
+            for resource in ("cpu", "io", "memory")
+        ),
+        "measurements": pa.table(
+            {
+                "tool": ["fio", "fio", "curt"],
+                "subject": ["job", "job", "fsync"],
+                "metric": ["read_iops", "read_iops", "elapsed_mean_ns"],
+                "value": [10.0, 20.0, 5.5],
+            }
         ),
     }

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.recording import Recording
+from iowhy.reports import run
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
 
@@ -15,9 +17,31 @@ Judge = Callable[[Story], Verdict]
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Iterator[Judge]:
-    """Writes a story as a recording and judges it."""
+    """Writes a story as a recording and judges it; every number must have its rows in a report."""
     number = iter(range(100))
-    yield lambda story: judge(story.write(tmp_path / f"{next(number)}.iowhy"))
+
+    def judge_story(story: Story) -> Verdict:
+        return judge_with_rows(story.write(tmp_path / f"{next(number)}.iowhy"))
+
+    yield judge_story
+
+
+_OPENED: set[tuple[str, str, str]] = set()
+
+
+def judge_with_rows(recording: Recording) -> Verdict:
+    """The verdict; asserts that each of its links names a report that runs on the recording and has rows.
+
+    Once for each cause, unit and report: more would show the same again.
+    """
+    verdict = judge(recording)
+    for one in verdict.findings:
+        for link in one.chain:
+            key = (one.cause, link.unit, link.report)
+            if recording.manifest.source == "diagnose" or key not in _OPENED:
+                _OPENED.add(key)
+                assert run(recording, link.report).num_rows, f"{link.report}: {link.statement}"
+    return verdict
 
 
 def finding(verdict: Verdict, cause: str) -> Finding | None:

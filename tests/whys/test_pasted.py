@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from iowhy.recording import Recording
-from iowhy.whys.verdict import judge
 
-from .conftest import absent, chain, finding, leads
+from .conftest import absent, chain, finding, judge_with_rows, leads
 from .made import GIB, MIB, MS, Row, S, disk, pasted, samples
 
 
@@ -35,21 +34,23 @@ def build(
 
 def test_one_of_two_cpus_is_full_while_processes_wait(tmp_path: Path) -> None:
     runnable = [0, 2, 2, 0, 2, 0, 2, 1, 0, 1, 2]
-    found = leads(judge(build(tmp_path / "a", 0.488, runnable, 2, 2)), "cpu-serial", 0.6)
+    found = leads(judge_with_rows(build(tmp_path / "a", 0.488, runnable, 2, 2)), "cpu-serial", 0.6)
     assert "1.0 of 2 CPUs" in chain(found)
     # Without the number of CPUs, the load itself gives it away.
-    unknown = judge(build(tmp_path / "b", 0.488, runnable, 2, None))
+    unknown = judge_with_rows(build(tmp_path / "b", 0.488, runnable, 2, None))
     assert leads(unknown, "cpu-serial", 0.6).confidence < found.confidence
     assert any("fit 2" in note for note in unknown.notes)
 
 
 def test_two_jobs_at_a_time_meet_the_disk(tmp_path: Path) -> None:
-    found = leads(judge(build(tmp_path / "a", 0.358, [0] * 11, 4, 2)), "device-saturated", 0.7)
+    found = leads(
+        judge_with_rows(build(tmp_path / "a", 0.358, [0] * 11, 4, 2)), "device-saturated", 0.7
+    )
     assert "iostat" in found.lowered_by[0] and found.confidence < 0.5
 
 
 def test_shares_without_the_number_of_cpus_name_no_cpu_cause(tmp_path: Path) -> None:
-    verdict = judge(build(tmp_path / "a", 0.29, [0] * 11, 0, None))
+    verdict = judge_with_rows(build(tmp_path / "a", 0.29, [0] * 11, 0, None))
     absent(verdict, "cpu-serial")
     assert finding(verdict, "cpu-saturated") is None
     assert verdict.answer.startswith("No single cause: the largest class is on-CPU user")
@@ -85,7 +86,7 @@ def upload(folder: Path, *, misses: int, hits: int, free: int) -> Recording:
 
 
 def test_a_file_larger_than_the_page_cache(tmp_path: Path) -> None:
-    found = leads(judge(upload(tmp_path / "a", misses=15_000, hits=1700, free=349 * MIB)),
+    found = leads(judge_with_rows(upload(tmp_path / "a", misses=15_000, hits=1700, free=349 * MIB)),
                   "cache-thrash", 0.6)  # fmt: skip
     text = chain(found)
     assert "740 reads" in text and "10 %" in text
@@ -94,7 +95,7 @@ def test_a_file_larger_than_the_page_cache(tmp_path: Path) -> None:
 
 
 def test_memory_that_is_free_says_that_nothing_was_evicted(tmp_path: Path) -> None:
-    verdict = judge(upload(tmp_path / "a", misses=15_000, hits=1700, free=30 * GIB))
+    verdict = judge_with_rows(upload(tmp_path / "a", misses=15_000, hits=1700, free=30 * GIB))
     absent(verdict, "cache-thrash")
     leads(verdict, "device-saturated", 0.6)
 
@@ -106,7 +107,7 @@ def test_a_cache_that_answers_leaves_the_cpus(tmp_path: Path) -> None:
         "page_cache": cached(0, 60_000),
         "memory_samples": memory(11_218 * MIB, 33_680),
     }
-    verdict = judge(pasted(tmp_path / "a", tables, cpus=16))
+    verdict = judge_with_rows(pasted(tmp_path / "a", tables, cpus=16))
     leads(verdict, "cpu-serial", 0.9)
     absent(verdict, "cache-thrash")
     absent(verdict, "device-saturated")
@@ -123,7 +124,7 @@ def aix(
 
 
 def test_a_file_written_by_eight_threads_on_aix(tmp_path: Path) -> None:
-    verdict = judge(
+    verdict = judge_with_rows(
         aix(tmp_path / "a", sequentiality=0.079, seeks=0.999, write=9.1 * 512, elapsed=2198.76 * MS)
     )
     text = chain(leads(verdict, "file-fragmented", 0.95))
@@ -132,7 +133,7 @@ def test_a_file_written_by_eight_threads_on_aix(tmp_path: Path) -> None:
 
 
 def test_the_same_file_written_in_order(tmp_path: Path) -> None:
-    verdict = judge(
+    verdict = judge_with_rows(
         aix(tmp_path / "a", sequentiality=1.0, seeks=0.041, write=512 * 512, elapsed=117.68 * MS)
     )
     absent(verdict, "file-fragmented")
@@ -144,19 +145,19 @@ def test_the_same_file_written_in_order(tmp_path: Path) -> None:
 def test_small_files_against_large_ones_with_the_waits(tmp_path: Path) -> None:
     rows = measure("iozone", "write 16384", bytes_per_s=40e6)
     rows += measure("iozone", "write 2097152", bytes_per_s=80e6)
-    alone = judge(pasted(tmp_path / "a", {"measurements": rows}))
+    alone = judge_with_rows(pasted(tmp_path / "a", {"measurements": rows}))
     found = leads(alone, "sync-storm", 0.45, 0.55)
     assert "2.0 times as long" in chain(found) and found.confidence < 0.6
     rows += measure("latencytop", "iozone: fsync: device cache flush", share=0.9, max_ns=30 * MS)
     rows += measure("latencytop", "iozone: reading from file", share=0.1, max_ns=MS)
-    both = judge(pasted(tmp_path / "b", {"measurements": rows}))
+    both = judge_with_rows(pasted(tmp_path / "b", {"measurements": rows}))
     leads(both, "flush-cost", 0.85)
 
 
 def test_equal_rates_are_no_storm(tmp_path: Path) -> None:
     rows = measure("iozone", "write 16384", bytes_per_s=78e6)
     rows += measure("iozone", "write 2097152", bytes_per_s=80e6)
-    assert judge(pasted(tmp_path / "a", {"measurements": rows})).findings == ()
+    assert judge_with_rows(pasted(tmp_path / "a", {"measurements": rows})).findings == ()
 
 
 def test_totals_of_calls(tmp_path: Path) -> None:
@@ -177,13 +178,13 @@ def test_totals_of_calls(tmp_path: Path) -> None:
             ("poll", 9, S // 2),
         )
     ]
-    verdict = judge(pasted(tmp_path / "a", {"syscall_totals": rows}))
+    verdict = judge_with_rows(pasted(tmp_path / "a", {"syscall_totals": rows}))
     leads(verdict, "sync-storm", 0.85, 0.95)
     assert any("CPU" in text for text in verdict.unknowns)
 
 
 def test_text_without_any_time(tmp_path: Path) -> None:
-    verdict = judge(pasted(tmp_path / "a", {"memory_samples": memory(0, 5)}))
+    verdict = judge_with_rows(pasted(tmp_path / "a", {"memory_samples": memory(0, 5)}))
     assert verdict.answer.startswith("Unknown") and verdict.findings == ()
     assert not verdict.budget.known and verdict.unknowns
 
@@ -191,7 +192,9 @@ def test_text_without_any_time(tmp_path: Path) -> None:
 def test_a_device_without_figures_of_the_cpus(tmp_path: Path) -> None:
     rows = measure("sar", "sda", busy_share=0.99, queue_mean=25.0, operations_per_s=740.0)
     rows += measure("sar", "sdb", busy_share=0.4, queue_mean=30.0)
-    found = leads(judge(pasted(tmp_path / "a", {"measurements": rows})), "device-saturated", 0.9)
+    found = leads(
+        judge_with_rows(pasted(tmp_path / "a", {"measurements": rows})), "device-saturated", 0.9
+    )
     assert "sda is busy 99 % with 25.0 requests" in chain(found) and found.confidence <= 0.5
     rows = measure("sar", "sda", busy_share=0.99, queue_mean=1.0)
-    assert judge(pasted(tmp_path / "b", {"measurements": rows})).findings == ()
+    assert judge_with_rows(pasted(tmp_path / "b", {"measurements": rows})).findings == ()

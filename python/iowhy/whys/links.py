@@ -20,7 +20,7 @@ def synchronous_writes(facts: Facts) -> Link | None:
         "(O_SYNC, O_DSYNC)",
         facts.calls.syncs.calls,
         "calls",
-        "sync",
+        "syscalls",
     )
 
 
@@ -146,5 +146,5 @@ def flushes(facts: Facts) -> Link | None:
         f"{count(found.flushes)} cache flushes of {found.device}, {duration(mean)} each",
         found.flushes,
         "flushes",
-        "sync",
+        "devices",
     )

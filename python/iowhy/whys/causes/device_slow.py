@@ -72,7 +72,7 @@ def find(facts: Facts) -> Candidate | None:
             None
             if not failing
             else link(
-                f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "devices"
+                f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "events"
             ),
         ),
         summary=f"waits for {requests.device}, which answers late"

@@ -43,7 +43,7 @@ def find(facts: Facts) -> Candidate | None:
             f"{size(writeback.limit_pages * PAGE_BYTES)}",
             writeback.dirty_pages * PAGE_BYTES,
             "bytes",
-            "writeback",
+            "throttle",
         )
     return Candidate(
         claims=(claim,),
@@ -61,7 +61,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{duration(writeback.pause_ns / writeback.pauses)} each",
                 writeback.pause_ns,
                 "ns",
-                "writeback",
+                "throttle",
             ),
             limit,
             links.device_load(facts),

@@ -41,7 +41,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{percent(syncs.blocked_share)} of a call is uninterruptible wait",
                 syncs.blocked_share,
                 "share",
-                "sync",
+                "syscalls",
             ),
             links.flushes(facts),
             link(
@@ -52,7 +52,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
             None
             if each is None
-            else link(f"{size(each)} are made durable per call", each, "bytes", "sync"),
+            else link(f"{size(each)} are made durable per call", each, "bytes", "amplification"),
         ),
         summary=(
             f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "

@@ -111,7 +111,7 @@ def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
                     f"{rate(speed)}",
                     limit,
                     "bytes/s",
-                    "system",
+                    "cgroup",
                 ),
                 speed / limit,
             )
@@ -135,7 +135,7 @@ def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
                     f"{speed:,.0f}",
                     limit,
                     "1/s",
-                    "system",
+                    "cgroup",
                 ),
                 speed / limit,
             )

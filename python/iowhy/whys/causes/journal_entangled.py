@@ -36,14 +36,14 @@ def find(facts: Facts) -> Candidate | None:
                 "of their time writing data of ordered files",
                 journal.flushing_share,
                 "share",
-                "sync",
+                "journal",
             ),
             link(
                 f"{size(foreign)} of it belong to files that {facts.run.who} did not sync; its own are "
                 f"{size(own)}",
                 foreign,
                 "bytes",
-                "sync",
+                "files",
             ),
         ),
         summary=(

@@ -37,7 +37,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{duration(float(str(total)) / int(str(number)))} each",
                 float(str(total)),
                 "ns",
-                "files",
+                "waits",
             )
     on = f" of {name}" if name else ""
     return Candidate(

@@ -56,7 +56,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"the group met its limit of {size(limit)} {count(machine.memory_limit_hits)} times",
                 machine.memory_limit_hits,
                 "times",
-                "system",
+                "cgroup",
             ),
             None
             if not stalled
@@ -64,7 +64,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"the machine stalled on memory {percent(stalled)} of the time (PSI)",
                 stalled,
                 "share",
-                "system",
+                "pressure",
             ),
         ),
         summary="waits for memory: threads reclaim it themselves or wait for swap",

@@ -18,7 +18,7 @@ def find(facts: Facts) -> Candidate | None:
     """Calls jump and so do the requests, on a device where the way costs."""
     requests = facts.requests
     if not requests.known or requests.count < REQUESTS_MIN or requests.jump_share is None:
-        return _measured(facts)
+        return _printed(facts)
     if requests.jump_share < thresholds.JUMPS or _large(requests.median_bytes):
         return None
     service, depth = requests.mean_service_ns, requests.own_depth
@@ -44,7 +44,7 @@ def find(facts: Facts) -> Candidate | None:
                     f"one ended; {size(walk.median_bytes)} each in the median",
                     walk.jump_share,
                     "share",
-                    "syscalls",
+                    "events",
                 )
                 for walk, _, words in jumping
             ),
@@ -92,7 +92,7 @@ def _layout_is_innocent(facts: Facts) -> bool:
     return file is not None and file.sequentiality >= CONTIGUOUS
 
 
-def _measured(facts: Facts) -> Candidate | None:
+def _printed(facts: Facts) -> Candidate | None:
     """filemon's seek share with a file that lies in order."""
     measured = facts.measured
     seeks = max(measured.metric("seek_share").values(), default=None)
@@ -103,9 +103,9 @@ def _measured(facts: Facts) -> Candidate | None:
         claims=(Claim(classes.STORAGE),),
         chain=(
             link(f"{percent(seeks)} of the requests need a seek", seeks, "share",
-                 "request-pattern"),
+                 "measurements"),
             link(f"though the file lies in order (sequentiality {percent(order)})", order, "share",
-                 "layout"),
+                 "measurements"),
         ),
         summary="waits while the device goes from place to place, because the application jumps",
         confidence=0.7,

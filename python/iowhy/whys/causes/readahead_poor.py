@@ -73,7 +73,7 @@ def _missing(facts: Facts) -> Candidate | None:
                 f"only {percent(walk.jump_share)} of the reads jump, so reading ahead would pay",
                 walk.jump_share,
                 "share",
-                "request-pattern",
+                "events",
             ),
             link(
                 f"yet {percent(alone)} of the pages were read only when asked for",

@@ -90,7 +90,7 @@ def _small(facts: Facts) -> Candidate | None:
                 "other in the file",
                 walk.median_bytes,
                 "bytes",
-                "syscalls",
+                "events",
             ),
             links.request_shape(facts),
             None

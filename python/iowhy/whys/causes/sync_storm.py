@@ -46,7 +46,7 @@ def find(facts: Facts) -> Candidate | None:
                 f"{count(syncs.calls)} sync calls make {size(each)} durable each",
                 each,
                 "bytes",
-                "sync",
+                "amplification",
             ),
             None
             if syncs.files is None
@@ -89,7 +89,7 @@ def _commits(facts: Facts) -> Link | None:
         "call",
         journal.commits,
         "commits",
-        "sync",
+        "journal",
     )
 
 

@@ -1,14 +1,14 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup
 """
 
 import re
 import sys
 from pathlib import Path
 
-from benchmarks import overhead, recorder
+from benchmarks import overhead, recorder, startup
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
@@ -16,6 +16,7 @@ PARTS = {
     "losses": recorder.losses,
     "verdict": recorder.verdict_time,
     "programs": recorder.per_program,
+    "startup": startup.table,
 }
 
 

@@ -11,11 +11,8 @@ from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import process_ids
 from iowhy.options.recordings import check_new, recording_kept
-from iowhy.overview import overview
 from iowhy.quantities import positive_duration_ns
-from iowhy.recording import open_recording
 from iowhy.sources import live
-from iowhy.views import verdict_page
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -112,6 +109,11 @@ def _record(options: Options, out: Path) -> int:
 
 
 def _verdict(out: Path, as_json: bool) -> None:
+    # Not before the command has ended: it need not wait for what only the verdict needs.
+    from iowhy.overview import overview
+    from iowhy.recording import open_recording
+    from iowhy.views import verdict_page
+
     started = time.monotonic()
     recording = open_recording(out)
     with working(f"judging {out.name}"):

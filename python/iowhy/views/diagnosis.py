@@ -8,7 +8,7 @@ from rich.text import Text
 from iowhy import units
 from iowhy.sources.diagnose import Diagnosis
 from iowhy.sources.processes import BusyProcess
-from iowhy.views.terminal import Field, print_rows, printable, shorten
+from iowhy.views.terminal import Field, paragraph, print_rows, printable, shorten
 from iowhy.whys.next_step import Step
 
 UNREAD_SHOWN = 12
@@ -85,12 +85,8 @@ def show_steps(out: Console, steps: Sequence[Step]) -> None:
     width = max(len(step.command) for step in steps)
     for at, step in enumerate(steps):
         first = "run" if at == 0 else "or "
-        out.print(
-            Text.assemble(
-                f"  {first} ", (step.command.ljust(width), "bold"), (f"  {step.tells}", "dim")
-            ),
-            soft_wrap=True,
-        )
+        text = f"{first} {step.command.ljust(width)}  {step.tells}"
+        paragraph(out, text, indent=2, hang=len(first) + 1)
 
 
 def _text(value: object) -> str:

@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.experiment.answer import Answer, Verdict
+from iowhy.experiment.answer import Answer, Response, Verdict
 from iowhy.experiment.process import shown
 from iowhy.experiment.result import Judged, Result
 from iowhy.experiment.sentence import plain, with_interval
 from iowhy.experiment.statistics import Interval
 from iowhy.experiment.trials import BASELINE, Condition
-from iowhy.views.terminal import Field, paragraph, print_rows, printable, shorten
+from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, printable, shorten
 
 _COLOURS = {
     Verdict.BOUND: "red",
@@ -24,6 +24,7 @@ _COLOURS = {
 }
 _PLOT_WIDTH = 40
 _LABEL_WIDTH = 40
+_VALUE_WIDTH = 10  # of the margins, and of the ratio behind the plot
 _BUSY_CPUS = 0.5
 
 
@@ -34,8 +35,8 @@ def show(result: Result, console: Console) -> None:
     fields, table = _table(result)
     print_rows(console, fields, table)
     console.print()
-    for line in plot(result.answers):
-        console.print(line)
+    for line in plot(result.answers, console.width):
+        console.print(line, soft_wrap=True)
     console.print()
     for one in result.answers:
         colour = _COLOURS[one.verdict]
@@ -188,39 +189,48 @@ def _slower(answers: dict[str, Answer], condition: Condition) -> str:
     return ""
 
 
-def plot(answers: Sequence[Answer]) -> list[Text]:
+def plot(answers: Sequence[Answer], width: int = WIDTH) -> list[Text]:
     """One line per level: a mark at how many times slower, its interval as a bar, on a log scale."""
-    shown_ones = [(one.lever, r) for one in answers for r in one.responses]
-    if not shown_ones:
+    levels = [(one.lever, r) for one in answers for r in one.responses]
+    if not levels:
         return []
-    ends = [0.95, 1.05]
-    for _, r in shown_ones:
-        # An interval that is very wide must not squeeze all others into one mark.
-        ends += (
-            [max(r.slower.low, r.slower.value / 4), min(r.slower.high, r.slower.value * 4)]
-            if (r.slower.known)
-            else [r.slower.value]
-        )
-    low, high = math.log(max(min(ends), 1e-3)), math.log(min(max(ends), 1e3))
+    low, high = _scale([r for _, r in levels])
+    label = min(_LABEL_WIDTH, width // 3, max(len(f"{lever} {r.label}") for lever, r in levels))
+    cells = min(_PLOT_WIDTH, width - label - _VALUE_WIDTH)
+    lines = []
+    for lever, r in levels:
+        name = shorten(f"{lever} {r.label}", label).ljust(label)
+        lines.append(Text(f"  {name} {_marks(r, low, high, cells)} {plain(r.slower.value)}"))
+    axis = f"{math.exp(low):.2g} times".ljust(cells - 6) + f"{math.exp(high):.2g}"
+    lines.append(Text(f"  {' ' * label} {axis}", style="bright_black"))
+    return lines
 
+
+def _scale(responses: Sequence[Response]) -> tuple[float, float]:
+    """The logarithms of the ratios at both ends."""
+    ends = [0.95, 1.05]
+    for one in responses:
+        value = one.slower.value
+        # An interval that is very wide must not squeeze all others into one mark.
+        if one.slower.known:
+            ends += [max(one.slower.low, value / 4), min(one.slower.high, value * 4)]
+        else:
+            ends.append(value)
+    return math.log(max(min(ends), 1e-3)), math.log(min(max(ends), 1e3))
+
+
+def _marks(one: Response, low: float, high: float, cells: int) -> str:
     def cell(value: float) -> int:
         share = (math.log(min(max(value, 1e-3), 1e3)) - low) / (high - low)
-        return min(_PLOT_WIDTH - 1, max(0, round(share * (_PLOT_WIDTH - 1))))
+        return min(cells - 1, max(0, round(share * (cells - 1))))
 
-    label_width = min(_LABEL_WIDTH, max(len(f"{lever} {r.label}") for lever, r in shown_ones))
-    lines = []
-    for lever, r in shown_ones:
-        cells = [" "] * _PLOT_WIDTH
-        cells[cell(1.0)] = "│"
-        if r.slower.known:
-            for at in range(cell(r.slower.low), cell(r.slower.high) + 1):
-                cells[at] = "─"
-        cells[cell(r.slower.value)] = "●"
-        label = shorten(f"{lever} {r.label}", label_width).ljust(label_width)
-        lines.append(Text(f"  {label} {''.join(cells)} {plain(r.slower.value)}"))
-    axis = f"{math.exp(low):.2g} times".ljust(_PLOT_WIDTH - 6) + f"{math.exp(high):.2g}"
-    lines.append(Text(f"  {' ' * label_width} {axis}", style="bright_black"))
-    return lines
+    marks = [" "] * cells
+    marks[cell(1.0)] = "│"
+    if one.slower.known:
+        for at in range(cell(one.slower.low), cell(one.slower.high) + 1):
+            marks[at] = "─"
+    marks[cell(one.slower.value)] = "●"
+    return "".join(marks)
 
 
 def _interval(found: Interval, form: str) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from iowhy import units
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import Field, printable, rows, shorten
+from iowhy.views.terminal import Field, paragraph, printable, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
     import pyarrow as pa
@@ -65,7 +65,8 @@ def show(
         field = _field(name, known.get(name), values[at])
         width = max([cell_len(field.heading), *(cell_len(field.write(v)) for v in values[at])])
         if field.left and not wide:
-            width = min(width, max(TEXT_CELLS, cell_len(field.heading)))
+            most = max(TEXT_CELLS, console.width // 3, cell_len(field.heading))
+            width = min(width, most)
         if not wide and picked and (left_out or used + 2 + width > console.width):
             left_out.append(name)
             continue
@@ -99,7 +100,7 @@ def _below(
     if any(value is None for at in picked for value in values[at]):
         notes.append(f"{UNKNOWN} unknown, or does not apply")
     for note in notes:
-        console.print(Text("  " + note, style="dim"))
+        paragraph(console, note, "dim", 2)
 
 
 def _field(name: str, column: Column | None, values: list[object]) -> Field:

@@ -1,0 +1,90 @@
+"""How long commands take that have little to do: `python -m benchmarks.startup [--against FOLDER]`.
+
+FOLDER is the `python` folder of another version of iowhy, which is timed in the same turns.
+"""
+
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.generated import generate
+
+ROUNDS = 15
+SMALL_CALLS, LARGE_CALLS = 2_000, 1_000_000
+OWN = Path(__file__).parents[1] / "python"
+
+#: What the issue of these times set as the aim, in seconds.
+AIMS_S = {
+    "iowhy --version": 0.06,
+    "iowhy why, a small recording": 0.35,
+    "iowhy why, 1,000,000 calls": 0.6,
+    "iowhy run -- true": 0.5,
+}
+
+
+def table(against: Path | None = None) -> str:
+    """Markdown: the median of each command, lowest and highest, beside the aim."""
+    with tempfile.TemporaryDirectory() as folder:
+        times = _measure(Path(folder), against)
+    heads = ["command", "aim", "seconds", *(["seconds before"] if against else [])]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for name in dict.fromkeys(name for name, _ in times):
+        aim = f"{AIMS_S[name]:g}" if name in AIMS_S else ""
+        cells = [
+            _shown(times.get((name, tree), ())) for tree in ("now", "before")[: 1 + bool(against)]
+        ]
+        lines.append(f"| {' | '.join([name, aim, *cells])} |")
+    return "\n".join(lines)
+
+
+def _measure(folder: Path, against: Path | None) -> Mapping[tuple[str, str], Sequence[float]]:
+    """Seconds by (command, which version), all in random order, round by round."""
+    small = generate(folder / "small.iowhy", SMALL_CALLS).path
+    large = generate(folder / "large.iowhy", LARGE_CALLS).path
+    trees = {"now": OWN} | ({"before": against} if against else {})
+    calls: dict[tuple[str, str], tuple[list[str], Path]] = {}
+    if shutil.which("perf"):
+        calls["perf stat -- true", "now"] = (["perf", "stat", "--", "true"], OWN)
+    calls["python -c pass", "now"] = ([sys.executable, "-c", "pass"], OWN)
+    for tree, path in trees.items():
+        iowhy = [sys.executable, "-m", "iowhy.cli.main"]
+        calls["iowhy --version", tree] = ([*iowhy, "--version"], path)
+        calls["iowhy why, a small recording", tree] = ([*iowhy, "why", str(small)], path)
+        calls["iowhy why, 1,000,000 calls", tree] = ([*iowhy, "why", str(large)], path)
+        calls["iowhy run -- true", tree] = ([*iowhy, "run", "-o", "OUT", "--", "true"], path)
+    found: dict[tuple[str, str], list[float]] = {key: [] for key in calls}
+    for turn in range(ROUNDS + 1):
+        for key in random.sample(list(calls), len(calls)):
+            words, path = calls[key]
+            out = folder / f"{turn}-{key[1]}.iowhy"
+            words = [str(out) if word == "OUT" else word for word in words]
+            took = _seconds(words, path)
+            if turn:  # the first round fills the page cache and Python's own
+                found[key].append(took)
+    return found
+
+
+def _seconds(words: Sequence[str], path: Path) -> float:
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    begun = time.perf_counter()
+    subprocess.run(words, env=environment, capture_output=True, check=True)
+    return time.perf_counter() - begun
+
+
+def _shown(seconds: Sequence[float]) -> str:
+    if not seconds:
+        return "–"
+    middle = statistics.median(seconds)
+    return f"{middle:.3f} ({min(seconds):.3f} to {max(seconds):.3f})"
+
+
+if __name__ == "__main__":
+    other = sys.argv[2] if sys.argv[1:2] == ["--against"] else None
+    print(table(None if other is None else Path(other).resolve()))

@@ -1,0 +1,61 @@
+"""What is under way is said after a while, and where nobody watches now and then."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from iowhy.views import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "TERMINAL_AFTER_S", 0.001)
+    monkeypatch.setattr(progress, "ELSEWHERE_AFTER_S", 0.0)
+    monkeypatch.setattr(progress, "ELSEWHERE_EVERY_S", 3600.0)
+
+
+def written(stream: io.StringIO) -> bool:
+    """Waits until something is there; the test's own time limit ends it."""
+    while not stream.getvalue():
+        time.sleep(0.001)
+    return True
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_terminal_has_one_line_that_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress.working("judging it"):
+        assert written(stream)
+    text = stream.getvalue()
+    assert "judging it, 0 s so far; Ctrl-C ends it" in text
+    assert text.endswith("\r\x1b[K") and "\n" not in text
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    line = progress.TrialsLine(quiet=False)
+    for done in range(5):
+        line.trial("baseline", done, 9)
+    line.end()
+    assert stream.getvalue() == "iowhy: trial 1 of at most 9: baseline; Ctrl-C ends it\n"
+
+
+def test_what_is_quick_and_what_is_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.working("judging it"):
+        pass
+    with progress.working("judging it", quiet=True):
+        pass
+    line = progress.TrialsLine(quiet=True)
+    line.step("x")
+    line.end()
+    assert capsys.readouterr().err == ""

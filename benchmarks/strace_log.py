@@ -78,7 +78,7 @@ def table(megabytes: int) -> str:
         )
         rows = []
         for name, argv in (
-            ("iowhy-logs alone", [str(program("iowhy-logs")), "strace", str(log)]),
+            ("iowhy-logs alone", [str(program("iowhy-logs")), "strace", str(log), folder]),
             ("into tables", [sys.executable, "-c", whole, str(log)]),
         ):
             elapsed, cpu, memory = used(argv)

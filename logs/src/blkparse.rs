@@ -1,16 +1,17 @@
 //! Text of `blkparse`: blkparse(1), its default format. One line is one action on a block device.
 
-use std::cell::RefCell;
-use std::io::{Read, Write};
+use std::io::Read;
 
-use anyhow::Result;
 use serde::Serialize;
 
-use crate::frames::{Frames, UNKNOWN};
+use crate::error::Result;
 use crate::lines;
+use crate::output::rows::BlockEvent;
+use crate::output::{Output, Table};
+use crate::text::{decimal, digits, fraction_ns, gap, number, split_while, NS};
+use crate::trace::event::BlockKind;
 
-const NS: i64 = 1_000_000_000;
-const SECTOR: i64 = 512;
+const SECTOR_BYTES: i64 = 512;
 
 /// An action, and what stands in brackets at its end: a process, or the error of a completion.
 #[derive(Debug, PartialEq)]
@@ -20,7 +21,7 @@ struct Action<'a> {
     tid: i32,
     action: &'a [u8],
     rwbs: &'a [u8],
-    sector: i64,
+    sector: Option<i64>,
     sectors: i64,
     last: &'a [u8],
 }
@@ -33,63 +34,69 @@ struct Summary {
     strings_full: bool,
 }
 
-/// Read a text; the actions that take part in a request's life go to `out` as rows of kind b.
-pub fn read<W: Write>(input: impl Read, out: &mut Frames<W>) -> Result<()> {
-    let cell = RefCell::new((out, 0u64));
-    let lines = lines::each(
-        input,
-        |number, text| {
-            let (out, actions) = &mut *cell.borrow_mut();
-            line(number, text, out, actions)
-        },
-        |bytes| Ok(cell.borrow_mut().0.progress(bytes)?),
-    )?;
-    let (out, actions) = cell.into_inner();
-    let summary = Summary {
-        lines,
-        rejected: out.rejected,
-        actions,
-        strings_full: out.full,
-    };
-    let json = serde_json::to_vec(&summary)?;
-    Ok(out.summary(&json)?)
+struct Reader<'o> {
+    output: &'o mut Output,
+    events: Table<BlockEvent>,
+    actions: u64,
 }
 
-fn line<W: Write>(number: u64, text: &[u8], out: &mut Frames<W>, actions: &mut u64) -> Result<()> {
-    let text = &*lines::without_nuls(text);
-    let Some(found) = parse(text) else {
-        if !is_summary(text) {
-            out.reject(number, text)?;
+/// Read a text; the actions that take part in a request's life go to the table block_events.
+pub fn read(input: impl Read, output: &mut Output) -> Result<()> {
+    let mut reader = Reader {
+        events: output.table(),
+        output,
+        actions: 0,
+    };
+    let lines = lines::each(input, &mut reader)?;
+    reader.events.finish()?;
+    let summary = Summary {
+        lines,
+        rejected: reader.output.messages.rejected(),
+        actions: reader.actions,
+        strings_full: reader.output.strings.full(),
+    };
+    reader.output.finish(&summary)
+}
+
+impl lines::Sink for Reader<'_> {
+    fn line(&mut self, number: u64, text: &[u8]) -> Result<()> {
+        let text = &*lines::without_nuls(text);
+        let Some(found) = parse(text) else {
+            if !is_summary(text) {
+                self.output.messages.reject(number, text)?;
+            }
+            return Ok(());
+        };
+        self.actions += 1;
+        let kind = match found.action {
+            b"Q" | b"G" => BlockKind::Queue,
+            b"I" => BlockKind::Insert,
+            b"D" => BlockKind::Issue,
+            b"R" => BlockKind::Requeue,
+            b"C" => BlockKind::Complete,
+            _ => return Ok(()),
+        };
+        if found.rwbs.is_empty() {
+            return Ok(());
         }
-        return Ok(());
-    };
-    *actions += 1;
-    let kind: &[u8] = match found.action {
-        b"Q" | b"G" => b"queue",
-        b"I" => b"insert",
-        b"D" => b"issue",
-        b"R" => b"requeue",
-        b"C" => b"complete",
-        _ => return Ok(()),
-    };
-    if found.rwbs.is_empty() {
-        return Ok(());
+        let (error, _) = digits(found.last.strip_prefix(b"-").unwrap_or(found.last));
+        self.events.push(&BlockEvent {
+            n: number as i64,
+            ts_ns: found.ts_ns,
+            dev: found.dev,
+            bytes: found.sectors.saturating_mul(SECTOR_BYTES),
+            sector: found.sector,
+            error: decimal(error),
+            tid: found.tid,
+            comm: self.output.name(found.last)?,
+            kind: self.output.name(kind.name())?,
+            rwbs: self.output.name(found.rwbs)?,
+        })
     }
-    let (error, _) = digits(found.last.strip_prefix(b"-").unwrap_or(found.last));
-    let (comm, kind) = (out.string(found.last), out.string(kind));
-    let rwbs = out.string(found.rwbs);
-    Ok(out.row(
-        b'b',
-        &[
-            number as i64,
-            found.ts_ns,
-            found.dev,
-            found.sectors.saturating_mul(SECTOR),
-            found.sector,
-            error.unwrap_or(UNKNOWN),
-        ],
-        &[found.tid as u32, comm, kind, rwbs],
-    )?)
+
+    fn done(&mut self, bytes: u64) -> Result<()> {
+        self.output.messages.done(bytes)
+    }
 }
 
 /// "  8,0    1      123     0.000012345  4711  D  WS 2048 + 8 [name]"
@@ -98,41 +105,26 @@ fn parse(text: &[u8]) -> Option<Action<'_>> {
     let (minor, rest) = number(rest.strip_prefix(b",")?)?;
     let (_cpu, rest) = number(gap(rest)?)?;
     let (_sequence, rest) = number(gap(rest)?)?;
-    let rest = gap(rest)?;
-    let (seconds, after) = number(rest)?;
-    let after = after.strip_prefix(b".")?;
-    let length = after.iter().take_while(|b| b.is_ascii_digit()).count();
-    if length == 0 || seconds > 999_999_999 {
+    let (seconds, rest) = number(gap(rest)?)?;
+    let (fraction, rest) = digits(rest.strip_prefix(b".")?);
+    if fraction.is_empty() || seconds > 999_999_999 {
         return None;
     }
-    let ns = (0..9).fold(0, |ns, at| {
-        ns * 10
-            + after[..length]
-                .get(at)
-                .map_or(0, |digit| i64::from(digit - b'0'))
-    });
-    let (tid, rest) = number(gap(&after[length..])?)?;
-    let (action, rest) = letters(gap(rest)?, u8::is_ascii_alphabetic);
+    let (tid, rest) = number(gap(rest)?)?;
+    let (action, rest) = split_while(gap(rest)?, u8::is_ascii_alphabetic);
     if action.is_empty() || !rest.first().is_none_or(u8::is_ascii_whitespace) {
         return None;
     }
-    let (rwbs, rest) = letters(rest.trim_ascii_start(), u8::is_ascii_uppercase);
+    let (rwbs, rest) = split_while(rest.trim_ascii_start(), u8::is_ascii_uppercase);
     let rest = rest.trim_ascii_start();
-    let (mut sector, mut sectors) = (0, 0);
-    if let (at, Some(after)) = digits(rest) {
-        if let Some(after) = after.trim_ascii_start().strip_prefix(b"+") {
-            if let (Some(count), Some(_)) = digits(after.trim_ascii_start()) {
-                (sector, sectors) = (at.unwrap_or(0), count);
-            }
-        }
-    }
+    let (sector, sectors) = extent(rest).unwrap_or((Some(0), 0));
     let last = match (memchr::memchr(b'[', rest), memchr::memrchr(b']', rest)) {
         (Some(open), Some(close)) if open < close => &rest[open + 1..close],
         _ => b"",
     };
     Some(Action {
         dev: major << 20 | minor,
-        ts_ns: seconds * NS + ns,
+        ts_ns: seconds * NS + fraction_ns(fraction),
         tid: i32::try_from(tid).ok()?,
         action,
         rwbs,
@@ -142,28 +134,18 @@ fn parse(text: &[u8]) -> Option<Action<'_>> {
     })
 }
 
-/// What follows at least one space.
-fn gap(text: &[u8]) -> Option<&[u8]> {
-    let rest = text.trim_ascii_start();
-    (rest.len() < text.len()).then_some(rest)
-}
-
-fn letters(text: &[u8], is: fn(&u8) -> bool) -> (&[u8], &[u8]) {
-    text.split_at(text.iter().take_while(|byte| is(byte)).count())
-}
-
-/// Digits at the beginning: the number if it fits 63 bits, and what follows them if there are any.
-fn digits(text: &[u8]) -> (Option<i64>, Option<&[u8]>) {
-    let (told, rest) = letters(text, u8::is_ascii_digit);
-    let value = std::str::from_utf8(told)
-        .ok()
-        .and_then(|told| told.parse().ok());
-    (value, (!told.is_empty()).then_some(rest))
-}
-
-fn number(text: &[u8]) -> Option<(i64, &[u8])> {
-    let (value, rest) = digits(text);
-    Some((value?, rest?))
+/// "2048 + 8": where the request is, and how long. A sector beyond 63 bits is none.
+fn extent(text: &[u8]) -> Option<(Option<i64>, i64)> {
+    let (sector, rest) = digits(text);
+    if sector.is_empty() {
+        return None;
+    }
+    let (sectors, _) = number(
+        rest.trim_ascii_start()
+            .strip_prefix(b"+")?
+            .trim_ascii_start(),
+    )?;
+    Some((decimal(sector), sectors))
 }
 
 /// The totals below the actions, per CPU and device, and empty lines.
@@ -209,7 +191,7 @@ mod tests {
             (found.action, found.rwbs, found.last),
             (&b"C"[..], &b"WS"[..], &b"0"[..])
         );
-        assert_eq!((found.sector, found.sectors), (18690, 32));
+        assert_eq!((found.sector, found.sectors), (Some(18690), 32));
         let found = parse(b"  7,0  0  1  2.5  9  P   N [my prog]").unwrap();
         assert_eq!(
             (found.ts_ns, found.sectors, found.last),
@@ -218,7 +200,7 @@ mod tests {
         let found = parse(b"7,0 0 1 2.5 9 X W 10 / 20 [dd]").unwrap();
         assert_eq!(
             (found.action, found.sector, found.sectors),
-            (&b"X"[..], 0, 0)
+            (&b"X"[..], Some(0), 0)
         );
         for bad in [
             "",

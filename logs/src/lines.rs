@@ -3,16 +3,22 @@
 use std::borrow::Cow;
 use std::io::{self, Read};
 
+use crate::error::{Error, Result};
+
 /// What is longer is no line of a tool; the rest of it is left out.
 pub const LINE_MAX: usize = 1 << 20;
 const BLOCK: usize = 4 << 20;
 
-/// Call `each` with every line (without its end) and its number, and `block` with the bytes done so far.
-pub fn each<E: From<io::Error>>(
-    mut input: impl Read,
-    mut each: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    mut block: impl FnMut(u64) -> Result<(), E>,
-) -> Result<u64, E> {
+/// Who takes the lines.
+pub trait Sink {
+    /// A line (without its end) and its number, from 1.
+    fn line(&mut self, number: u64, text: &[u8]) -> Result<()>;
+    /// How many bytes are done, now and then.
+    fn done(&mut self, bytes: u64) -> Result<()>;
+}
+
+/// Hand all lines to `sink`; returns how many there were.
+pub fn each(mut input: impl Read, sink: &mut impl Sink) -> Result<u64> {
     let mut buffer = vec![0u8; BLOCK + LINE_MAX];
     let (mut held, mut done, mut number) = (0, 0u64, 0u64);
     // Inside a line that was cut.
@@ -22,7 +28,7 @@ pub fn each<E: From<io::Error>>(
             Ok(0) => break,
             Ok(got) => got,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Error::Read(error)),
         };
         let before = done;
         done += got as u64;
@@ -34,7 +40,7 @@ pub fn each<E: From<io::Error>>(
                 skipping = false;
             } else {
                 number += 1;
-                each(number, trimmed(&buffer[start..newline]))?;
+                sink.line(number, without_return(&buffer[start..newline]))?;
             }
             start = newline + 1;
         }
@@ -44,20 +50,27 @@ pub fn each<E: From<io::Error>>(
             held = 0;
         } else if held >= LINE_MAX {
             number += 1;
-            each(number, trimmed(&buffer[..LINE_MAX]))?;
+            sink.line(number, without_return(&buffer[..LINE_MAX]))?;
             skipping = true;
             held = 0;
         }
         if before >> 24 != done >> 24 {
-            block(done)?;
+            sink.done(done)?;
         }
     }
     if held > 0 && !skipping {
         number += 1;
-        each(number, trimmed(&buffer[..held]))?;
+        sink.line(number, without_return(&buffer[..held]))?;
     }
-    block(done)?;
+    sink.done(done)?;
     Ok(number)
+}
+
+/// The first line of a text that is whole in memory, without its end, and where the next one begins.
+pub fn first(text: &[u8]) -> (&[u8], usize) {
+    let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+    let line = without_return(&text[..end]);
+    (&line[..line.len().min(LINE_MAX)], (end + 1).min(text.len()))
 }
 
 /// A line without its NULs, which no tool prints.
@@ -68,7 +81,7 @@ pub fn without_nuls(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(line.iter().copied().filter(|&b| b != 0).collect())
 }
 
-fn trimmed(line: &[u8]) -> &[u8] {
+fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
@@ -76,18 +89,24 @@ fn trimmed(line: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
+    #[derive(Default)]
+    struct Kept(Vec<(u64, Vec<u8>)>);
+
+    impl Sink for Kept {
+        fn line(&mut self, number: u64, text: &[u8]) -> Result<()> {
+            self.0.push((number, text.to_vec()));
+            Ok(())
+        }
+
+        fn done(&mut self, _bytes: u64) -> Result<()> {
+            Ok(())
+        }
+    }
+
     fn all(data: &[u8]) -> Vec<(u64, Vec<u8>)> {
-        let mut found = Vec::new();
-        each::<io::Error>(
-            data,
-            |n, line| {
-                found.push((n, line.to_vec()));
-                Ok(())
-            },
-            |_| Ok(()),
-        )
-        .unwrap();
-        found
+        let mut kept = Kept::default();
+        each(data, &mut kept).unwrap();
+        kept.0
     }
 
     #[test]
@@ -99,5 +118,12 @@ mod tests {
         let lengths: Vec<_> = found.iter().map(|(n, line)| (*n, line.len())).collect();
         assert_eq!(lengths, [(1, 3), (2, 0), (3, LINE_MAX), (4, 4)]);
         assert!(all(b"").is_empty());
+    }
+
+    #[test]
+    fn lines_of_a_text_in_memory() {
+        assert_eq!(first(b"one\r\ntwo"), (&b"one"[..], 5));
+        assert_eq!(first(b"two"), (&b"two"[..], 3));
+        assert_eq!(first(b""), (&b""[..], 0));
     }
 }

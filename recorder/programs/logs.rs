@@ -27,10 +27,10 @@ fn main() -> ExitCode {
         println!("{}", known());
         return ExitCode::SUCCESS;
     }
-    match iowhy_logs::run(&arguments) {
+    match iowhy_logs::run(&arguments, std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("iowhy-logs: {error:#}");
+            eprintln!("iowhy-logs: {error}");
             ExitCode::from(2)
         }
     }

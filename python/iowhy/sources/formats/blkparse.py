@@ -44,9 +44,7 @@ def read(block: Block) -> Parsed:
     """Actions in a paste."""
     parsed = _parsed()
     with Workspace(on_disk=False) as space:
-        split = splitter.from_lines(
-            space, NAME, block.lines, block.first_line, block.source, parsed
-        )
+        split = splitter.from_lines(NAME, block.lines, block.first_line, block.source, parsed)
         return _finished(space, split, parsed)
 
 
@@ -54,7 +52,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
     """Actions in a file of any size."""
     parsed = _parsed()
     with space_for(path) as space:
-        split = splitter.from_path(space, NAME, path, parsed, progress)
+        split = splitter.from_path(NAME, path, parsed, progress)
         return _finished(space, split, parsed)
 
 
@@ -63,11 +61,11 @@ def _parsed() -> Parsed:
 
 
 def _finished(space: Workspace, split: splitter.Split, parsed: Parsed) -> Parsed:
-    with split:
-        if not split.summary["actions"]:
-            parsed.lines_understood = 0
-            return parsed
-        finish(space, parsed)
+    if not split.summary["actions"]:
+        parsed.lines_understood = 0
+        return parsed
+    split.load(space, "block_events")
+    finish(space, parsed)
     return parsed
 
 

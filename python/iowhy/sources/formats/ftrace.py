@@ -54,9 +54,7 @@ def read(block: Block) -> Parsed:
     tool = _tool(line.encode() for line in block.lines[:3])
     parsed = _parsed(tool)
     with Workspace(on_disk=False) as space:
-        split = splitter.from_lines(
-            space, NAME, block.lines, block.first_line, block.source, parsed
-        )
+        split = splitter.from_lines(NAME, block.lines, block.first_line, block.source, parsed)
         return events.finish(space, split, parsed, block.names, ticks=tool == TRACE_CMD)
 
 
@@ -66,7 +64,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         tool = _tool(file.read(4096).splitlines()[:3])
     parsed = _parsed(tool)
     with space_for(path) as space:
-        split = splitter.from_path(space, NAME, path, parsed, progress)
+        split = splitter.from_path(NAME, path, parsed, progress)
         return events.finish(space, split, parsed, names, ticks=tool == TRACE_CMD)
 
 
@@ -74,7 +72,7 @@ def from_file(file: IO[bytes], source: str, tool: str, names: Names, progress: P
     """Events of ftrace's text that another format holds."""
     parsed = _parsed(tool)
     with Workspace(on_disk=file.seek(0, 2) > ON_DISK_FROM_BYTES) as space:
-        split = splitter.from_file(space, NAME, file, source, parsed, progress)
+        split = splitter.from_file(NAME, file, source, parsed, progress)
         return events.finish(space, split, parsed, names)
 
 

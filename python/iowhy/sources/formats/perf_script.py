@@ -16,7 +16,7 @@ from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "perf-script"
 TOOL = "perf script"
-#: Its name to iowhy-logs, which reads the lines (logs/src/events.rs).
+#: Its name to iowhy-logs, which reads the lines (logs/src/trace).
 SPLIT_AS = "perf"
 HINT = r"\.\d{3,9}: +(?:\d+ +)?\w+:\w+:"
 
@@ -47,9 +47,7 @@ def read(block: Block) -> Parsed:
     """Events in a paste."""
     parsed = _parsed()
     with Workspace(on_disk=False) as space:
-        split = splitter.from_lines(
-            space, SPLIT_AS, block.lines, block.first_line, block.source, parsed
-        )
+        split = splitter.from_lines(SPLIT_AS, block.lines, block.first_line, block.source, parsed)
         return events.finish(space, split, parsed, block.names)
 
 
@@ -57,7 +55,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """Events in a file of any size."""
     parsed = _parsed()
     with space_for(path) as space:
-        split = splitter.from_path(space, SPLIT_AS, path, parsed, progress)
+        split = splitter.from_path(SPLIT_AS, path, parsed, progress)
         return events.finish(space, split, parsed, names)
 
 

@@ -81,7 +81,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
         with tempfile.TemporaryFile(prefix="iowhy-perfetto-") as file:
             _write(space, reader.tgids, file)
             split = splitter.from_file(
-                space, "ftrace", file, str(path), parsed, lambda _done, _total: None
+                "ftrace", file, str(path), parsed, lambda _done, _total: None
             )
         split.summary["others"].update(reader.others)
         events.finish(

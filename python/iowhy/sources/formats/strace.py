@@ -2,7 +2,7 @@
 
 Layout: strace(1). A call that others interrupt is printed in two lines (`<unfinished ...>`,
 `<... read resumed>`). Durations are those of -T; without it only such calls have one. Descriptors are named by
--y, else by the open that returned them. The lines are read by `iowhy-logs` (logs/src/strace.rs).
+-y, else by the open that returned them. The lines are read by `iowhy-logs` (logs/src/strace).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import splitter
 from iowhy.sources.tracing.events import INTERVAL_NS
-from iowhy.sources.tracing.splitter import NO_FD, UNKNOWN, Split
+from iowhy.sources.tracing.splitter import Split
 from iowhy.sources.tracing.workspace import Workspace, mapped, space_for
 
 NAME = "strace"
@@ -63,11 +64,8 @@ def read(block: Block) -> Parsed:
     """A log in a paste."""
     parsed = Parsed(TOOL)
     with Workspace(on_disk=False) as space:
-        split = splitter.from_lines(
-            space, NAME, block.lines, block.first_line, block.source, parsed
-        )
-        with split:
-            _emit(space, split, block.names, parsed)
+        split = splitter.from_lines(NAME, block.lines, block.first_line, block.source, parsed)
+        _emit(space, split, block.names, parsed)
     return parsed
 
 
@@ -75,27 +73,30 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:
     """A log in a file of any size."""
     parsed = Parsed(TOOL)
     with space_for(path) as space:
-        split = splitter.from_path(space, NAME, path, parsed, progress)
-        with split:
-            _emit(space, split, names, parsed)
+        split = splitter.from_path(NAME, path, parsed, progress)
+        _emit(space, split, names, parsed)
     return parsed
 
 
 def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
-    told = split.summary
-    if not told["calls"]:
+    summary = split.summary
+    if not summary["calls"]:
         parsed.lines_understood = 0
         return
-    parsed.clock = "wall" if told["clock"] == "epoch" else "own"
-    parsed.units = _UNITS[told["clock"]]
-    threads = told["threads"]
-    base = 0 if parsed.clock == "wall" else min(int(t["start_ns"]) for t in threads.values())
-    main = int(told["main"]) or 1
-    _threads(space, threads, main, base, parsed)
-    last = int(told["last_ns"])
-    parsed.tables["syscalls"] = mapped(
-        _batches(split, _Threads(threads, main), *_files(split, names), base, last), _SCHEMA
+    parsed.clock = "wall" if summary["clock"] == "epoch" else "own"
+    parsed.units = _UNITS[summary["clock"]]
+    threads = _threads(split)
+    base = 0 if parsed.clock == "wall" else pc.min(threads["start_ns"]).as_py()
+    last = int(summary["last_ns"])
+    space.put("tids", threads)
+    parsed.tables["threads"] = space.table(
+        "threads",
+        f"SELECT tid, tgid, ppid, comm, start_ns - {base} AS start_ns, end_ns - {base} AS end_ns, exit_code FROM tids",
     )
+    parsed.tables["syscalls"] = mapped(
+        _batches(split, _Numbers(threads), *_files(split, names), base, last), _SCHEMA
+    )
+    split.load(space, "call_totals")
     first = "(SELECT min(start_ns) FROM tids)"
     slot = f"second * {INTERVAL_NS}"
     parsed.tables["syscall_totals"] = space.table(
@@ -104,85 +105,70 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
             greatest(1, least({slot} + {INTERVAL_NS}, {last}) - greatest({slot}, {first})) AS interval_ns,
             t.tgid, t.tid, c.name, sum(calls) AS calls, sum(errors) AS errors,
             sum(total_ns) AS total_ns, max(max_ns) AS max_ns
-        FROM totals c JOIN tids t ON t.seen = c.tid GROUP BY ALL""",
+        FROM call_totals c JOIN tids t ON t.seen = c.tid GROUP BY ALL""",
     )
-    _notes(told, parsed)
+    _notes(summary, parsed)
 
 
-def _threads(
-    space: Workspace, threads: dict[str, dict[str, object]], main: int, base: int, parsed: Parsed
-) -> None:
-    """`tids` (seen: the number in the rows, tid, tgid, start_ns), and the recording's threads."""
+def _threads(split: Split) -> pa.Table:
+    """The log's threads, with `seen`, the number that stands in the rows: 0 for the first thread, maybe."""
+    main = int(split.summary["main"]) or 1
+    told = split.texts("threads").read_all().sort_by("tid")
 
-    def number(told: object) -> int:
-        return int(str(told)) or main
+    def number(column: str) -> Any:
+        values = told[column].cast(pa.int64())
+        return pc.if_else(pc.equal(values, 0), main, values)
 
-    known = [
-        {"seen": int(seen), "tid": number(seen), "tgid": number(t["tgid"])}
-        | t
-        | {"tgid": number(t["tgid"])}
-        for seen, t in threads.items()
-    ]
-    space.put(
-        "tids",
-        pa.table(
-            {
-                key: pa.array([int(str(t[key])) for t in known], pa.int64())
-                for key in ("seen", "tid", "tgid", "start_ns")
-            }
-        ),
-    )
+    tgids = number("tgid")
     # A parent 0 is the first thread, where that has no number of its own, or nobody that is known.
-    parsed.tables["threads"] = [
+    unnumbered = pc.any(pc.equal(told["tid"], 0)).as_py()
+    parent = told["ppid"].cast(pa.int64())
+    first = pc.if_else(
+        pc.and_(unnumbered, pc.not_equal(tgids, main)), main, pa.scalar(None, pa.int64())
+    )
+    return pa.table(
         {
-            "tid": t["tid"],
-            "tgid": t["tgid"],
-            "ppid": _parent(t, main, "0" in threads),
-            "comm": t["comm"],
-            "start_ns": int(str(t["start_ns"])) - base,
-            "end_ns": None if t["end_ns"] is None else int(str(t["end_ns"])) - base,
-            "exit_code": t["exit_code"],
+            "seen": told["tid"].cast(pa.int64()),
+            "tid": number("tid"),
+            "tgid": tgids,
+            "ppid": pc.if_else(pc.equal(parent, 0), first, parent),
+            "comm": told["comm"],
+            "start_ns": told["start_ns"],
+            "end_ns": told["end_ns"],
+            "exit_code": told["exit_code"],
         }
-        for t in known
-    ]
+    )
 
 
-def _parent(thread: dict[str, object], main: int, unnumbered: bool) -> int | None:
-    parent = int(str(thread["ppid"]))
-    if parent:
-        return parent
-    return main if unnumbered and thread["tgid"] != main else None
-
-
-def _files(split: Split, names: Names) -> tuple[Any, Any]:
+def _files(split: Split, names: Names) -> tuple[pa.Array, pa.Array]:
     """Device and inode of each string that a call has as its file."""
     used = np.zeros(len(split.strings), dtype=bool)
-    for block in split.blocks(b"C"):
-        used[block["path"]] = True
-    used[0] = False
+    for batch in split.batches("calls"):
+        used[batch["path"].drop_null().to_numpy()] = True
     devs = np.zeros(len(used), dtype=np.int64)
     inos = np.zeros(len(used), dtype=np.int64)
     for index in np.flatnonzero(used):
-        devs[index], inos[index] = names.file(split.strings[index])
-    return devs, inos
+        devs[index], inos[index] = names.file(split.strings[index].as_py())
+    return pa.array(devs), pa.array(inos)
 
 
-class _Threads:
+class _Numbers:
     """The thread and the process of the numbers that stand in the rows."""
 
-    def __init__(self, threads: dict[str, dict[str, object]], main: int) -> None:
-        seen = np.array([int(number) for number in threads], dtype=np.int64)
-        order = np.argsort(seen)
-        self._seen = seen[order]
-        tgids = np.array([int(str(t["tgid"])) or main for t in threads.values()], dtype=np.int64)
-        self._tgids = tgids[order]
-        self._main = main
+    def __init__(self, threads: pa.Table) -> None:
+        self._seen, self._tids, self._tgids = (
+            threads[name].to_numpy() for name in ("seen", "tid", "tgid")
+        )
 
-    def of(self, seen: Any) -> tuple[Any, Any]:
+    def of(self, seen: pa.Array) -> tuple[pa.Array, pa.Array]:
         """(tids, tgids); a thread beyond those that are told apart is its own process."""
-        tids = np.where(seen == 0, self._main, seen).astype(np.int64)
-        at = np.minimum(np.searchsorted(self._seen, seen), len(self._seen) - 1)
-        return tids, np.where(self._seen[at] == seen, self._tgids[at], tids)
+        numbers = seen.to_numpy().astype(np.int64)
+        at = np.minimum(np.searchsorted(self._seen, numbers), len(self._seen) - 1)
+        known = self._seen[at] == numbers
+        return (
+            pa.array(np.where(known, self._tids[at], numbers)),
+            pa.array(np.where(known, self._tgids[at], numbers)),
+        )
 
 
 _SCHEMA = pa.schema(
@@ -196,26 +182,21 @@ _SCHEMA = pa.schema(
 
 
 def _batches(
-    split: Split, threads: _Threads, devs: Any, inos: Any, base: int, last: int
+    split: Split, threads: _Numbers, devs: pa.Array, inos: pa.Array, base: int, last: int
 ) -> Iterator[pa.RecordBatch]:
-    words = pa.array(split.strings, pa.large_string())
-    for block in split.blocks(b"C"):
-        tids, tgids = threads.of(block["tid"])
-        open_end = block["dur_ns"] == UNKNOWN
-        no_file = block["path"] == 0
+    strings = split.strings.cast(pa.string())
+    for batch in split.batches("calls"):
+        tids, tgids = threads.of(batch["tid"])
         columns = [
-            pa.array(block["ts_ns"] - base),
-            pa.array(np.where(open_end, last - block["ts_ns"], block["dur_ns"])),
-            pa.array(tgids),
-            pa.array(tids),
-            words.take(pa.array(block["name"])).cast(pa.string()),
-            pa.array(block["fd"].astype(np.int64), mask=block["fd"] == NO_FD),
-            pa.array(devs[block["path"]], mask=no_file),
-            pa.array(inos[block["path"]], mask=no_file),
-            *(
-                pa.array(np.ascontiguousarray(block[name]), mask=block[name] == UNKNOWN)
-                for name in ("offset", "bytes", "ret")
-            ),
+            pc.subtract(batch["ts_ns"], base),
+            pc.coalesce(batch["dur_ns"], pc.subtract(last, batch["ts_ns"])),
+            tgids,
+            tids,
+            strings.take(batch["name"]),
+            batch["fd"].cast(pa.int64()),
+            devs.take(batch["path"]),
+            inos.take(batch["path"]),
+            *(batch[name] for name in ("offset", "bytes", "ret")),
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 

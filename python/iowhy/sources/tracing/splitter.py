@@ -1,7 +1,8 @@
-"""Runs `iowhy-logs`, which takes large logs apart, and reads the frames that it writes.
+"""Runs `iowhy-logs`, which takes large logs apart, and opens the tables that it writes.
 
-A frame is its kind (a letter), its length (u32) and its bytes (logs/src/frames.rs): S strings, T totals of calls,
-R a rejected line, P bytes done, E the summary (JSON), which is the last one; the others hold rows (ROWS).
+The program writes each table to an Arrow file, whose schema says what its columns are (logs/src/output/rows.rs declares
+them), and messages, JSON, one a line (logs/src/output/messages.rs): lines that were not understood, bytes that are done,
+and at last a summary.
 """
 
 from __future__ import annotations
@@ -10,12 +11,10 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 
 from iowhy.errors import Problem
@@ -24,110 +23,79 @@ from iowhy.sources.live import program
 from iowhy.sources.tracing.workspace import Workspace
 
 PROGRAM = "iowhy-logs"
-BLOCK_ROWS = 65_536
-#: A number that is not known (frames.rs, UNKNOWN), and a descriptor that is none.
-UNKNOWN = -(2**63)
-NO_FD = -(2**31)
-
-
-def _record(numbers: str, small: str) -> Any:
-    """Numbers of 64 bits, then `tid` and `fd` of 32 and the rest as unsigned (strings, flags)."""
-    signed = {"tid", "fd"}
-    return np.dtype(
-        [(name, "<i8") for name in numbers.split()]
-        + [(name, "<i4" if name in signed else "<u4") for name in small.split()]
-    )
-
-
-#: The rows of each kind: of strace's calls (C); of a trace's calls (c), threads' times (t) and waits (w).
-ROWS = {
-    b"C": _record("ts_ns dur_ns ret offset bytes", "tid fd name path"),
-    b"c": _record(
-        "ts_ns dur_ns ret a0 a1 a2 a3 a4 a5 cpu_ns runnable_ns blocked_ns sleeping_ns", "tid name"
-    ),
-    b"t": _record("ts_ns user kernel runnable_ns blocked_ns sleeping_ns", "tid none"),
-    b"w": _record("ts_ns dur_ns", "tid call stack caller io none"),
-}
-#: Rows that go into a table of the work space: its name, the rows, and which columns are strings.
-TABLES = {
-    b"b": (
-        "block_events",
-        _record("n ts_ns dev bytes sector error", "tid comm kind rwbs"),
-        {"comm", "kind", "rwbs"},
-    ),
-    b"p": ("pages", _record("n ts_ns dev ino first count", "tid what"), {"what"}),
-    b"f": (
-        "filesystem",
-        _record("n ts_ns dev ino v0 v1 v2 v3 v4 v5 v6", "tid name comm word raw none"),
-        {"name", "comm", "word"},
-    ),
-    b"T": (
-        "totals",
-        _record("second calls errors total_ns max_ns cpu_ns", "tid name"),
-        {"name"},
-    ),
-}
+STRINGS = "strings"
 
 
 @dataclass
 class Split:
-    """A log taken apart. Rows of TABLES are in the work space, those of ROWS in files, in the log's order.
+    """A log taken apart: its tables are mapped files, which are gone with the last reference to them.
 
-    `strings` by their number: 0 is none.
+    `strings` are the log's, by their number; columns of type uint32 hold such numbers.
     """
 
-    strings: list[str] = field(default_factory=lambda: [""])
-    summary: dict[str, Any] = field(default_factory=dict)
-    files: dict[bytes, IO[bytes]] = field(default_factory=dict)
-    _stack: ExitStack = field(default_factory=ExitStack)
+    summary: dict[str, Any]
+    strings: pa.Array
+    files: dict[str, Any]
 
-    def __enter__(self) -> Split:
-        return self
+    def batches(self, table: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a table in the order in which the log told them, some ten thousand at a time."""
+        file = self.files[table]
+        for number in range(file.num_record_batches):
+            yield file.get_batch(number)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def texts(self, table: str) -> pa.RecordBatchReader:
+        """The same, with strings for their numbers."""
+        schema = pa.schema(
+            [
+                pa.field(f.name, pa.large_string() if f.type == pa.uint32() else f.type)
+                for f in self.files[table].schema
+            ]
+        )
 
-    def close(self) -> None:
-        """Give the files back."""
-        self._stack.close()
+        def decoded() -> Iterator[pa.RecordBatch]:
+            for batch in self.batches(table):
+                columns = [
+                    self.strings.take(column) if column.type == pa.uint32() else column
+                    for column in batch.columns
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def write(self, kind: bytes, data: bytes) -> None:
-        """Keep rows."""
-        if kind not in self.files:
-            self.files[kind] = self._stack.enter_context(
-                tempfile.TemporaryFile(prefix="iowhy-rows-")  # noqa: SIM115
-            )
-        self.files[kind].write(data)
+        return pa.RecordBatchReader.from_batches(schema, decoded())
 
-    def blocks(self, kind: bytes) -> Iterator[Any]:
-        """The rows of a kind, some ten thousand at a time, as numpy records."""
-        file = self.files.get(kind)
-        if file is None:
-            return
-        file.seek(0)
-        while data := file.read(BLOCK_ROWS * ROWS[kind].itemsize):
-            yield np.frombuffer(data, ROWS[kind])
+    def load(self, space: Workspace, *tables: str) -> None:
+        """Put tables into the work space, with strings for their numbers."""
+        for table in tables:
+            space.put(table, self.texts(table))
 
 
-def from_path(space: Workspace, form: str, path: Path, parsed: Parsed, progress: Progress) -> Split:
+@dataclass
+class _Job:
+    """What is taken apart: the program's format, the file or else the open file, and how to name it."""
+
+    form: str
+    path: Path | None
+    file: IO[bytes] | None
+    source: str
+    parsed: Parsed
+    done: Callable[[int], None]
+    #: The number of the first line.
+    first: int = 1
+
+
+def from_path(form: str, path: Path, parsed: Parsed, progress: Progress) -> Split:
     """Take a file apart."""
     total = path.stat().st_size
-    return _ordered(
-        space, [form, str(path)], None, str(path), parsed, lambda done: progress(done, total)
-    )
+    return _split(_Job(form, path, None, str(path), parsed, lambda done: progress(done, total)))
 
 
-def from_lines(
-    space: Workspace, form: str, lines: Sequence[str], first: int, source: str, parsed: Parsed
-) -> Split:
+def from_lines(form: str, lines: Sequence[str], first: int, source: str, parsed: Parsed) -> Split:
     """Take a paste's lines apart, the first of which has number `first`."""
     with tempfile.TemporaryFile(prefix="iowhy-paste-") as file:
         file.write("\n".join(lines).encode("utf-8", errors="replace"))
-        return from_file(space, form, file, source, parsed, lambda _done, _total: None, first)
+        return from_file(form, file, source, parsed, lambda _done, _total: None, first)
 
 
 def from_file(
-    space: Workspace,
     form: str,
     file: IO[bytes],
     source: str,
@@ -138,121 +106,71 @@ def from_file(
     """Take an open file apart."""
     file.flush()
     total = file.seek(0, 2)
-    return _ordered(
-        space, [form, "-"], file, source, parsed, lambda done: progress(done, total), first
-    )
+    return _split(_Job(form, None, file, source, parsed, lambda done: progress(done, total), first))
 
 
-def _ordered(
-    space: Workspace,
-    arguments: list[str],
-    stdin: IO[bytes] | None,
-    source: str,
-    parsed: Parsed,
-    done: Callable[[int], None],
-    first: int = 1,
-) -> Split:
-    split = _run(space, arguments, stdin, source, parsed, done, first)
+def _split(job: _Job) -> Split:
+    split = _run(job)
     if split.summary.get("disordered"):
         # The buffers of several CPUs, one after the other: read again in the order of time.
-        split.close()
-        parsed.rejects.clear()
-        split = _run(space, [*arguments, "--sort"], stdin, source, parsed, done, first)
+        job.parsed.rejects.clear()
+        split = _run(job, "--sort")
     rejected = int(split.summary["rejected"])
-    parsed.rejects_dropped += max(0, rejected - len(parsed.rejects))
-    parsed.lines_understood += int(split.summary["lines"]) - rejected
+    job.parsed.rejects_dropped += max(0, rejected - len(job.parsed.rejects))
+    job.parsed.lines_understood += int(split.summary["lines"]) - rejected
     return split
 
 
-def _run(
-    space: Workspace,
-    arguments: list[str],
-    stdin: IO[bytes] | None,
-    source: str,
-    parsed: Parsed,
-    done: Callable[[int], None],
-    first: int,
-) -> Split:
-    for table, rows, texts in TABLES.values():
-        columns = ", ".join(
-            f"{name} {'VARCHAR' if name in texts else 'BIGINT'}" for name in rows.names
-        )
-        space.run(f"CREATE OR REPLACE TABLE {table} ({columns})")
-    split = Split()
-    words = pa.array([""], pa.string())
-    if stdin is not None:
-        stdin.seek(0)
-    with tempfile.TemporaryFile() as complaints:
+def _run(job: _Job, *options: str) -> Split:
+    """One pass over the log."""
+    if job.file is not None:
+        job.file.seek(0)
+    with (
+        tempfile.TemporaryDirectory(prefix="iowhy-rows-") as directory,
+        tempfile.TemporaryFile() as errors,
+    ):
+        command = [program(PROGRAM), job.form, job.path or "-", directory, *options]
         process = subprocess.Popen(
-            [program(PROGRAM), *arguments],
-            stdin=stdin if stdin is not None else subprocess.DEVNULL,
+            command,
+            stdin=job.file if job.file is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=errors,
         )
         assert process.stdout is not None
         try:
-            for kind, data in _frames(process.stdout):
-                if kind == b"S":
-                    split.strings += _strings(data)
-                elif kind in ROWS:
-                    split.write(kind, data)
-                elif kind in TABLES:
-                    if len(words) < len(split.strings):
-                        new = pa.array(split.strings[len(words) :], pa.string())
-                        words = pa.concat_arrays([words, new])
-                    _insert(space, kind, data, words)
-                elif kind == b"R":
-                    number = int.from_bytes(data[:8], "little") + first - 1
-                    parsed.reject(number, data[8:].decode("utf-8", errors="replace"))
-                elif kind == b"P":
-                    done(int.from_bytes(data, "little"))
-                elif kind == b"E":
-                    split.summary = json.loads(data)
-        except OSError as error:
-            raise Problem(
-                f"{tempfile.gettempdir()}: no room for the rows of the log ({error.strerror}); "
-                "point TMPDIR at a larger disk"
-            ) from None
+            summary = _follow(job, process.stdout)
         finally:
             # Where reading stopped early nobody reads the rest: the program ends on its closed pipe.
             process.stdout.close()
             process.wait()
-        if not split.summary:
-            complaints.seek(0)
-            told = complaints.read(2000).decode("utf-8", errors="replace").strip()
-            raise Problem(f"{source}: cannot be taken apart: {told or 'iowhy-logs was stopped'}")
-    return split
+        if summary is None:
+            errors.seek(0)
+            message = errors.read(2000).decode("utf-8", errors="replace").strip()
+            raise Problem(
+                f"{job.source}: cannot be taken apart: {message or 'iowhy-logs was stopped'}"
+            )
+        # A mapped file outlives its name.
+        files = {
+            path.stem: pa.ipc.open_file(pa.memory_map(str(path)))
+            for path in Path(directory).glob("*.arrow")
+        }
+    strings = files.pop(STRINGS).read_all().column(0).combine_chunks()
+    return Split(summary, strings, files)
 
 
-def _frames(pipe: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    while len(head := pipe.read(5)) == 5:
-        length = int.from_bytes(head[1:], "little")
-        data = pipe.read(length)
-        if len(data) < length:
-            return
-        yield head[:1], data
-
-
-def _strings(data: bytes) -> Iterator[str]:
-    at = 0
-    while at < len(data):
-        end = at + 4 + int.from_bytes(data[at : at + 4], "little")
-        yield data[at + 4 : end].decode("utf-8", errors="replace")
-        at = end
-
-
-def _insert(space: Workspace, kind: bytes, data: bytes, words: pa.Array) -> None:
-    table, record, texts = TABLES[kind]
-    rows = np.frombuffer(data, record)
-    columns = {}
-    for name in record.names:
-        values = np.ascontiguousarray(rows[name])
-        if name in texts:
-            columns[name] = words.take(pa.array(values))
-        elif record[name].itemsize == 8:
-            columns[name] = pa.array(values, mask=values == UNKNOWN)
-        else:
-            columns[name] = pa.array(values.astype(np.int64))
-    space.connection.register("incoming", pa.table(columns))
-    space.run(f"INSERT INTO {table} SELECT * FROM incoming")
-    space.connection.unregister("incoming")
+def _follow(job: _Job, messages: IO[bytes]) -> dict[str, Any] | None:
+    """Take the program's messages up to its last one: the summary. None: it ended without one."""
+    for line in messages:
+        try:
+            ((kind, value),) = json.loads(line).items()
+        except ValueError:
+            return None
+        if kind == "rejected":
+            job.parsed.reject(int(value["line"]) + job.first - 1, value["text"])
+        elif kind == "done":
+            job.done(int(value))
+        elif kind == "damaged":
+            raise Problem(f"{job.source}: {value}")
+        elif kind == "summary":
+            return dict(value)
+    return None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from iowhy.sources.format import Parsed
 from iowhy.sources.tracing.calls import wait_rules
@@ -36,30 +34,34 @@ def reason(frames: list[str]) -> str:
     return OTHER
 
 
-class Judged:
-    """The stacks of a trace's waits, each judged once."""
+class Reasons:
+    """The reasons of a trace's waits by their stacks, each of which is looked at once and kept in `stacks`."""
 
     def __init__(self, parsed: Parsed) -> None:
         self._parsed = parsed
-        self._known: dict[int, tuple[int, str, bool]] = {0: (0, "", False)}
+        self._ids: dict[int, int] = {}
+        self._reasons: list[str] = []
+        self._io: list[bool] = []
 
-    def add(self, number: int, strings: Sequence[str]) -> None:
-        """Judge the stack that is a string, innermost function first, and keep it in `stacks`."""
-        if number in self._known:
-            return
-        frames = strings[number].split("\n")
+    def of(self, stacks: pa.Array, strings: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+        """Ids, reasons and whether they are I/O waits, of stacks that are numbers of strings, or NULL.
+
+        A string has the stack's functions, the innermost first, one a line.
+        """
+        for number in pc.unique(stacks.drop_null()).sort().to_pylist():
+            if number not in self._ids:
+                self._ids[number] = len(self._ids) + 1
+                self._add(self._ids[number], strings[number].as_py())
+        found = pa.array([self._ids.get(number) for number in stacks.to_pylist()], pa.int64())
+        places = pc.subtract(found, 1)
+        reasons = pa.array(self._reasons, pa.string()).take(places)
+        return found, reasons, pa.array(self._io, pa.bool_()).take(places)
+
+    def _add(self, stack_id: int, text: str) -> None:
+        frames = text.split("\n")
         while frames and frames[0].startswith(_SWITCH):
             frames.pop(0)
         frames = frames[:FRAMES_MAX]
-        stack_id = len(self._known)
         self._parsed.add("stacks", {"stack_id": stack_id, "frames": frames})
-        self._known[number] = (stack_id, reason(frames), not IO_WAITS.isdisjoint(frames))
-
-    def of(self, numbers: Any) -> tuple[Any, list[str], Any]:
-        """Ids, reasons and whether they are I/O waits."""
-        found = [self._known[number] for number in numbers.tolist()]
-        return (
-            np.array([one[0] for one in found], dtype=np.int64),
-            [one[1] for one in found],
-            np.array([one[2] for one in found], dtype=bool),
-        )
+        self._reasons.append(reason(frames))
+        self._io.append(not IO_WAITS.isdisjoint(frames))

@@ -73,8 +73,8 @@ class Workspace:
         """Number of rows of a table of the work space."""
         return int(str(self.rows(f"SELECT count(*) FROM {table}")[0][0]))
 
-    def put(self, table: str, rows: pa.Table) -> None:
-        """Make a table of the work space from an Arrow table."""
+    def put(self, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Make a table of the work space from Arrow's rows."""
         self.connection.register("incoming", rows)
         self.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming")
         self.connection.unregister("incoming")

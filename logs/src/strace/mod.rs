@@ -1,0 +1,294 @@
+//! The log of `strace`: strace(1). One line is one call, one half of one, a signal, or an exit.
+
+mod arguments;
+mod effects;
+mod ending;
+mod errno;
+mod line;
+mod processes;
+mod shapes;
+mod time_line;
+
+use std::io::Read;
+
+use ahash::HashMap;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::lines;
+use crate::output::rows::Call;
+use crate::output::{Output, Table};
+use crate::text::number;
+use crate::totals::Totals;
+use arguments::{descriptor, from_end, iovecs, unescaped};
+use ending::{ending, End};
+use line::{attached, parse, unfinished, Clock, Kind, Stamp};
+use processes::{Processes, THREADS};
+use shapes::{shapes, Shape};
+use time_line::TimeLine;
+
+/// Bytes of a first half that are kept until the second one comes.
+const HALF: usize = 4096;
+/// Names of calls without a duration, which are counted.
+const UNTIMED: usize = 1000;
+const UNTIMED_BYTES: usize = 40;
+
+/// The first half of a call that is interrupted in the log.
+struct Half {
+    name: Vec<u8>,
+    body: Vec<u8>,
+    ts_ns: i64,
+    /// Its time is finer than seconds.
+    fraction: bool,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    lines: u64,
+    rejected: u64,
+    clock: &'static str,
+    last_ns: i64,
+    /// Who the lines without a thread are of (thread 0 in the rows).
+    main: i32,
+    calls: u64,
+    untimed: &'a HashMap<String, u64>,
+    strings_full: bool,
+}
+
+struct Reader<'o> {
+    output: &'o mut Output,
+    calls: Table<Call>,
+    totals: Totals,
+    shapes: HashMap<&'static [u8], &'static Shape>,
+    time: TimeLine,
+    processes: Processes,
+    halves: HashMap<i32, Half>,
+    /// A line that strace's own message broke: its call goes on in the next line.
+    broken: Option<i32>,
+    count: u64,
+    untimed: HashMap<String, u64>,
+}
+
+/// Read a log into the tables calls, call_totals and threads.
+pub fn read(input: impl Read, output: &mut Output) -> Result<()> {
+    let mut reader = Reader {
+        calls: output.table(),
+        totals: Totals::new(output),
+        output,
+        shapes: shapes(),
+        time: TimeLine::new(),
+        processes: Processes::default(),
+        halves: HashMap::default(),
+        broken: None,
+        count: 0,
+        untimed: HashMap::default(),
+    };
+    let lines = lines::each(input, &mut reader)?;
+    reader.finish(lines)
+}
+
+impl lines::Sink for Reader<'_> {
+    fn line(&mut self, number: u64, text: &[u8]) -> Result<()> {
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let text = &*lines::without_nuls(text);
+        if let Some(tid) = self.broken.take() {
+            if text.trim_ascii() == b"<unfinished ...>" {
+                return Ok(());
+            }
+            if parse(text).is_none() {
+                return self.resume(number, tid, None, text);
+            }
+        }
+        let Some(line) = parse(text) else {
+            return self.output.messages.reject(number, text);
+        };
+        if let Some(stamp) = line.stamp {
+            self.time.advance(stamp);
+        }
+        let tid = self.processes.thread(line.tid, self.time.now());
+        match line.kind {
+            Kind::Call(name, body) => self.call(number, tid, line.stamp, name, body)?,
+            Kind::Resumed(name, rest) => self.resume(number, tid, Some(name), rest)?,
+            Kind::Exit(how) => self.processes.end(tid, self.time.now(), exit_code(how)),
+            Kind::Other => {
+                if let Some(new) = attached(text) {
+                    self.processes.announce(new);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, bytes: u64) -> Result<()> {
+        self.output.messages.done(bytes)
+    }
+}
+
+impl Reader<'_> {
+    /// A call, or the first half of one.
+    fn call(
+        &mut self,
+        number: u64,
+        tid: i32,
+        stamp: Option<Stamp>,
+        name: &[u8],
+        body: &[u8],
+    ) -> Result<()> {
+        let cut = unfinished(body).or_else(|| {
+            let new = attached(body)?;
+            self.processes.announce(new);
+            self.broken = Some(tid);
+            Some(&body[..memchr::memmem::rfind(body, b"strace: Process")?])
+        });
+        if let Some(cut) = cut {
+            if self.halves.len() < THREADS {
+                let half = Half {
+                    name: name.to_vec(),
+                    body: cut[..cut.len().min(HALF)].to_vec(),
+                    ts_ns: self.time.now(),
+                    fraction: stamp.is_some_and(|stamp| stamp.fraction),
+                };
+                if let Some(lost) = self.halves.insert(tid, half) {
+                    self.unanswered(tid, &lost)?;
+                }
+            }
+            return Ok(());
+        }
+        match ending(body) {
+            Some(end) => self.whole(tid, name, self.time.now(), &end),
+            None if never_returns(name) => Ok(()),
+            None => self.output.messages.reject(number, body),
+        }
+    }
+
+    /// The second half of a call, which may be without its first one when the log begins inside.
+    fn resume(&mut self, number: u64, tid: i32, name: Option<&[u8]>, rest: &[u8]) -> Result<()> {
+        let found = self.halves.remove(&tid);
+        let Some(half) = found.filter(|half| name.is_none_or(|name| name == half.name)) else {
+            return Ok(());
+        };
+        let mut body = half.body;
+        body.extend(rest);
+        let Some(mut end) = ending(&body) else {
+            if never_returns(&half.name) {
+                return Ok(());
+            }
+            return self.output.messages.reject(number, &body);
+        };
+        if end.dur_ns.is_none() && half.fraction && name.is_some() {
+            end.dur_ns = Some(self.time.now() - half.ts_ns);
+        }
+        self.whole(tid, &half.name, half.ts_ns, &end)
+    }
+
+    /// A call that has not returned when the log ends, or that another one took the place of.
+    fn unanswered(&mut self, tid: i32, half: &Half) -> Result<()> {
+        let end = End {
+            arguments: &half.body,
+            ret: None,
+            failed: false,
+            path: None,
+            dur_ns: None,
+        };
+        self.whole(tid, &half.name, half.ts_ns, &end)
+    }
+
+    fn whole(&mut self, tid: i32, name: &[u8], ts_ns: i64, end: &End) -> Result<()> {
+        self.count += 1;
+        let id = self.output.name(name)?;
+        let now = self.time.now();
+        let named = self.processes.follow(tid, name, end, now, self.output)?;
+        match (end.dur_ns, end.ret) {
+            (Some(dur_ns), ret) => {
+                self.time.spend(ts_ns, dur_ns);
+                if ret.is_some() {
+                    let key = (ts_ns, tid, id);
+                    self.totals.add(key, dur_ns, end.failed, None)?;
+                }
+            }
+            (None, Some(_)) => {
+                self.count_untimed(name);
+                return Ok(());
+            }
+            (None, None) => {}
+        }
+        let Some(shape) = self.shapes.get(name) else {
+            return Ok(());
+        };
+        let (fd, fd_path) = shape
+            .fd
+            .map_or((None, None), |at| descriptor(end.arguments, at));
+        let path = match (named, fd_path, fd) {
+            (Some(path), _, _) => path,
+            (None, Some(path), _) if path.starts_with(b"/") => {
+                self.output.text(&unescaped(path))?
+            }
+            (None, None, Some(fd)) => self.processes.file_of(tid, fd),
+            _ => None,
+        };
+        let argument = |at: u8| (at > 0).then(|| from_end(end.arguments, at)).flatten();
+        let bytes = if shape.vector {
+            iovecs(end.arguments)
+        } else {
+            argument(shape.length)
+        };
+        self.calls.push(&Call {
+            ts_ns,
+            dur_ns: end.dur_ns,
+            ret: end.ret,
+            offset: argument(shape.offset),
+            bytes,
+            tid,
+            fd,
+            name: id,
+            path,
+        })
+    }
+
+    fn count_untimed(&mut self, name: &[u8]) {
+        let name = String::from_utf8_lossy(&name[..name.len().min(UNTIMED_BYTES)]).into_owned();
+        if self.untimed.len() < UNTIMED || self.untimed.contains_key(&name) {
+            *self.untimed.entry(name).or_default() += 1;
+        }
+    }
+
+    fn finish(mut self, lines: u64) -> Result<()> {
+        let mut halves: Vec<_> = self.halves.drain().collect();
+        halves.sort_by_key(|(_, half)| half.ts_ns);
+        for (tid, half) in halves {
+            self.unanswered(tid, &half)?;
+        }
+        let main = self.processes.main();
+        self.calls.finish()?;
+        self.totals.finish()?;
+        self.processes.finish(self.output)?;
+        let summary = Summary {
+            lines,
+            rejected: self.output.messages.rejected(),
+            clock: match self.time.clock() {
+                Clock::None => "none",
+                Clock::Epoch => "epoch",
+                Clock::Day => "day",
+                Clock::Relative => "relative",
+            },
+            last_ns: self.time.last(),
+            main,
+            calls: self.count,
+            untimed: &self.untimed,
+            strings_full: self.output.strings.full(),
+        };
+        self.output.finish(&summary)
+    }
+}
+
+fn never_returns(name: &[u8]) -> bool {
+    matches!(name, b"exit" | b"exit_group")
+}
+
+/// As wait() gives it, of "exited with 1 +++"; a signal has none.
+fn exit_code(how: &[u8]) -> Option<i64> {
+    let (code, _) = number(how.strip_prefix(b"exited with ")?)?;
+    Some(code.saturating_mul(256))
+}

@@ -3,7 +3,7 @@
 import pytest
 
 from iowhy.reports import run
-from tests.reports.conftest import MS, S, T0, Make
+from tests.reports.conftest import MS, T0, Make, S
 
 
 def test_a_group_that_is_stopped_and_one_without_a_quota(make: Make) -> None:

@@ -30,15 +30,7 @@ def test_not_with_large_requests(judged: Judge) -> None:
     absent(judged(story), "queue-shallow")
 
 
-def test_of_directories_and_inodes_no_call_can_ask_ahead(judged: Judge) -> None:
-    story = Story(2.0).caller("getdents64", 1900, blocked=MS, reason="metadata_read", bytes_=None)
-    story.requests(1900, service=MS, kind="metadata", ino=None, jump=True)
-    found = finding(judged(story), "queue-shallow")
-    assert found is not None
-    assert "walkers" in found.remedies[0] and not any("fadvise" in r for r in found.remedies)
-
-
-def test_data_reads_are_told_to_ask_ahead(judged: Judge) -> None:
+def test_data_can_be_asked_for_ahead(judged: Judge) -> None:
     story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True, reason="direct_io")
     found = finding(judged(story.requests(1900, service=MS, jump=True)), "queue-shallow")
     assert found is not None and "posix_fadvise" in found.remedies[0]

@@ -35,13 +35,10 @@ def find(facts: Facts) -> Candidate | None:
         return None
     if depth > DEPTH or service >= thresholds.SEEK_NS or median >= LARGE_BYTES:
         return None
-    names = _names(facts)
     return Candidate(
         claims=(Claim(BOTH),),
         chain=_chain(facts, depth, service),
-        summary="waits for one request at a time, to a device that could serve many at once"
-        + (": directories and inodes" if names else ""),
-        remedies=_OF_NAMES if names else (),
+        summary="waits for one request at a time, to a device that could serve many at once",
         confidence=0.8,
         needs=("block_requests", "waits"),
     )
@@ -78,34 +75,6 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
             "devices",
         ),
     )
-
-
-# Of the waiting, in calls on names: above it they are the larger part.
-MOSTLY = 0.5
-_OF_NAMES = (
-    "run several walkers at once, each in a part of the tree (xargs -P)",
-    "visit files in the order of their inodes (ls -i, find -printf '%i'), so that one request serves many",
-    "keep inodes and directories in memory between runs (a lower vm.vfs_cache_pressure)",
-)
-
-
-def _names(facts: Facts) -> bool:
-    """Whether it waits for directories and inodes, for which no call can ask ahead."""
-    waiting = facts.budget.elapsed(*BOTH)
-    names = (
-        (classes.READ_CALLS | classes.WRITE_CALLS)
-        - classes.DATA_READS
-        - classes.DATA_WRITES
-        - _DATA
-    )
-    return facts.budget.calls(names, BOTH) > MOSTLY * waiting
-
-
-# Calls that move or map data without naming a length as read and write do.
-_DATA = frozenset(
-    {"sendfile", "sendfile64", "readahead", "copy_file_range", "splice", "tee", "execve", "execveat",
-     "fallocate", "truncate", "ftruncate"}
-)  # fmt: skip
 
 
 CAUSE = Cause(

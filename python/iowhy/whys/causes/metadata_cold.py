@@ -1,0 +1,139 @@
+"""Directories and inodes are not in memory."""
+
+from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.metadata import NAME_CALLS, Metadata, metadata
+from iowhy.whys.finding import Candidate, Claim, Link
+
+REQUESTS_MIN = 32
+# The waits that count: the filesystem reads blocks of its own, in calls that only touch names.
+REASONS = frozenset({"metadata_read"})
+
+_IN_ORDER_OF_INODES = "visit files in the order of their inodes (ls -i, find -printf '%i'): neighbours come with one request"
+
+
+def find(facts: Facts) -> Candidate | None:
+    """Calls on names wait while inodes and directories are read."""
+    share = _waiting(facts)
+    if share < thresholds.LISTED:
+        return None
+    read = metadata(facts)
+    if read.known and read.requests < REQUESTS_MIN:
+        return None
+    seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
+    return Candidate(
+        claims=(Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),),
+        chain=chain_of(
+            link(
+                f"{percent(share)} of the time waits to read, in calls on names",
+                share,
+                "share",
+                "waits",
+            ),
+            _asked(read),
+            *_read(read),
+            links.device_load(facts),
+        ),
+        summary="reads directories and inodes that are not in memory yet",
+        # A disk is slow by the way to each of them: fewer ways come before more at a time.
+        remedy=_IN_ORDER_OF_INODES if seeks else None,
+        confidence=0.85 if read.known else 0.6,
+        lowered_by=() if read.known else ("how much was read for it was not recorded",),
+        needs=("waits", "block_requests"),
+    )
+
+
+def _waiting(facts: Facts) -> float:
+    """Share of the elapsed time in which calls on names wait for blocks of the filesystem's own."""
+    return sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls == classes.READ and piece.reason in REASONS and piece.call in NAME_CALLS
+    )
+
+
+def _asked(read: Metadata) -> Link | None:
+    if not read.calls:
+        return None
+    return link(
+        f"{count(read.calls)} calls look up, list, make or remove names",
+        read.calls,
+        "calls",
+        "syscalls",
+    )
+
+
+def _read(read: Metadata) -> tuple[Link, ...]:
+    """How much was read, how long each takes, and how far apart they lie."""
+    if not read.requests:
+        return ()
+    apart = ""
+    if read.median_jump_bytes is not None:
+        apart = f", {size(read.median_jump_bytes)} in the median"
+    return chain_of(
+        link(
+            f"{count(read.requests)} requests read {size(read.bytes)} of directories, inodes and maps",
+            read.requests,
+            "requests",
+            "amplification",
+        ),
+        None
+        if read.mean_service_ns is None
+        else link(
+            f"each takes the device {duration(read.mean_service_ns)}",
+            read.mean_service_ns,
+            "ns",
+            "request-latency",
+        ),
+        None
+        if read.jump_share is None
+        else link(
+            f"{percent(read.jump_share)} of them lie elsewhere than where the one before ended{apart}",
+            read.jump_share,
+            "share",
+            "addresses",
+        ),
+    )
+
+
+CAUSE = Cause(
+    name="metadata-cold",
+    title="Directories and inodes are not in memory",
+    meaning=(
+        "To find, list, open or remove a file, the kernel reads its directory and its inode first. On a "
+        "tree that nobody has visited for long each of them is a small read somewhere on the device, and a "
+        "walk asks for the next one only when it has the last."
+    ),
+    measured=(
+        "Waits whose kernel stack shows that the filesystem reads blocks of its own, in calls on names "
+        "(open, stat, getdents, unlink, rename and the like); the read requests for such blocks, their number, "
+        "bytes, service time, and how far apart they lie."
+    ),
+    thresholds=(
+        Threshold(
+            "requests for metadata, at least", REQUESTS_MIN, "requests",
+            "fewer are a program's own start: its libraries and their directories",
+        ),
+    ),
+    fooled_by=(
+        "a tree behind FUSE or on a network filesystem: its names come from elsewhere, and waits for them "
+        "have other reasons",
+        "a tree too large for memory: then a second walk is as cold as the first",
+    ),
+    remedies=(
+        "run several walkers at once, each in a part of the tree (xargs -P): the device has time for more "
+        "than one request",
+        "keep directories and inodes in memory between runs (a lower vm.vfs_cache_pressure, or a walk "
+        "ahead of the need: find DIR > /dev/null)",
+        _IN_ORDER_OF_INODES,
+    ),
+    experiment="cache-warm",
+    find=find,
+    settled_by=next_command.CALLS,
+    beats=(
+        "queue-shallow", "device-saturated", "cache-cold", "random-access", "small-requests",
+        "readahead-poor",
+    ),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""metadata-cold: a walk over a tree whose directories and inodes are not in memory."""
+
+from ..conftest import Judge, absent, chain, leads
+from ..made import KIB, MIB, MS, START, Story
+
+
+def walk(service: int = MS, *, reason: str = "metadata_read", call: str = "newfstatat") -> Story:
+    """A name each 5 ms, whose inode takes a request to read."""
+    story = Story(4.0).caller(call, 800, blocked=4 * MS, bytes_=None, reason=reason)
+    story.requests(800, service=service, kind="metadata", ino=None, jump=True)
+    return story.add(
+        "syscall_totals", ts_ns=START, interval_ns=story.elapsed, tgid=10, tid=10, name=call,
+        calls=800, errors=0, total_ns=3200 * MS,
+    )  # fmt: skip
+
+
+def test_a_walk_over_a_cold_tree(judged: Judge) -> None:
+    found = leads(judged(walk()), "metadata-cold", 0.75)
+    text = chain(found)
+    assert "80 % of the time waits to read, in calls on names" in text
+    assert "800 calls look up" in text
+    assert (
+        "800 requests read 3.12 MiB of directories" in text and "each takes the device 1 ms" in text
+    )
+    assert "100 % of them lie elsewhere than where the one before ended, " in text
+    assert "walkers" in found.remedies[0]
+
+
+def test_on_a_device_that_seeks_the_order_comes_first(judged: Judge) -> None:
+    found = leads(judged(walk(4 * MS)), "metadata-cold", 0.75)
+    assert "order of their inodes" in found.remedies[0] and len(found.remedies) == 3
+
+
+def test_removing_a_cold_tree(judged: Judge) -> None:
+    leads(judged(walk(call="unlinkat")), "metadata-cold", 0.75)
+
+
+def test_of_directories_no_call_can_ask_ahead(judged: Judge) -> None:
+    story = Story(2.0).caller("getdents64", 1900, blocked=MS, reason="metadata_read", bytes_=None)
+    verdict = judged(story.requests(1900, service=MS, kind="metadata", ino=None, jump=True))
+    found = leads(verdict, "metadata-cold", 0.9)
+    assert not any("fadvise" in remedy for remedy in found.remedies)
+    absent(verdict, "queue-shallow")
+
+
+def test_where_requests_were_not_recorded_it_is_less_sure(judged: Judge) -> None:
+    story = walk()
+    del story.tables["block_requests"]
+    story.missing.add("block_requests")
+    found = leads(judged(story), "metadata-cold", 0.75)
+    assert found.confidence < 0.6 and "requests read" not in chain(found)
+
+
+def test_not_maps_that_are_read_before_data(judged: Judge) -> None:
+    """Reading a file: where its blocks lie comes first, and the data are what takes the time."""
+    story = Story(2.0).caller("pread64", 180, blocked=10 * MS, jump=True, reason="metadata_read")
+    story.requests(180, service=10 * MS, jump=True, kind="metadata", ino=None)
+    absent(judged(story), "metadata-cold")
+
+
+def test_not_data_that_are_read(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 180, blocked=10 * MS, bytes_=128 * KIB)
+    absent(judged(story.requests(180, service=10 * MS, bytes_=128 * KIB)), "metadata-cold")
+
+
+def test_not_a_warm_tree(judged: Judge) -> None:
+    story = Story(2.0).caller("newfstatat", 100_000, cpu=15_000, bytes_=None)
+    absent(judged(story.cache(lookups=1 * MIB // 4096)), "metadata-cold")
+
+
+def test_not_a_programs_own_start(judged: Judge) -> None:
+    story = Story(0.5).caller("openat", 20, blocked=20 * MS, bytes_=None, reason="metadata_read")
+    story.requests(20, service=20 * MS, kind="metadata", ino=None, jump=True)
+    absent(judged(story), "metadata-cold")

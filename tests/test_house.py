@@ -10,13 +10,14 @@ from tests import house
 #: What each room may import: the arrow of docs/architecture.md, from the recording to the command line.
 #: `sources` make recordings, so they know how one is written; nobody but the command line and what
 #: runs commands (lab, experiment, compare) knows of them.
-BASE = {"", "errors", "quantities", "units", "tables"}
+BASE = {"", "errors", "quantities", "units", "tables", "users"}
 MAY_IMPORT = {
     "": set(),
     "errors": set(),
     "quantities": BASE,
     "units": BASE,
     "tables": BASE,
+    "users": set(),
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},

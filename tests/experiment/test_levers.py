@@ -9,10 +9,10 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.experiment import cache, copies, device, groups
+from iowhy.experiment.in_child import sync_filter_refusal
 from iowhy.experiment.lever import levers, named, percent
 from iowhy.experiment.levers.cpu_frequency import CpuFrequency
 from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
-from iowhy.experiment.process import sync_filter_refusal
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.quantities import share
 from iowhy.undo import Undo
@@ -90,8 +90,8 @@ def test_cpu_pin_squeezes_without_any_rights(setting):
     pin = levers()["cpu-pin"]
     assert pin.refusal(setting) is None
     assert [level.key for level in pin.levels(setting, ())] == ["shared"]
-    with pin.pull(pin.levels(setting, ())[0], setting) as pulled:
-        assert len(pulled.in_child) == 1
+    with pin.apply(pin.levels(setting, ())[0], setting) as effect:
+        assert len(effect.in_child) == 1
 
 
 def cpufreq(root: Path) -> Path:
@@ -258,20 +258,20 @@ def test_version_2_is_applied_read_back_and_undone(
     lever = levers()[name]
     assert lever.refusal(setting) is None
     chosen = lever.levels(setting, (level,))[0]
-    with lever.pull(chosen, setting) as pulled:
+    with lever.apply(chosen, setting) as effect:
         made = [path for path in unified.root.iterdir() if path.is_dir()]
         assert len(made) == 1 and made[0].name.startswith(f"iowhy-{os.getpid()}-")
         assert {knob: (made[0] / knob).read_text() for knob in knobs} == knobs
         # Handed down to groups below, as the kernel is asked to.
         assert unified.log() == [f"+{controller}"]
         (made[0] / "cgroup.procs").write_text("")
-        pulled.in_child[0]()
+        effect.in_child[0]()
         assert (made[0] / "cgroup.procs").read_text() == "0"
         (made[0] / "cgroup.procs").write_text("")
-        pulled.after(1.0)
+        effect.after(1.0)
         (made[0] / next(iter(knobs))).write_text("max")
         with pytest.raises(Problem, match="was changed during the trial"):
-            pulled.after(1.0)
+            effect.after(1.0)
     assert not [path for path in unified.root.iterdir() if path.is_dir()]
     assert unified.log() == [f"-{controller}"]
 
@@ -386,12 +386,12 @@ def test_cpu_frequency_is_applied_and_put_back(tmp_path, setting, monkeypatch):
     policy = cpufreq(tmp_path / "freq")
     knob = policy / "scaling_max_freq"
     lever = CpuFrequency(root=tmp_path / "freq")
-    with lever.pull(lever.levels(setting, ("0.5",))[0], setting) as pulled:
+    with lever.apply(lever.levels(setting, ("0.5",))[0], setting) as effect:
         assert knob.read_text() == "2000000"
-        assert pulled.after(1.0) == {"factor": 0.5}
+        assert effect.after(1.0) == {"factor": 0.5}
         # A driver may choose the nearest clock that it has, or somebody another one.
         knob.write_text("2400000")
-        assert pulled.after(1.0) == {"factor": 0.6}
+        assert effect.after(1.0) == {"factor": 0.6}
     assert knob.read_text() == "4000000"
 
 
@@ -408,7 +408,7 @@ def test_cpu_frequency_takes_a_policy_whose_cpus_we_may_use(tmp_path, setting):
 def test_a_small_share_of_a_cpu_is_not_rounded_up(unified, setting):
     # 1 ms is the least quota that the kernel takes: 2 % of a CPU is 1 ms of each 50.
     lever = levers()["cpu-quota"]
-    with lever.pull(lever.levels(setting, ("0.02",))[0], setting):
+    with lever.apply(lever.levels(setting, ("0.02",))[0], setting):
         made = next(path for path in unified.root.iterdir() if path.is_dir())
         assert (made / "cpu.max").read_text() == "1000 50000"
 

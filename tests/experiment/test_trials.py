@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from iowhy.experiment.answer import Verdict
+from iowhy.experiment.condition import Condition
+from iowhy.experiment.lever_answer import Verdict
 from iowhy.experiment.load import Others
-from iowhy.experiment.trials import Condition, Plan, Watch, conduct
+from iowhy.experiment.trials import Plan, Watch, conduct
 
 from .fake import HALF, MOST, OFF, TAKEN, Fake
 
@@ -105,10 +106,10 @@ def test_a_level_that_fails_leaves_the_others():
 
 def test_progress_tells_how_many_trials_there_may_be():
     fake = Fake(np.random.default_rng(1))
-    told = []
-    conduct(LEVERS, fake, Plan(1, least=5, most=5), tell=told.append)
-    assert [one.done for one in told] == list(range(20))
-    assert {one.at_most for one in told} == {20}
+    seen = []
+    conduct(LEVERS, fake, Plan(1, least=5, most=5), on_progress=seen.append)
+    assert [one.done for one in seen] == list(range(20))
+    assert {one.at_most for one in seen} == {20}
 
 
 def test_a_lever_that_took_nothing_away_has_shown_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iowhy.experiment import statistics
-from iowhy.experiment.answer import Verdict
+from iowhy.experiment.lever_answer import Verdict
 from iowhy.experiment.trials import Plan, conduct
 
 from .fake import HALF, MOST, TAKEN, Fake

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.experiment import confirm, metric, result
-from iowhy.experiment.answer import Verdict
+from iowhy.experiment.condition import BASELINE, Condition
 from iowhy.experiment.lever import levers
+from iowhy.experiment.lever_answer import Verdict
 from iowhy.experiment.result import Result, as_json, save_beside, save_json
 from iowhy.experiment.sentence import plain, sentence
 from iowhy.experiment.table import judge_table
-from iowhy.experiment.trials import BASELINE, Condition, Plan, conduct
+from iowhy.experiment.trials import Plan, conduct
 from iowhy.recording import experiments, open_recording
 from iowhy.views import experiment_page
 from iowhy.whys import causes

@@ -13,12 +13,14 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.errors import Problem
-from iowhy.experiment import device, groups, process
-from iowhy.experiment.answer import Verdict
+from iowhy.experiment import device, groups
+from iowhy.experiment.command import Place
+from iowhy.experiment.command import run as run_command
 from iowhy.experiment.experiment import Request, experiment
-from iowhy.experiment.live import Job
+from iowhy.experiment.in_child import enter_group
+from iowhy.experiment.job import Job
+from iowhy.experiment.lever_answer import Verdict
 from iowhy.experiment.metric import parse
-from iowhy.experiment.process import Place, enter_group
 from iowhy.lab.scenario import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
@@ -97,7 +99,7 @@ def test_groups_of_both_versions_are_made_entered_and_taken_away(scratch):
             if found.version == 2:
                 assert controller in (made.path / "cgroup.controllers").read_text().split()
             place = Place(scratch, (enter_group(made.procs),))
-            done = process.run(["cat", "/proc/self/cgroup"], place, undo, capture=True)
+            done = run_command(["cat", "/proc/self/cgroup"], place, undo, capture=True)
             assert f"/{made.path.name}\n" in done.output
             made.held()
         assert not made.path.exists()

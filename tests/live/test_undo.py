@@ -43,7 +43,7 @@ import sys
 from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
-from iowhy.experiment.live import Job
+from iowhy.experiment.job import Job
 try:
     experiment(Request(
         job=Job(command=tuple(sys.argv[2:]), directory=Path(sys.argv[1]), timeout_s=20.0),

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment import metric
-from iowhy.experiment.live import Job
+from iowhy.experiment.job import Job
 from iowhy.options.trial_options import Trials
+from iowhy.users import invoking_user
 
 
 def job(command: Sequence[str], trials: Trials) -> Job:
@@ -34,4 +35,5 @@ def job(command: Sequence[str], trials: Trials) -> Job:
         show_output=trials.show_output,
         input_file=None if trials.input_ is None else trials.input_.resolve(),
         metric=measured,
+        user=invoking_user(),
     )

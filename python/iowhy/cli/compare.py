@@ -93,8 +93,8 @@ def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> li
             most=trials.max_runs,
             warmup=trials.warmup,
             seed=trials.seed,
-            tell=lambda now: line.trial(now.condition.name, now.done, now.at_most),
-            step=line.step,
+            on_progress=lambda now: line.trial(now.condition.name, now.done, now.at_most),
+            on_step=line.step,
         )
     finally:
         line.end()

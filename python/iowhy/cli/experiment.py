@@ -11,7 +11,7 @@ from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.experiment import result as results
 from iowhy.experiment.availability import availability
-from iowhy.experiment.experiment import Request, Told, experiment
+from iowhy.experiment.experiment import Listener, Request, experiment
 from iowhy.experiment.lever import levers as all_levers
 from iowhy.experiment.lever import named
 from iowhy.experiment.result import Result
@@ -118,7 +118,7 @@ def _run(options: Options) -> Result:
     try:
         found = experiment(
             request,
-            Told(lambda now: line.trial(now.condition.name, now.done, now.at_most), line.step),
+            Listener(lambda now: line.trial(now.condition.name, now.done, now.at_most), line.step),
         )
     finally:
         line.end()

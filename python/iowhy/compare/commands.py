@@ -2,24 +2,26 @@
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from iowhy.errors import Problem
 from iowhy.experiment import statistics
+from iowhy.experiment.command import shown
+from iowhy.experiment.condition import BASELINE, Condition, Trial
+from iowhy.experiment.executor import LiveExecutor
+from iowhy.experiment.job import Job
 from iowhy.experiment.lever import Level
-from iowhy.experiment.live import Job, LiveExecutor
-from iowhy.experiment.process import shown
 from iowhy.experiment.result import Result
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.experiment.statistics import Interval, TwoSamples
-from iowhy.experiment.trials import BASELINE, Condition, Plan, Progress, Trial, Watch, conduct
+from iowhy.experiment.trials import Conducted, Plan, Progress, Watch, conduct
 from iowhy.undo import Undo, recover
 
 VARIANT = "command"
-"""Stands where an experiment has its lever; no lever has this name, so none is pulled."""
+"""Stands where an experiment has its lever; no lever has this name, so none is effect."""
 
 
 @dataclass(frozen=True)
@@ -42,62 +44,72 @@ def compare_commands(
     most: int,
     warmup: int,
     seed: int | None,
-    tell: Callable[[Progress], None] = lambda _: None,
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_step: Callable[[str], None] = lambda _: None,
 ) -> tuple[Result, tuple[CommandComparison, ...]]:
     """Runs the commands until each one's difference from the first is resolved, or ``most`` times.
 
     Raises Problem when a command fails, which --ignore-failure prevents.
     """
     levels = [Level(text, text, None, takes=True) for text in others]
-    seed = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     plan = Plan(
-        seed,
+        random.SystemRandom().randrange(1 << 31) if seed is None else seed,
         least=runs or least,
         most=runs or most,
         higher_is_better=job.metric is not None and job.metric.higher_is_better,
     )
+    # Each command is a lever of its own, so that one that is resolved is run no more.
+    variants = {f"{VARIANT} {index}": [level] for index, level in enumerate(levels, 2)}
+    conditions = {name: Condition(name, found[0]) for name, found in variants.items()}
     recover()
     with Undo.session("compare") as undo:
         setting = Setting(job.command, job.directory, undo, Profile(1.0, 1.0))
-        # Each command is a lever of its own, so that one that is resolved is run no more.
-        variants = {f"{VARIANT} {index}": [level] for index, level in enumerate(levels, 2)}
-        conditions = {name: Condition(name, found[0]) for name, found in variants.items()}
         executor = LiveExecutor(
             job, setting, undo, {one: (one.level.key,) for one in conditions.values() if one.level}
         )
-        step("--setup" if job.setup else "warming up")
+        on_step("--setup" if job.setup else "warming up")
         executor.once("--setup", job.setup)
         for _ in range(warmup):
             for condition in (BASELINE, *conditions.values()):
-                step(f"warming up: {shown(executor.commands.get(condition, job.command))}")
+                on_step(f"warming up: {shown(executor.commands.get(condition, job.command))}")
                 executor.run(condition)
         try:
             watch = Watch(cpus=0.25 * (os.cpu_count() or 1))
-            done = conduct(variants, executor, plan, watch=watch, tell=tell)
+            done = conduct(variants, executor, plan, watch=watch, on_progress=on_progress)
         finally:
             executor.once("--cleanup", job.cleanup)
+    compared = _compared(done, conditions, plan.higher_is_better)
+    return _result(job, plan, done, conditions), compared
+
+
+def _compared(
+    done: Conducted, conditions: Mapping[str, Condition], higher_is_better: bool
+) -> tuple[CommandComparison, ...]:
     kept = [trial for trial in done.trials if not trial.disturbed]
-    out = []
+    found = []
     for name, condition in conditions.items():
-        found = done.answers.get(name)
-        if found is None or not found.responses:
+        seen = done.answers.get(name)
+        if seen is None or not seen.responses:
             raise Problem(f"{condition.name}: no complete runs to compare")
-        out.append(
+        found.append(
             CommandComparison(
                 command=condition.level.key if condition.level else name,
-                slower=found.responses[0].slower,
-                samples=_samples(kept, condition, plan.higher_is_better),
-                resolved=found.resolved,
-                more_runs=found.more_blocks,
+                slower=seen.responses[0].slower,
+                samples=_samples(kept, condition, higher_is_better),
+                resolved=seen.resolved,
+                more_runs=seen.more_blocks,
             )
         )
-    result = Result(
+    return tuple(found)
+
+
+def _result(job: Job, plan: Plan, done: Conducted, conditions: Mapping[str, Condition]) -> Result:
+    return Result(
         command=tuple(job.command),
         measure=job.metric.name if job.metric else "wall time",
         unit=job.metric.unit if job.metric else "s",
         higher_is_better=plan.higher_is_better,
-        seed=seed,
+        seed=plan.seed,
         sentence="",
         answers=tuple(done.answers.values()),
         conditions=(BASELINE, *conditions.values()),
@@ -107,7 +119,6 @@ def compare_commands(
         kept_disturbed=done.kept_disturbed,
         settings={"cache": job.cache},
     )
-    return result, tuple(out)
 
 
 def _samples(kept: Sequence[Trial], condition: Condition, higher_is_better: bool) -> TwoSamples:

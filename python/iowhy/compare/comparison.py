@@ -43,7 +43,7 @@ class Step:
     bottleneck: str
 
 
-Tell = Callable[[str], None]
+OnStep = Callable[[str], None]
 """Where progress goes: what is done now."""
 
 
@@ -52,14 +52,14 @@ def compare(before: Side, after: Side) -> Comparison:
     return compare_all([before, after])[0]
 
 
-def compare_all(sides: Sequence[Side], tell: Tell = lambda _: None) -> tuple[Comparison, ...]:
+def compare_all(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Comparison, ...]:
     """Compares each side with the first one."""
-    before, first = sides[0], _judged(sides[0], tell)
-    return tuple(_compare(before, first, after, _judged(after, tell)) for after in sides[1:])
+    before, first = sides[0], _judged(sides[0], on_step)
+    return tuple(_compare(before, first, after, _judged(after, on_step)) for after in sides[1:])
 
 
-def _judged(side: Side, tell: Tell) -> Verdict:
-    tell(f"judging {side.label}")
+def _judged(side: Side, on_step: OnStep) -> Verdict:
+    on_step(f"judging {side.label}")
     return judge(side.typical)
 
 
@@ -75,7 +75,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
     )
 
 
-def log(sides: Sequence[Side], tell: Tell = lambda _: None) -> tuple[Step, ...]:
+def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, ...]:
     """Successive changes, each against the first and against the one before it."""
     steps = []
     for index, side in enumerate(sides):
@@ -85,7 +85,7 @@ def log(sides: Sequence[Side], tell: Tell = lambda _: None) -> tuple[Step, ...]:
                 seconds=float(np.median(side.seconds)) if side.seconds else None,
                 against_baseline=_slower(sides[0], side) if index else None,
                 against_previous=_slower(sides[index - 1], side) if index else None,
-                bottleneck=bottleneck(_judged(side, tell)),
+                bottleneck=bottleneck(_judged(side, on_step)),
             )
         )
     return tuple(steps)

@@ -24,11 +24,11 @@ class Side:
     typical: Recording
 
 
-def open_sides(texts: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> list[Side]:
+def open_sides(texts: Sequence[str], on_step: Callable[[str], None] = lambda _: None) -> list[Side]:
     """Each side, under a name of its own: with its directory where two would be called the same."""
     sides = []
     for text in texts:
-        tell(f"opening {text}")
+        on_step(f"opening {text}")
         sides.append(open_side(text))
     common = {name for name, count in Counter(one.label for one in sides).items() if count > 1}
     return [

@@ -29,7 +29,7 @@ def availability(directory: Path) -> list[Availability]:
 
     What depends on the command (how much memory it holds) or on options is taken as if it allowed the lever.
     """
-    # Nothing is pulled, so nothing is ever written to this journal.
+    # Nothing is applied, so nothing is ever written to this journal.
     setting = Setting((), directory, Undo(Path(os.devnull), -1), Profile(1.0, 1.0, 1 << 40, 0))
     found = []
     for lever in sorted(levers().values(), key=lambda one: (one.relieves, one.cost, one.name)):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from iowhy.experiment.answer import Answer, Verdict
 from iowhy.experiment.lever import levers
+from iowhy.experiment.lever_answer import Answer, Verdict
 from iowhy.experiment.result import Judged
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment.cache import files_below, total_bytes
+from iowhy.experiment.command import Place, run
 from iowhy.experiment.extents import extent_count
-from iowhy.experiment.lever import Pulled
-from iowhy.experiment.process import Place, mount_over, run
+from iowhy.experiment.in_child import mount_over
+from iowhy.experiment.lever import Effect
 from iowhy.experiment.setting import Setting
 
 
@@ -47,7 +48,7 @@ def sibling(setting: Setting) -> Path | None:
 
 
 @contextmanager
-def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Iterator[Pulled]:
+def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Iterator[Effect]:
     """Runs a trial on a copy below ``parent``, which is removed afterwards."""
     with setting.undo.scope():
         scratch = setting.undo.scratch_directory(parent, ".iowhy")
@@ -62,9 +63,9 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
             for path in files_below(place):
                 rewrite(path)
         if os.geteuid() == 0:
-            yield Pulled(everywhere=(mount_over(place, setting.directory),), files_at=place)
+            yield Effect(everywhere=(mount_over(place, setting.directory),), files_at=place)
         else:
-            yield Pulled(directory=place, files_at=place)
+            yield Effect(directory=place, files_at=place)
 
 
 def _own_alike(path: Path, found: os.stat_result) -> None:

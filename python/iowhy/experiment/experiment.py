@@ -2,20 +2,22 @@
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.experiment import confirm
+from iowhy.experiment.condition import BASELINE, Condition
+from iowhy.experiment.executor import LiveExecutor
+from iowhy.experiment.job import Job
 from iowhy.experiment.lever import CannotAct, Level, Lever, levers, named
-from iowhy.experiment.live import Job, LiveExecutor
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.setting import Profile, Setting
-from iowhy.experiment.trials import BASELINE, Condition, Plan, Progress, Watch, conduct
+from iowhy.experiment.trials import Conducted, Plan, Progress, Watch, conduct
 from iowhy.undo import Undo, recover
 
 if TYPE_CHECKING:
@@ -49,19 +51,19 @@ class Request:
 
 
 @dataclass
-class Told:
+class Listener:
     """Where progress goes: ``trial`` before each trial, ``step`` for everything else."""
 
     trial: Callable[[Progress], None] = field(default=lambda _: None)
     step: Callable[[str], None] = field(default=lambda _: None)
 
 
-def experiment(request: Request, told: Told | None = None) -> Result:
+def experiment(request: Request, listener: Listener | None = None) -> Result:
     """Runs an experiment. Raises Problem when it cannot be done; the machine is then as before."""
-    told = told or Told()
+    listener = listener or Listener()
     asked = _asked(request)
     state = request.cache or _cache_for([lever for lever, _ in asked])
-    job = Job(**{**request.job.__dict__, "cache": state})
+    job = replace(request.job, cache=state)
     seed = random.SystemRandom().randrange(1 << 31) if request.seed is None else request.seed
     recover()
     with Undo.session("experiment") as undo:
@@ -73,16 +75,13 @@ def experiment(request: Request, told: Told | None = None) -> Result:
             allow_unsafe=request.allow_unsafe,
             base_cache=state,
             files=request.files,
-            note_progress=told.step,
+            note_progress=listener.step,
         )
         executor = LiveExecutor(job, setting, undo)
-        told.step("--setup" if job.setup else "warming up")
-        executor.once("--setup", job.setup)
-        for _ in range(request.warmup):
-            executor.run(BASELINE)
-        told.step("profiling the command")
+        _warm_up(executor, request.warmup, listener)
+        listener.step("profiling the command")
         setting.profile = executor.profile()
-        chosen, left_out = _choose(asked, setting, explicit=bool(request.levers))
+        selected, left_out = _select(asked, setting, explicit=bool(request.levers))
         plan = Plan(
             seed,
             least=request.runs or request.least,
@@ -91,25 +90,44 @@ def experiment(request: Request, told: Told | None = None) -> Result:
         )
         watch = Watch(cpus=0.25 * (os.cpu_count() or 1))
         try:
-            done = conduct(chosen, executor, plan, watch=watch, tell=told.trial)
+            done = conduct(selected, executor, plan, watch=watch, on_progress=listener.trial)
         except Problem:
             with suppress(Problem):
                 executor.once("--cleanup", job.cleanup)
             raise
-        told.step("--cleanup" if job.cleanup else "putting everything back")
+        listener.step("--cleanup" if job.cleanup else "putting everything back")
         executor.once("--cleanup", job.cleanup)
+    return _result(request, job, plan, done, selected, left_out, setting.notes)
+
+
+def _warm_up(executor: LiveExecutor, runs: int, listener: Listener) -> None:
+    listener.step("--setup" if executor.job.setup else "warming up")
+    executor.once("--setup", executor.job.setup)
+    for _ in range(runs):
+        executor.run(BASELINE)
+
+
+def _result(
+    request: Request,
+    job: Job,
+    plan: Plan,
+    done: Conducted,
+    selected: Mapping[str, Sequence[Level]],
+    left_out: Sequence[tuple[str, str]],
+    notes: Sequence[str],
+) -> Result:
     answers = tuple(done.answers.values())
     return Result(
         command=tuple(job.command),
         measure=job.metric.name if job.metric else "wall time",
         unit=job.metric.unit if job.metric else "s",
         higher_is_better=plan.higher_is_better,
-        seed=seed,
+        seed=plan.seed,
         sentence=sentence(answers, levers()),
         answers=answers,
         conditions=(
             BASELINE,
-            *(Condition(name, level) for name, found in chosen.items() for level in found),
+            *(Condition(name, level) for name, found in selected.items() for level in found),
         ),
         trials=tuple(done.trials),
         blocks=done.blocks,
@@ -117,11 +135,11 @@ def experiment(request: Request, told: Told | None = None) -> Result:
         kept_disturbed=done.kept_disturbed,
         left_out=tuple(left_out),
         failed=tuple((condition.name, why) for condition, why in done.failed.items()),
-        notes=tuple(setting.notes),
+        notes=tuple(notes),
         findings=confirm.judge(request.findings, answers),
         recording=request.recording,
         settings={
-            "cache": state,
+            "cache": job.cache,
             "directory": str(job.directory),
             "least": plan.least,
             "most": plan.most,
@@ -151,11 +169,11 @@ def _cache_for(asked: Sequence[Lever]) -> str:
     return "cold" if any(lever.name in _NEEDS_COLD for lever in asked) else "as-is"
 
 
-def _choose(
+def _select(
     asked: Sequence[tuple[Lever, tuple[str, ...]]], setting: Setting, *, explicit: bool
 ) -> tuple[dict[str, list[Level]], list[tuple[str, str]]]:
     """The levers that can act with their levels, and why the others cannot."""
-    chosen: dict[str, list[Level]] = {}
+    selected: dict[str, list[Level]] = {}
     left_out: list[tuple[str, str]] = []
     pending = list(asked)
     while pending:
@@ -166,7 +184,7 @@ def _choose(
             why = str(problem)
         if why is None:
             try:
-                chosen[lever.name] = list(lever.levels(setting, levels))
+                selected[lever.name] = list(lever.levels(setting, levels))
                 continue
             except Problem as problem:
                 # Levels that the user named are theirs to mend; a lever that a finding named may
@@ -177,10 +195,10 @@ def _choose(
         left_out.append((lever.name, why))
         if not explicit:
             # What the findings ask for may be shown by another lever that can act.
-            seen = {name for name, _ in left_out} | set(chosen) | {one.name for one, _ in pending}
+            seen = {name for name, _ in left_out} | set(selected) | {one.name for one, _ in pending}
             others = [name for name in confirm.STAND_INS.get(lever.name, ()) if name not in seen]
             pending += [(levers()[name], ()) for name in others[:1] if not levers()[name].explicit]
-    if not chosen:
+    if not selected:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out)
         raise Problem(f"no lever can act here: {reasons}")
-    return chosen, left_out
+    return selected, left_out

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from iowhy.errors import Problem
-from iowhy.experiment.process import InChild
+from iowhy.experiment.in_child import InChild
 
 if TYPE_CHECKING:
     from iowhy.experiment.setting import Setting
@@ -27,7 +27,7 @@ class CannotAct(Problem):
 
 @dataclass(frozen=True)
 class Level:
-    """How far a lever is pulled.
+    """How far a lever is effect.
 
     ``label`` names it in tables, ``key`` is what the lever itself reads, and ``factor`` is the share of
     the resource that is left (0.5: half of it); None where the resource has no amount, as with a
@@ -51,7 +51,7 @@ class Level:
 
 
 @dataclass
-class Pulled:
+class Effect:
     """What one trial under a lever is run with.
 
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too
@@ -98,7 +98,7 @@ class Lever(Protocol):
         Raises Problem for a senseless one, CannotAct where the machine does not let it.
         """
 
-    def pull(self, level: Level, setting: "Setting") -> AbstractContextManager[Pulled]:
+    def apply(self, level: Level, setting: "Setting") -> AbstractContextManager[Effect]:
         """Acts for the time of one trial; every change goes through ``setting.undo``."""
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from iowhy import __version__
 from iowhy.errors import Problem
-from iowhy.experiment.answer import Answer
-from iowhy.experiment.process import shown
-from iowhy.experiment.trials import Condition, Trial
+from iowhy.experiment.command import shown
+from iowhy.experiment.condition import Condition, Trial
+from iowhy.experiment.lever_answer import Answer
 
 
 @dataclass(frozen=True)

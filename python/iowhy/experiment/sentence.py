@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from iowhy.experiment.answer import Answer, Response, Verdict
 from iowhy.experiment.lever import Level, Lever
+from iowhy.experiment.lever_answer import Answer, Response, Verdict
 from iowhy.experiment.statistics import Interval
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.experiment.answer import (
+from iowhy.experiment.condition import BASELINE, Condition, Trial
+from iowhy.experiment.lever import Level, levers
+from iowhy.experiment.lever_answer import (
     BOUND_SAVED,
     BOUND_SENSITIVITY,
     MATERIAL,
@@ -23,11 +25,9 @@ from iowhy.experiment.answer import (
     Verdict,
     answer,
 )
-from iowhy.experiment.lever import Level, levers
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.statistics import FALSE_ALARM, Interval
-from iowhy.experiment.trials import BASELINE, Condition, Trial
 
 _COLUMNS = ("lever", "level", "factor", "value")
 

@@ -7,66 +7,13 @@ that the rest of the machine disturbed is run again, and counted.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 from iowhy.experiment import statistics
-from iowhy.experiment.answer import Answer, answer
+from iowhy.experiment.condition import BASELINE, Condition, Executor, LevelFailed, Trial
 from iowhy.experiment.lever import Level
+from iowhy.experiment.lever_answer import Answer, answer
 from iowhy.experiment.load import Others
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One level of one lever, or the baseline (``lever`` is None)."""
-
-    lever: str | None = None
-    level: Level | None = None
-
-    @property
-    def name(self) -> str:
-        """For tables and messages."""
-        if self.lever is None or self.level is None:
-            return "baseline"
-        return f"{self.lever} {self.level.label}"
-
-
-BASELINE = Condition()
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One run of the command.
-
-    ``measure`` is what the experiment is about (seconds, or the metric); ``middle_s`` the middle of the
-    run on any steady clock. ``factor`` is the share of the resource that was really left.
-    """
-
-    condition: Condition
-    measure: float
-    middle_s: float
-    wall_s: float
-    user_s: float | None = None
-    system_s: float | None = None
-    device_bytes: int | None = None
-    peak_rss_bytes: int | None = None
-    status: int | None = 0
-    factor: float | None = None
-    reached: Mapping[str, float] = field(default_factory=dict)
-    others: Others | None = None
-    block: int = 0
-    disturbed: bool = False
-
-
-class LevelFailed(Exception):
-    """The command could not be measured under a level: it failed, was killed or took too long."""
-
-
-class Executor(Protocol):
-    """Runs one trial. Raises LevelFailed when a level makes the command fail."""
-
-    def run(self, condition: Condition) -> Trial:
-        """Runs the command once under a condition."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +64,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Progress:
-    """Told before each trial: how many are done, how many may come, seconds a trial takes so far."""
+    """Where an experiment is, before each trial: how many are done, how many may come, seconds a trial takes so far."""
 
     condition: Condition
     block: int
@@ -144,69 +91,102 @@ def conduct(
     plan: Plan,
     *,
     watch: Watch | None = None,
-    tell: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Conducted:
     """Runs trials until every lever is resolved or ``plan.most`` blocks are done."""
-    order = random.Random(plan.seed)
+    course = _Course(executor, plan, watch, on_progress, levers)
     when_to_look = statistics.looks(plan.least, plan.most)
-    out = Conducted([], {}, 0)
-    active = {name: list(found) for name, found in levers.items()}
-    repeats_left = 2 + sum(len(found) for found in levers.values()) * plan.most // 4
-    spent_s = 0.0
+    order = random.Random(plan.seed)
     sequence: list[Condition] = []
     for block in range(plan.most):
-        conditions = [BASELINE] + [
-            Condition(name, level) for name, found in active.items() for level in found
-        ]
+        conditions = course.conditions()
         if block % 2 == 0:
             sequence = order.sample(conditions, len(conditions))
         else:
             sequence = [one for one in reversed(sequence) if one in conditions]
-        for place, condition in enumerate(sequence):
-            if condition in out.failed:
-                continue
-            while True:
-                done = len(out.trials)
-                at_most = done + (plan.most - block) * len(conditions) - place
-                tell(Progress(condition, block, done, at_most, spent_s / done if done else None))
-                try:
-                    trial = executor.run(condition)
-                except LevelFailed as failure:
-                    out.failed[condition] = str(failure)
-                    if condition.lever is not None:
-                        active[condition.lever].remove(condition.level)  # type: ignore[arg-type]
-                    break
-                spent_s += trial.wall_s
-                disturbed = watch is not None and watch.disturbed(trial)
-                again = disturbed and repeats_left > 0
-                out.trials.append(_placed(trial, block, disturbed=again))
-                if not again:
-                    out.kept_disturbed += disturbed
-                    break
-                repeats_left -= 1
-                out.repeated += 1
-        out.blocks = block + 1
-        if out.blocks in when_to_look:
-            share = statistics.spent(when_to_look.index(out.blocks), len(when_to_look))
-            alpha = statistics.FALSE_ALARM / max(1, len(levers)) * share
-            for name in [name for name, found in active.items() if found]:
-                seen = answer(name, _kept(out), plan.higher_is_better, alpha, None)
-                out.answers[name] = seen
-                if seen.resolved:
-                    active[name] = []
-        if not any(active.values()):
+        course.run_block(block, sequence)
+        if course.done.blocks in when_to_look:
+            course.look(when_to_look.index(course.done.blocks), len(when_to_look))
+        if not any(course.active.values()):
             break
-    for name, seen in out.answers.items():
-        final = answer(name, _kept(out), plan.higher_is_better, seen.alpha, plan.seed)
-        out.answers[name] = final
-    return out
+    return course.end()
 
 
-def _placed(trial: Trial, block: int, *, disturbed: bool) -> Trial:
-    values = {**trial.__dict__, "block": block, "disturbed": disturbed}
-    return Trial(**values)
+class _Course:
+    """The state of an experiment under way: what is done, and the levers that are not resolved yet."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        plan: Plan,
+        watch: Watch | None,
+        on_progress: Callable[[Progress], None],
+        levers: Mapping[str, Sequence[Level]],
+    ) -> None:
+        self.executor, self.plan, self.watch, self.on_progress = executor, plan, watch, on_progress
+        self.done = Conducted([], {}, 0)
+        self.levers = len(levers)
+        self.active = {name: list(found) for name, found in levers.items()}
+        self.repeats_left = 2 + sum(map(len, levers.values())) * plan.most // 4
+        self.spent_s = 0.0
+
+    def conditions(self) -> list[Condition]:
+        """The baseline, and each level of the levers that are not resolved."""
+        return [BASELINE] + [
+            Condition(name, level) for name, found in self.active.items() for level in found
+        ]
+
+    def run_block(self, block: int, sequence: Sequence[Condition]) -> None:
+        """One trial of each condition; a disturbed one again, while repeats are left."""
+        for place, condition in enumerate(sequence):
+            while condition not in self.done.failed:
+                left = (self.plan.most - block) * len(sequence) - place
+                if self._kept(condition, block, left):
+                    break
+        self.done.blocks = block + 1
+
+    def _kept(self, condition: Condition, block: int, left: int) -> bool:
+        """Runs one trial; False when it is to be run again."""
+        count = len(self.done.trials)
+        mean_s = self.spent_s / count if count else None
+        self.on_progress(Progress(condition, block, count, count + left, mean_s))
+        try:
+            trial = self.executor.run(condition)
+        except LevelFailed as failure:
+            self.done.failed[condition] = str(failure)
+            if condition.lever is not None and condition.level is not None:
+                self.active[condition.lever].remove(condition.level)
+            return True
+        self.spent_s += trial.wall_s
+        disturbed = self.watch is not None and self.watch.disturbed(trial)
+        again = disturbed and self.repeats_left > 0
+        self.done.trials.append(replace(trial, block=block, disturbed=again))
+        if again:
+            self.repeats_left -= 1
+            self.done.repeated += 1
+        else:
+            self.done.kept_disturbed += disturbed
+        return not again
+
+    def look(self, index: int, looks: int) -> None:
+        """Judges the levers that are not resolved; those that are now need no more trials."""
+        share = statistics.spent(index, looks)
+        alpha = statistics.FALSE_ALARM / max(1, self.levers) * share
+        for name in [name for name, found in self.active.items() if found]:
+            seen = answer(name, _counted(self.done), self.plan.higher_is_better, alpha, None)
+            self.done.answers[name] = seen
+            if seen.resolved:
+                self.active[name] = []
+
+    def end(self) -> Conducted:
+        """The last answers, with intervals drawn from the trials."""
+        for name, seen in self.done.answers.items():
+            self.done.answers[name] = answer(
+                name, _counted(self.done), self.plan.higher_is_better, seen.alpha, self.plan.seed
+            )
+        return self.done
 
 
-def _kept(out: Conducted) -> list[Trial]:
+def _counted(done: Conducted) -> list[Trial]:
     """The trials that count: undisturbed, under levels that did not fail."""
-    return [t for t in out.trials if not t.disturbed and t.condition not in out.failed]
+    return [t for t in done.trials if not t.disturbed and t.condition not in done.failed]

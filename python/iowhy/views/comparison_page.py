@@ -11,7 +11,7 @@ from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
 from iowhy.compare.layers import Changed
-from iowhy.experiment.process import shown
+from iowhy.experiment.command import shown
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times, with_interval
 from iowhy.experiment.statistics import Interval, TwoSamples

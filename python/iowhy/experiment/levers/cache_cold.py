@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
@@ -36,9 +36,9 @@ class CacheCold:
         )
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002
         """The cache is set right before the command starts, after --prepare."""
-        yield Pulled(cache="cold")
+        yield Effect(cache="cold")
 
 
 LEVER = CacheCold()

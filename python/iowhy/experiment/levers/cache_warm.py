@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iowhy.experiment import cache
-from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
@@ -37,9 +37,9 @@ class CacheWarm:
         return (Level("warm", "warm", None, "having its files cached before"),)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002
         """The cache is set right before the command starts, after --prepare."""
-        yield Pulled(cache="warm")
+        yield Effect(cache="warm")
 
 
 LEVER = CacheWarm()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.experiment.lever import Level, Pulled, percent
-from iowhy.experiment.process import bind_cpus
+from iowhy.experiment.in_child import bind_cpus
+from iowhy.experiment.lever import Effect, Level, percent
 from iowhy.experiment.setting import Setting
 from iowhy.quantities import share
 
@@ -54,7 +54,7 @@ class CpuFrequency:
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """Limits one policy's clock and binds the command to its CPUs."""
         policy = self._policy()
         if policy is None:
@@ -69,7 +69,7 @@ class CpuFrequency:
                 knob.write_text(str(round(before * float(level.key))))
             except OSError as error:
                 raise Problem(f"{knob}: {error.strerror}") from None
-            yield Pulled(
+            yield Effect(
                 in_child=(bind_cpus([cpu for cpu in cpus if cpu in allowed]),),
                 # The driver may have set the nearest clock that it has.
                 after=lambda _: {"factor": _number(knob) / before},

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iowhy.errors import Problem
-from iowhy.experiment.lever import Level, Pulled
-from iowhy.experiment.process import bind_cpus
+from iowhy.experiment.in_child import bind_cpus
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 from iowhy.undo import MARK_VARIABLE
 
@@ -62,12 +62,12 @@ class CpuPin:
         return tuple(known[key] for key in chosen)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """Binds to the last allowed CPU: the first often serves interrupts."""
         cpu = max(os.sched_getaffinity(0))
-        pulled = Pulled(in_child=(bind_cpus([cpu]),))
+        effect = Effect(in_child=(bind_cpus([cpu]),))
         if level.key == "one":
-            yield pulled
+            yield effect
             return
         action, mark = setting.undo.kill_marked()
         loop = subprocess.Popen(
@@ -81,7 +81,7 @@ class CpuPin:
             os.sched_setaffinity(loop.pid, [cpu])
             if loop.stdout is None or loop.stdout.readline() != b"ready\n":
                 raise Problem("cpu-pin: the busy loop did not start")
-            yield pulled
+            yield effect
         finally:
             loop.kill()
             loop.communicate()

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iowhy.experiment import groups
-from iowhy.experiment.lever import Level, Pulled, percent
-from iowhy.experiment.process import enter_group
+from iowhy.experiment.in_child import enter_group
+from iowhy.experiment.lever import Effect, Level, percent
 from iowhy.experiment.setting import Setting
 from iowhy.quantities import share
 
@@ -46,7 +46,7 @@ class CpuQuota:
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """One group per trial, so that no throttling is carried over."""
         at_once = math.ceil(setting.profile.cpus - 0.1)
         share = float(level.key) * at_once
@@ -59,7 +59,7 @@ class CpuQuota:
             else:
                 group.write("cpu.cfs_period_us", str(period))
                 group.write("cpu.cfs_quota_us", str(quota))
-            yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
+            yield Effect(in_child=(enter_group(group.procs),), after=lambda _: group.held())
 
 
 LEVER = CpuQuota()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from iowhy.experiment import copies
 from iowhy.experiment.cache import available_bytes, files_below, total_bytes
-from iowhy.experiment.lever import Level, Pulled
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 _MEMORY = Path("/dev/shm")
@@ -40,10 +40,10 @@ class FastDevice:
         return (Level("in memory", "memory", None, "having its files in memory"),)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002
         """A fresh copy for each trial."""
-        with copies.copied(setting, _MEMORY) as pulled:
-            yield pulled
+        with copies.copied(setting, _MEMORY) as effect:
+            yield effect
 
 
 LEVER = FastDevice()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import contend
 from iowhy.experiment.device import open_direct
-from iowhy.experiment.lever import Level, Pulled, percent
+from iowhy.experiment.lever import Effect, Level, percent
 from iowhy.experiment.setting import Setting
 from iowhy.quantities import share
 from iowhy.undo import MARK_VARIABLE
@@ -50,7 +50,7 @@ class IoContention:
         return tuple(Level(f"{percent(v)} taken", str(v), 1 - v) for v in values)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """Starts the writer before the trial and stops it after."""
         best = setting.best()
         rate = best.bytes_per_s * float(level.key)
@@ -96,7 +96,7 @@ class IoContention:
                     raise Problem("io-contention: the background writer did not start")
                 # Let it settle: its first blocks find an idle device.
                 time.sleep(0.1)
-                yield Pulled(
+                yield Effect(
                     after=after,
                     own_disk_bytes=lambda: int(ended.get("bytes", 0)),
                 )

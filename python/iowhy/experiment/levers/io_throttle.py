@@ -9,8 +9,8 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment import groups
 from iowhy.experiment.device import Best, Device
-from iowhy.experiment.lever import Level, Pulled, percent
-from iowhy.experiment.process import enter_group
+from iowhy.experiment.in_child import enter_group
+from iowhy.experiment.lever import Effect, Level, percent
 from iowhy.experiment.setting import Setting
 from iowhy.quantities import share
 
@@ -60,7 +60,7 @@ class IoThrottle:
         return tuple(Level(percent(value), str(value), value) for value in values)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """Limits reads and writes alike, in bytes and in requests."""
         device, best = setting.device, setting.best()
         if device is None:
@@ -84,7 +84,7 @@ class IoThrottle:
                     )
                 return {"throttled_bytes_per_s": moved[0] / max(wall_s, 1e-3), "factor": left}
 
-            yield Pulled(in_child=(enter_group(group.procs),), after=after)
+            yield Effect(in_child=(enter_group(group.procs),), after=after)
 
 
 def transferred(group: groups.Group, device: Device) -> tuple[int, int] | None:

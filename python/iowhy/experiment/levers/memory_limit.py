@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from iowhy import units
 from iowhy.experiment import groups
-from iowhy.experiment.lever import CannotAct, Level, Pulled, percent
-from iowhy.experiment.process import enter_group
+from iowhy.experiment.in_child import enter_group
+from iowhy.experiment.lever import CannotAct, Effect, Level, percent
 from iowhy.experiment.setting import Setting
 from iowhy.quantities import positive_size_bytes, share
 
@@ -51,14 +51,14 @@ class MemoryLimit:
         return tuple(Level(percent(value), str(value), value) for value in kept)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """One group per trial: pages stay charged to the group that read them first."""
         peak = setting.profile.peak_memory_bytes or 0
         value = int(peak * float(level.key)) // 4096 * 4096
         with setting.undo.scope():
             group = groups.make("memory", "memory", setting.undo)
             group.write("memory.max" if group.version == 2 else "memory.limit_in_bytes", str(value))
-            yield Pulled(in_child=(enter_group(group.procs),), after=lambda _: group.held())
+            yield Effect(in_child=(enter_group(group.procs),), after=lambda _: group.held())
 
     def _share(self, text: str, peak_bytes: float) -> float:
         if not text[-1:].isalpha():

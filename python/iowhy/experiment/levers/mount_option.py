@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.experiment.command import Place, run
 from iowhy.experiment.device import mount_of
-from iowhy.experiment.lever import Level, Pulled
-from iowhy.experiment.process import Place, run
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 from iowhy.undo import MARKER_FILE, opposite_option
 
@@ -48,7 +48,7 @@ class MountOption:
         return tuple(Level(option, option, None, f"mounting with {option}") for option in asked)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """Remounts with the option, and back."""
         found = mount_of(setting.directory)
         if found is None or not is_ours(Path(found.point)):
@@ -62,7 +62,7 @@ class MountOption:
             done = run(command, Place(setting.directory), setting.undo, capture=True)
             if done.status != 0:
                 raise Problem(f"{self.name}={level.key}: {done.output.strip()[-300:]}")
-            yield Pulled()
+            yield Effect()
 
 
 def is_ours(point: Path) -> bool:

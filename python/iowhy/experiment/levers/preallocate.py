@@ -8,10 +8,10 @@ from pathlib import Path
 from iowhy.errors import Problem
 from iowhy.experiment import copies
 from iowhy.experiment.cache import files_below
+from iowhy.experiment.condition import LevelFailed
 from iowhy.experiment.device import device_of
-from iowhy.experiment.lever import CannotAct, Level, Pulled
+from iowhy.experiment.lever import CannotAct, Effect, Level
 from iowhy.experiment.setting import Setting
-from iowhy.experiment.trials import LevelFailed
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Preallocate:
         return tuple(found)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
         """A fresh copy for each trial. LevelFailed where free space is too scattered for it."""
-        with copies.copied(setting, Path(level.key), preallocated=True) as pulled:
-            if pulled.files_at is None:
-                yield pulled
+        with copies.copied(setting, Path(level.key), preallocated=True) as effect:
+            if effect.files_at is None:
+                yield effect
                 return
-            before, after = copies.pieces(setting.directory), copies.pieces(pulled.files_at)
+            before, after = copies.pieces(setting.directory), copies.pieces(effect.files_at)
             if before is not None and after is not None:
                 least = len(files_below(setting.directory))
                 if after > max(before / 2, 2 * least):
@@ -86,8 +86,8 @@ class Preallocate:
                     return {}
                 return {"pieces_before": before, "pieces": after}
 
-            pulled.after = reached
-            yield pulled
+            effect.after = reached
+            yield effect
 
     def _room(self, setting: Setting) -> Path:
         parent = copies.sibling(setting)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from iowhy.errors import Problem
 from iowhy.experiment import copies
-from iowhy.experiment.lever import Level, Pulled
-from iowhy.experiment.process import ignore_syncs, sync_filter_refusal
+from iowhy.experiment.in_child import ignore_syncs, sync_filter_refusal
+from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
@@ -42,14 +42,14 @@ class SyncFree:
         return (Level("no syncing", "off", None, "leaving out all syncing"),)
 
     @contextmanager
-    def pull(self, level: Level, setting: Setting) -> Iterator[Pulled]:  # noqa: ARG002
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002
         """A fresh copy for each trial."""
         parent = copies.sibling(setting)
         if parent is None or not setting.allow_unsafe:
             raise Problem(f"{self.name}: {self.refusal(setting)}")
-        with copies.copied(setting, parent) as pulled:
-            pulled.in_child = (ignore_syncs(),)
-            yield pulled
+        with copies.copied(setting, parent) as effect:
+            effect.in_child = (ignore_syncs(),)
+            yield effect
 
 
 LEVER = SyncFree()

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from iowhy.experiment import statistics
+from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.statistics import Fit, Floats, Interval
-
-if TYPE_CHECKING:
-    from iowhy.experiment.trials import Condition, Trial
 
 MATERIAL = float(np.log(1.05))
 """An effect that is certainly below 5 % at the deepest level would not be worth acting on."""
@@ -84,7 +81,7 @@ class Answer:
 
 def answer(
     lever: str,
-    trials: Sequence["Trial"],
+    trials: Sequence[Trial],
     higher_is_better: bool,
     alpha: float,
     seed: int | None,
@@ -206,8 +203,8 @@ def _nothing(
 
 
 def _matrix(
-    lever: str, trials: Sequence["Trial"], higher_is_better: bool
-) -> tuple[list["Condition"], Floats, Floats, list[float | None]]:
+    lever: str, trials: Sequence[Trial], higher_is_better: bool
+) -> tuple[list[Condition], Floats, Floats, list[float | None]]:
     """Blocks with all of a lever's conditions: log slowness, times and the mean factor reached."""
     rows: dict[int, dict[Condition, Trial]] = {}
     conditions: list[Condition] = []
@@ -232,5 +229,5 @@ def _matrix(
     return conditions, logs, when, factors
 
 
-def _factor(condition: "Condition") -> float | None:
+def _factor(condition: Condition) -> float | None:
     return None if condition.level is None else condition.level.factor

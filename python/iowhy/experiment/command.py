@@ -12,33 +12,34 @@ import resource
 import select
 import shlex
 import signal
-import struct
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from iowhy.errors import Problem
+from iowhy.experiment.in_child import InChild
 from iowhy.undo import MARK_VARIABLE, Undo
+from iowhy.users import User
 
 _PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 _OUTPUT_LIMIT = 16 << 20
 _WATCH_S = 0.01
 _libc = ctypes.CDLL(None, use_errno=True)
 
-InChild = Callable[[], None]
-
 
 @dataclass(frozen=True)
 class Place:
-    """Where and how a command runs: ``in_child`` is called in the forked child, in order."""
+    """Where and how a command runs: ``in_child`` is called in the forked child, in order; then it is ``user``'s."""
 
     directory: Path
     in_child: tuple[InChild, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
+    user: User | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,29 @@ def shown(command: Sequence[str]) -> str:
     return command[0] if len(command) == 1 else shlex.join(command)
 
 
+@dataclass
+class _Pipes:
+    """Between a command and its maker: `ready` tells that it is set up, `gate` lets it begin."""
+
+    ready_read: int
+    ready_write: int
+    gate_read: int
+    gate_write: int
+    output: int
+
+    @classmethod
+    def open(cls, capture: bool) -> "_Pipes":
+        output = os.memfd_create("iowhy-output", os.MFD_CLOEXEC) if capture else -1
+        return cls(*os.pipe2(os.O_CLOEXEC), *os.pipe2(os.O_CLOEXEC), output)
+
+    def close(self) -> None:
+        for handle in (
+            self.ready_read, self.ready_write, self.gate_read, self.gate_write, self.output,
+        ):  # fmt: skip
+            if handle >= 0:
+                os.close(handle)
+
+
 def run(
     command: Sequence[str],
     place: Place,
@@ -89,55 +113,60 @@ def run(
     """
     argv = words(command)
     action, mark = undo.kill_marked()
-    output = os.memfd_create("iowhy-output", os.MFD_CLOEXEC) if capture else -1
-    ready_read, ready_write = os.pipe2(os.O_CLOEXEC)
-    gate_read, gate_write = os.pipe2(os.O_CLOEXEC)
+    pipes = _Pipes.open(capture)
     parent = os.getpid()
     with warnings.catch_warnings():
         # Python 3.12 warns of other threads' locks; the child calls little and soon is another program.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        _child(
-            argv, place, mark, parent, ready_write, gate_read, gate_write, output, show, input_file
-        )
+        _child(argv, place, mark, parent, pipes, show, input_file)
     reaped = False
     try:
-        os.close(ready_write)
-        ready_write = -1
-        message = os.read(ready_read, 65536)
-        if not message.startswith(b"ready "):
-            raise Problem(
-                f"{shown(command)}: {message.decode(errors='replace') or 'did not start'}"
-            )
-        began = time.monotonic_ns()
-        os.write(gate_write, b"g")
-        failure = os.read(ready_read, 65536)  # empty once exec has closed the other end
-        if failure:
-            raise Problem(f"{shown(command)}: {failure.decode(errors='replace')}")
-        timed_out = not _wait(child, began, timeout_s, watch)
+        before, began_ns = _begin(command, pipes)
+        timed_out = not _wait(child, began_ns, timeout_s, watch)
         if timed_out:
             _kill_group(child)
         _, status, usage = os.wait4(child, 0)
-        ended = time.monotonic_ns()
+        ended_ns = time.monotonic_ns()
         reaped = True
-        text = _read_back(output) if capture else ""
+        text = _read_back(pipes.output) if capture else ""
     finally:
-        for handle in (ready_read, ready_write, gate_read, gate_write, output):
-            if handle >= 0:
-                os.close(handle)
+        pipes.close()
         if not reaped:
             _kill_group(child)
             os.waitpid(child, 0)
         if not leave_children:
             undo.now(action)
-    code = os.waitstatus_to_exitcode(status)
-    _, user_before, system_before, rss_before = message.split()
+    wall_s = (ended_ns - began_ns) / 1e9
+    return _ended(wall_s, None if timed_out else status, usage, before, text)
+
+
+def _begin(command: Sequence[str], pipes: _Pipes) -> tuple[bytes, int]:
+    """Waits until the child is set up and lets it begin: what it had used until then, and when it began."""
+    os.close(pipes.ready_write)
+    pipes.ready_write = -1
+    message = os.read(pipes.ready_read, 65536)
+    if not message.startswith(b"ready "):
+        raise Problem(f"{shown(command)}: {message.decode(errors='replace') or 'did not start'}")
+    began_ns = time.monotonic_ns()
+    os.write(pipes.gate_write, b"g")
+    failure = os.read(pipes.ready_read, 65536)  # empty once exec has closed the other end
+    if failure:
+        raise Problem(f"{shown(command)}: {failure.decode(errors='replace')}")
+    return message, began_ns
+
+
+def _ended(
+    wall_s: float, status: int | None, usage: resource.struct_rusage, before: bytes, text: str
+) -> Ended:
+    code = None if status is None else os.waitstatus_to_exitcode(status)
+    _, user_before, system_before, rss_before = before.split()
     return Ended(
-        wall_s=(ended - began) / 1e9,
+        wall_s=wall_s,
         user_s=max(0.0, usage.ru_utime - float(user_before)),
         system_s=max(0.0, usage.ru_stime - float(system_before)),
-        status=None if timed_out else (code if code >= 0 else 128 - code),
+        status=code if code is None or code >= 0 else 128 - code,
         peak_rss_bytes=usage.ru_maxrss * 1024 if usage.ru_maxrss > int(rss_before) else None,
         read_bytes=usage.ru_inblock * 512,
         written_bytes=usage.ru_oublock * 512,
@@ -150,42 +179,35 @@ def _child(
     place: Place,
     mark: str,
     parent: int,
-    ready: int,
-    gate: int,
-    gate_other_end: int,
-    output: int,
+    pipes: _Pipes,
     show: bool,
     input_file: Path | None,
 ) -> NoReturn:
     """Never returns: ends in exec, or in the message of what went wrong."""
+    ready = pipes.ready_write
     try:
         # The gate must read end-of-file when the parent dies.
-        os.close(gate_other_end)
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
+        os.close(pipes.gate_write)
+        _die_with(parent)
         os.setpgid(0, 0)
         for number in range(1, signal.NSIG):
             if signal.getsignal(number) not in (signal.SIG_DFL, None):
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        null = os.open(input_file or "/dev/null", os.O_RDONLY)
-        os.dup2(null, 0)
-        if output >= 0:
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-        elif not show:
-            sink = os.open("/dev/null", os.O_WRONLY)
-            os.dup2(sink, 1)
-            os.dup2(sink, 2)
+        _streams(pipes.output, show, input_file, place.user)
         os.chdir(place.directory)
         environment = {**os.environ, **dict(place.environment), MARK_VARIABLE: mark}
         environment["PWD"] = str(place.directory)
         for hook in place.in_child:
             hook()
+        if place.user is not None:
+            # Levers are applied with root's rights; the command never has them.
+            place.user.become()
+            environment |= place.user.environment
+            _die_with(parent)  # a change of user takes the signal back
         spent = resource.getrusage(resource.RUSAGE_SELF)
         os.write(ready, f"ready {spent.ru_utime} {spent.ru_stime} {spent.ru_maxrss}".encode())
-        if os.read(gate, 1) != b"g":
+        if os.read(pipes.gate_read, 1) != b"g":
             os._exit(1)
         try:
             os.execvpe(argv[0], argv, environment)
@@ -196,6 +218,26 @@ def _child(
     except BaseException:
         os.write(ready, traceback.format_exc(limit=-2)[-4000:].encode(errors="replace"))
     os._exit(127)
+
+
+def _die_with(parent: int) -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _streams(output: int, show: bool, input_file: Path | None, user: User | None) -> None:
+    """stdin from a file that the user may read, stdout and stderr kept, shown or dropped."""
+    with nullcontext() if user is None else user.acting():
+        null = os.open(input_file or "/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    if output >= 0:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+    elif not show:
+        sink = os.open("/dev/null", os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
 
 
 def _wait(
@@ -241,110 +283,3 @@ def _read_back(handle: int) -> str:
         parts.append(part)
         start += len(part)
     return b"".join(parts).decode(errors="replace")
-
-
-# -- what levers do inside the child ---------------------------------------------------------------
-
-
-def enter_group(procs_file: Path) -> InChild:
-    """Moves the child into a control group."""
-
-    def hook() -> None:
-        procs_file.write_text("0")
-
-    return hook
-
-
-def bind_cpus(cpus: Sequence[int]) -> InChild:
-    """Binds the child to these CPUs."""
-
-    def hook() -> None:
-        os.sched_setaffinity(0, cpus)
-
-    return hook
-
-
-def mount_over(copy: Path, original: Path) -> InChild:
-    """Shows ``copy`` in place of ``original`` to the child and its descendants alone (needs root).
-
-    The mount lives in a namespace of the child's own and ends with it: nothing has to be undone.
-    """
-    clone_newns, rec_private, bind = 0x20000, 0x44000, 4096  # sched.h; mount(2)
-
-    def hook() -> None:
-        inside = Path(os.path.relpath(Path.cwd(), original))
-        for call, arguments in (
-            (_libc.unshare, (clone_newns,)),
-            (_libc.mount, (b"none", b"/", None, ctypes.c_ulong(rec_private), None)),
-            (
-                _libc.mount,
-                (os.fsencode(copy), os.fsencode(original), None, ctypes.c_ulong(bind), None),
-            ),
-        ):
-            if call(*arguments) != 0:
-                code = ctypes.get_errno()
-                raise OSError(code, f"mounting a copy over {original}: {os.strerror(code)}")
-        # A working directory is kept across a mount on top of it: enter it anew.
-        os.chdir(original / inside)
-
-    return hook
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-
-# System-call numbers from the kernel's tables (arch/x86/entry/syscalls/syscall_64.tbl and
-# include/uapi/asm-generic/unistd.h): sync, fsync, fdatasync, msync, sync_file_range, syncfs.
-_SYNC_CALLS = {
-    "x86_64": (0xC000003E, (162, 74, 75, 26, 277, 306)),
-    "aarch64": (0xC00000B7, (81, 82, 83, 227, 84, 267)),
-}
-
-
-def sync_filter_refusal() -> str | None:
-    """Why :func:`ignore_syncs` cannot work here, or None."""
-    machine = os.uname().machine
-    if machine not in _SYNC_CALLS:
-        return f"the numbers of the sync calls on {machine} are not known"
-    if struct.calcsize("P") != 8:
-        return "this Python is not a 64-bit program"
-    return None
-
-
-def ignore_syncs() -> InChild:
-    """Makes every sync-like system call of the child and its descendants return 0 at once.
-
-    By a seccomp filter (seccomp(2)) that answers with errno 0, so that any program obeys, static ones
-    too. Durability by open flags (O_SYNC), io_uring and libaio is not touched.
-    """
-    architecture, calls = _SYNC_CALLS[os.uname().machine]
-    load, jump_equal, jump_not_less, answer = 0x20, 0x15, 0x35, 0x06
-    allow, succeed = 0x7FFF0000, 0x00050000
-    code: list[tuple[int, int, int, int]] = [
-        (load, 0, 0, 4),  # seccomp_data.arch
-        (jump_equal, 1, 0, architecture),
-        (answer, 0, 0, allow),
-        (load, 0, 0, 0),  # seccomp_data.nr
-    ]
-    if os.uname().machine == "x86_64":
-        # The x32 ABI has the same arch and this bit set in the number.
-        code.append((jump_not_less, len(calls), 0, 0x40000000))
-    for index, number in enumerate(calls):
-        code.append((jump_equal, len(calls) - index, 0, number))
-    code.append((answer, 0, 0, allow))
-    code.append((answer, 0, 0, succeed))
-    text = b"".join(struct.pack("=HBBI", *line) for line in code)
-    buffer = ctypes.create_string_buffer(text, len(text))
-    program = _Program(len(code), ctypes.cast(buffer, ctypes.c_void_p))
-
-    def hook() -> None:
-        pr_set_seccomp, mode_filter, pr_set_no_new_privs = 22, 2, 38
-        if os.geteuid() != 0:
-            _libc.prctl(pr_set_no_new_privs, 1, 0, 0, 0)
-        if _libc.prctl(pr_set_seccomp, mode_filter, ctypes.byref(program), 0, 0) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, f"seccomp: {os.strerror(number)}")
-        _ = buffer  # the filter's memory must live until here
-
-    return hook

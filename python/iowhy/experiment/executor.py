@@ -1,44 +1,23 @@
-"""Runs trials for real: pulls the lever, prepares, sets the cache, runs, measures, puts back."""
+"""Runs trials for real: applies the lever, prepares, sets the cache, runs, measures, puts back."""
 
 import ctypes
 import os
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment import cache, groups, load
+from iowhy.experiment.command import Ended, Place, run, shown
+from iowhy.experiment.condition import BASELINE, Condition, LevelFailed, Trial
 from iowhy.experiment.device import device_of
-from iowhy.experiment.lever import Pulled, levers
-from iowhy.experiment.metric import Metric
-from iowhy.experiment.process import Ended, InChild, Place, enter_group, run, shown
+from iowhy.experiment.in_child import InChild, enter_group
+from iowhy.experiment.job import Job
+from iowhy.experiment.lever import Effect, levers
 from iowhy.experiment.setting import Profile, Setting
-from iowhy.experiment.trials import BASELINE, Condition, LevelFailed, Trial
 from iowhy.undo import Undo
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is run around and for each trial; the flags mean what they mean in hyperfine.
-
-    ``prepare`` runs before each trial and ``conclude`` after it, ``setup`` once before all and
-    ``cleanup`` once after. ``directory`` is where the command runs.
-    """
-
-    command: Sequence[str]
-    directory: Path
-    prepare: tuple[str, ...] = ()
-    conclude: tuple[str, ...] = ()
-    setup: str | None = None
-    cleanup: str | None = None
-    cache: str = "as-is"
-    timeout_s: float | None = None
-    ignore_failure: bool = False
-    show_output: bool = False
-    input_file: Path | None = None
-    metric: Metric | None = None
 
 
 @dataclass
@@ -60,55 +39,60 @@ class LiveExecutor:
 
     def _run(self, condition: Condition) -> Trial:
         lever = None if condition.lever is None else levers().get(condition.lever)
-        pull = (
-            nullcontext(Pulled())
+        applied = (
+            nullcontext(Effect())
             if lever is None or condition.level is None
-            else lever.pull(condition.level, self.setting)
+            else lever.apply(condition.level, self.setting)
         )
-        with pull as pulled:
-            directory = pulled.directory or self.job.directory
-            around = Place(directory, pulled.everywhere)
+        with applied as effect:
+            directory = effect.directory or self.job.directory
+            around = Place(directory, effect.everywhere, user=self.job.user)
             for line in self.job.prepare:
                 self._helper("--prepare", line, around)
-            # What an earlier trial or --prepare left dirty must not be written back during this one.
-            _settle(self.job.directory)
-            if pulled.files_at is not None:
-                _settle(pulled.files_at)
-            state = pulled.cache or self.job.cache
-            cache.set_state(state, pulled.files_at or directory, self.setting.files)
-            inside = Place(directory, pulled.everywhere + pulled.in_child, pulled.environment)
-            device = (pulled.files_at and device_of(pulled.files_at)) or self.setting.device
-            before = load.read()
-            moved = None if device is None else device.transferred_bytes()
-            middle = time.monotonic()
-            command = self.commands.get(condition, self.job.command)
-            ended = run(
-                command,
-                inside,
-                self.undo,
-                timeout_s=self.job.timeout_s,
-                capture=self.job.metric is not None,
-                show=self.job.show_output,
-                input_file=self.job.input_file,
-            )
-            middle = (middle + time.monotonic()) / 2
-            moved_after = None if device is None else device.transferred_bytes()
-            reached = dict(pulled.after(ended.wall_s))
-            others = load.others(
-                before,
-                load.read(),
-                ended.read_bytes + ended.written_bytes + pulled.own_disk_bytes(),
-            )
-            self._check(condition, command, ended)
-            measure = ended.wall_s
-            if self.job.metric is not None:
-                measure = self.job.metric.read(ended.output)
+            self._prepare_cache(effect, directory)
+            trial = self._measured(condition, effect, directory)
             for line in self.job.conclude:
                 self._helper("--conclude", line, around)
+        return trial
+
+    def _prepare_cache(self, effect: Effect, directory: Path) -> None:
+        # What an earlier trial or --prepare left dirty must not be written back during this one.
+        _settle(self.job.directory)
+        if effect.files_at is not None:
+            _settle(effect.files_at)
+        state = effect.cache or self.job.cache
+        cache.set_state(state, effect.files_at or directory, self.setting.files)
+
+    def _measured(self, condition: Condition, effect: Effect, directory: Path) -> Trial:
+        """The command alone, between two readings of the device and of what others do."""
+        inside = Place(
+            directory, effect.everywhere + effect.in_child, effect.environment, self.job.user
+        )
+        device = (effect.files_at and device_of(effect.files_at)) or self.setting.device
+        before = load.read()
+        moved = None if device is None else device.transferred_bytes()
+        began = time.monotonic()
+        command = self.commands.get(condition, self.job.command)
+        ended = run(
+            command,
+            inside,
+            self.undo,
+            timeout_s=self.job.timeout_s,
+            capture=self.job.metric is not None,
+            show=self.job.show_output,
+            input_file=self.job.input_file,
+        )
+        middle_s = (began + time.monotonic()) / 2
+        moved_after = None if device is None else device.transferred_bytes()
+        reached = dict(effect.after(ended.wall_s))
+        own_bytes = ended.read_bytes + ended.written_bytes + effect.own_disk_bytes()
+        others = load.others(before, load.read(), own_bytes)
+        self._check(condition, command, ended)
+        metric = self.job.metric
         return Trial(
             condition=condition,
-            measure=measure,
-            middle_s=middle,
+            measure=ended.wall_s if metric is None else metric.read(ended.output),
+            middle_s=middle_s,
             wall_s=ended.wall_s,
             user_s=ended.user_s,
             system_s=ended.system_s,
@@ -122,6 +106,7 @@ class LiveExecutor:
 
     def profile(self) -> Profile:
         """Runs the command once without a lever, in a group that measures its memory if possible."""
+        plain = Place(self.job.directory, user=self.job.user)
         hooks: tuple[InChild, ...] = ()
         group: groups.Group | None = None
         heaps: list[int] = []
@@ -133,11 +118,11 @@ class LiveExecutor:
                 except Problem:
                     group = None
             for line in self.job.prepare:
-                self._helper("--prepare", line, Place(self.job.directory))
+                self._helper("--prepare", line, plain)
             cache.set_state(self.job.cache, self.job.directory, self.setting.files)
             ended = run(
                 self.job.command,
-                Place(self.job.directory, hooks),
+                replace(plain, in_child=hooks),
                 self.undo,
                 timeout_s=self.job.timeout_s,
                 capture=self.job.metric is not None,
@@ -149,14 +134,14 @@ class LiveExecutor:
                 self.job.metric.read(ended.output)
             peak = None if group is None else _peak(group)
             for line in self.job.conclude:
-                self._helper("--conclude", line, Place(self.job.directory))
+                self._helper("--conclude", line, plain)
         heap = max(heaps, default=0) if group is not None else None
         return Profile(ended.wall_s, ended.user_s + ended.system_s, peak, heap)
 
     def once(self, flag: str, line: str | None) -> None:
         """Runs --setup or --cleanup."""
         if line is not None:
-            self._helper(flag, line, Place(self.job.directory))
+            self._helper(flag, line, Place(self.job.directory, user=self.job.user))
 
     def _helper(self, flag: str, line: str, place: Place) -> None:
         ended = run(["sh", "-c", line], place, self.undo, capture=True, leave_children=True)

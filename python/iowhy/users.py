@@ -1,0 +1,79 @@
+"""Whose work it is: the user behind sudo, and doing something as them and not as root."""
+
+import os
+import pwd
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class User:
+    """An account of this machine, with the groups that it is in."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a login sets for it (environ(7))."""
+        return {"USER": self.name, "LOGNAME": self.name, "HOME": self.home, "SHELL": self.shell}
+
+    def become(self) -> None:
+        """This process is theirs from now on, for good (setresuid(2))."""
+        os.setgroups(self.groups)
+        os.setresgid(self.gid, self.gid, self.gid)
+        os.setresuid(self.uid, self.uid, self.uid)
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Files are opened and made with their rights for a while; root's come back after it."""
+        groups = os.getgroups()
+        os.setgroups(self.groups)
+        os.setegid(self.gid)
+        os.seteuid(self.uid)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
+
+
+def invoking_user() -> User | None:
+    """The user behind sudo: the command runs as them, not as root. None without sudo, and for root itself."""
+    name = os.environ.get("SUDO_USER")
+    if not name or name == "root" or os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    groups = tuple(os.getgrouplist(entry.pw_name, entry.pw_gid))
+    return User(
+        entry.pw_name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell or "/bin/sh"
+    )
+
+
+def leave_root() -> None:
+    """The rest of this process is the invoking user's, who alone needs to read what was made for them.
+
+    Root stays where that user cannot read this program itself (a virtual environment in root's home), as
+    Python reads more of it when it is needed.
+    """
+    user = invoking_user()
+    if user is None:
+        return
+    with user.acting():
+        readable = all(
+            os.access(place, os.R_OK | os.X_OK, effective_ids=True)
+            for place in (Path(__file__).parent, Path(os.__file__).parent, sys.prefix)
+        )
+    if readable:
+        user.become()

@@ -33,6 +33,15 @@ def fixture(name: str, file: str, command: str = "") -> Parsed:
     return read(name, (FIXTURES / file).read_text(), command) if command else result.parts[0].parsed
 
 
+def one_of_each(paths: Sequence[Path]) -> list[Path]:
+    """The first of the fixtures of each format, and the last: as a rule two versions."""
+    by_format: dict[str, list[Path]] = {}
+    for path in paths:
+        name = taken_apart(path.read_text()).parts[0].format
+        by_format.setdefault(name, []).append(path)
+    return sorted({path for found in by_format.values() for path in (found[0], found[-1])})
+
+
 def taken_apart(text: str) -> Split:
     """The text as a paste."""
     return split(decode(text.encode(), "text"), "text", Names())

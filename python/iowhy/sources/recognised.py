@@ -42,8 +42,6 @@ TOOLS = (
     Tool("macOS fs_usage", r"^\d\d:\d\d:\d\d(\.\d+)?\s+\w+.*\s[\d.]+ [W ]\s*\S+\.\d+$", "iostat -w 1"),
     Tool("FreeBSD systat", r"^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5", "vmstat -w 1; iostat -x -w 1"),
     Tool("FreeBSD gstat", r"^\s*L\(q\)\s+ops/s\s+r/s\s+kBps", "iostat -x -w 1 -c 10"),
-    Tool("Solaris iostat", r"^\s*r/s\s+w/s\s+[kM]r/s\s+[kM]w/s\s+wait\s+actv", "vmstat 1 10"),
-    Tool("iotop", r"^\s*Total DISK READ\s*:", "pidstat -d 1 10"),
     Tool("dstat", r"^-+total-cpu-usage-+|^usr sys idl wai", "vmstat 1 10; iostat -x 1 10"),
     Tool("biotop", r"^PID\s+COMM\s+D MAJ MIN DISK", "sudo biosnoop"),
     Tool("filetop", r"^T?PID\s+COMM\s+READS\s+WRITES\s+R_Kb", "strace -f -ttt -T -y -p PID"),

@@ -1,7 +1,7 @@
-"""Linux `top` (procps), best with -b: the summary and the processes of each iteration.
+"""Linux `top` (procps): screens of it, `-b`, and its table of tasks alone.
 
-Manual: top(1). The first iteration covers the time since boot; when it is the only one it tells memory
-and processes, but no load.
+Manual: top(1). The first iteration covers the time since boot. A screen that is the only one was copied while top
+ran, so it is taken for an interval of top's usual 3 s, unless the command shows that it is the first (-n 1).
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats import _states
 from iowhy.sources.formats._iostat import cpu_counters
 from iowhy.sources.formats._sysstat import Day
-from iowhy.sources.numbers import KIB, number, size
+from iowhy.sources.numbers import KIB, NS_PER_S, number, size
 
 NAME = "top"
 TOOL = "top"
-HINT = r"^top - \d{1,2}:\d{2}:\d{2}"
+HINT = r"^top - \d{1,2}:\d{2}:\d{2}|^\s*PID\s+USER\s+PR\s+NI\s+VIRT\s+RES\s"
+
+#: top's delay between screens unless -d says otherwise (top(1), "-d").
+DELAY_NS = 3 * NS_PER_S
 
 _CPU = re.compile(r"%?Cpu\(?s?\)?\d*\s*:\s*(.*)")
 _CPU_SHARE = re.compile(r"([\d.,]+?)\s*%?\s*([a-z]{2})(?=[,\s]|$)")
@@ -40,8 +44,9 @@ class _Iteration:
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
-    """Its first line; each iteration has one."""
-    return Claim(0.95, again=True) if "load average" in lines[at] else None
+    """Its first line, which each iteration has; the titles of the tasks where that is cut off."""
+    mine = "load average" in lines[at] or ("%CPU" in lines[at] and "TIME" in lines[at])
+    return Claim(0.95, again=True) if mine else None
 
 
 def read(block: Block) -> Parsed:
@@ -63,6 +68,9 @@ def read(block: Block) -> Parsed:
                 continue
             iterations.append(_Iteration(timed[0]))
             columns = []
+        elif not iterations and text.split()[0] == "PID":
+            iterations.append(_Iteration(0))
+            columns = text.split()
         elif not iterations:
             parsed.lines_understood -= 1
             parsed.reject(at, line)
@@ -119,12 +127,22 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
     if not iterations:
         return
     base = iterations[0].when
-    if len(iterations) == 1:
-        parsed.note("one iteration of top gives averages since boot: its CPU line is not taken")
+    alone = len(iterations) == 1
+    first = alone and _is_first(block.command or ())
+    if first:
+        parsed.note(
+            "the first iteration of top is an average since boot: its CPU line is not taken"
+        )
         parsed.missing.append("top -b -d 1 -n 5")
+    elif alone and iterations[0].cpu:
+        parsed.note("one screen of top: its CPU line is taken for the 3 s before it")
+        parsed.partial = "one screen of top"
+        parsed.missing.append("vmstat 1 10")
     for at, now in enumerate(iterations):
         end = now.when - base
         interval = now.when - iterations[at - 1].when if at else 0
+        if alone and not first:
+            interval = end = DELAY_NS
         if interval > 0 and "idle" in now.cpu:
             parsed.intervals.append(
                 Interval(
@@ -141,7 +159,7 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
             if total:
                 parsed.host["memory_bytes"] = total
         for row in now.processes:
-            comm = row[list(row)[-1]].split()[0].rsplit("/", 1)[-1]
+            comm = _comm(row)
             block.names.thread(int(row["PID"]), int(row["PID"]), comm)
             share = number(row["%CPU"])
             if share is None or (at == 0 and len(iterations) > 1):
@@ -152,8 +170,32 @@ def _emit(parsed: Parsed, iterations: Sequence[_Iteration], block: Block) -> Non
                     "ts_ns": end if interval else None,
                     "tool": TOOL,
                     "subject": f"{comm} ({row['PID']})",
-                    "metric": "cpu_share" if at else "since_start_cpu_share",
+                    "metric": "since_start_cpu_share" if first else "cpu_share",
                     "value": share / 100,
                 },
             )
+    _states.emit(parsed, _sleepers(iterations[-1]))
     parsed.lines_understood = max(parsed.lines_understood, 0)
+
+
+def _is_first(command: Sequence[str]) -> bool:
+    """Whether the command prints one iteration alone: -n 1, -bn1."""
+    return any(
+        re.fullmatch(r"-[a-zA-Z]*n1", word)
+        or (word.endswith("n") and command[at + 1 : at + 2] == ("1",))
+        for at, word in enumerate(command)
+        if word.startswith("-")
+    )
+
+
+def _comm(row: dict[str, str]) -> str:
+    """The program's name; a path is cut (-c), a kernel thread's name may have slashes of its own."""
+    word = row[list(row)[-1]].split()[0]
+    return word.rsplit("/", 1)[-1] if word.startswith(("/", "./")) else word.strip("[]")
+
+
+def _sleepers(now: _Iteration) -> list[_states.Sleeper]:
+    """The tasks in uninterruptible sleep on a screen; those below its end are not known."""
+    return [
+        _states.Sleeper(int(row["PID"]), _comm(row)) for row in now.processes if row.get("S") == "D"
+    ]

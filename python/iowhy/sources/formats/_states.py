@@ -1,0 +1,47 @@
+"""Threads that are in uninterruptible sleep at one moment, as ps, top and the kernel's log list them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iowhy.sources.format import Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.tracing.stacks import OTHER, reason
+
+#: How many are named in the note.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Sleeper:
+    """One thread in state D; `where`: the kernel function that it sleeps in, or its stack, innermost first."""
+
+    tid: int
+    comm: str
+    where: tuple[str, ...] = ()
+
+    def reason(self) -> str | None:
+        """Why, by the rules for stacks (iowhy.tables); None when the text does not have it."""
+        if not self.where:
+            return None
+        found = reason(list(self.where))
+        return self.where[0] if found == OTHER else found
+
+    def named(self) -> str:
+        """The thread, and why it sleeps where that is known."""
+        why = self.reason()
+        return f"{self.comm} ({self.tid})" + ("" if why is None else f" in {why}")
+
+
+def emit(parsed: Parsed, sleepers: Sequence[Sleeper], since: str = "") -> None:
+    """Counts by reason into measurements, and a note that names the first few."""
+    if not sleepers:
+        return
+    for why, count in Counter(one.reason() or "unknown" for one in sleepers).items():
+        measure(parsed, why, "uninterruptible_threads", float(count))
+    named = ", ".join(one.named() for one in sleepers[:NAMED])
+    more = f" and {len(sleepers) - NAMED:,} more" if len(sleepers) > NAMED else ""
+    threads = "thread is" if len(sleepers) == 1 else "threads are"
+    parsed.note(f"{len(sleepers):,} {threads} in uninterruptible sleep{since}: {named}{more}")

@@ -1,0 +1,79 @@
+"""`dd`: the lines that it ends with, GNU's and BSD's.
+
+GNU: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 430 MB/s"; BSD and macOS: "1073741824 bytes transferred in
+2.5 secs (429496729 bytes/sec)". The seconds include what dd itself waits for, a sync only with conv=fsync.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "dd"
+TOOL = "dd"
+HINT = r"^\d+\+\d+ records in|^\d+ bytes (?:\(.*\) copied, |transferred in )"
+
+_RECORDS = re.compile(r"(\d{1,18})\+(\d{1,18}) records (in|out)")
+_RESULT = re.compile(
+    r"(\d{1,18}) bytes (?:\([^)]*\) copied, ([\d.,e+-]+) s(?:ec\w*)?,|transferred in ([\d.,]+) secs).*"
+)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The records read, or the result."""
+    found = _RECORDS.match(lines[at]) or _RESULT.fullmatch(lines[at].strip())
+    return Claim(0.9, again=True) if found else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: bytes, seconds and bytes per second of each run."""
+    parsed = Parsed(TOOL, units="bytes, seconds")
+    runs = 0
+    counted = any(_RECORDS.fullmatch(line.strip()) for line in block.lines)
+    blocks: int | None = None
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            continue
+        if match := _RECORDS.fullmatch(text):
+            if match[3] == "out":
+                blocks = int(match[1])
+        elif match := _RESULT.fullmatch(text):
+            seconds = _seconds(match[2] or match[3])
+            if not seconds:
+                parsed.reject(at, line)
+                continue
+            if counted and blocks is None:
+                parsed.lines_understood += 1  # status=progress: the result comes below
+                continue
+            runs += 1
+            size = float(match[1])
+            subject = "dd" if runs == 1 else f"dd #{runs}"
+            measure(parsed, subject, "bytes_per_s", size / seconds)
+            measure(parsed, subject, "elapsed_s", seconds)
+            if blocks:
+                measure(parsed, subject, "block_bytes", size / blocks)
+            blocks = None
+        else:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    if runs:
+        parsed.note(
+            "dd's rate is of the page cache unless it syncs (conv=fsync) or goes around it (direct)"
+        )
+        parsed.missing.append("sudo iowhy run -- dd …")
+    return parsed
+
+
+def _seconds(text: str) -> float | None:
+    if "e" in text:
+        try:
+            return float(text)
+        except ValueError:
+            return None
+    return number(text)

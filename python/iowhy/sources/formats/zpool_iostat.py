@@ -1,0 +1,131 @@
+"""OpenZFS' `zpool iostat`: plain, -v (each device), -l (waits), -y, -p.
+
+Manual: zpool-iostat(8). Numbers have letters of powers of 1024; waits are means over the interval: disk_wait is
+the device's own, total_wait includes ZFS' queues. The first report is since boot unless -y left it out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import NS_PER_S, size
+
+NAME = "zpool-iostat"
+TOOL = "zpool iostat"
+HINT = r"^\s*capacity\s+operations\s+bandwidth|^pool\s+alloc\s+free\s+read\s+write"
+
+_TITLES = re.compile(r"pool\s+alloc\s+free\s+read\s+write\s+read\s+write\b")
+_WAIT = re.compile(r"([\d.]+)(ns|us|ms|s|m)")
+_WAIT_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S}
+#: Rows that stand for several devices below them.
+_GROUPS = re.compile(
+    r"(?:mirror|raidz\d?|draid\d*|spare|replacing|logs|cache|special|dedup)(?:[-:]\S+)?"
+)
+#: Columns of waits behind the six plain ones (-l), as many as are used.
+_WAITS = ("total_read", "total_write", "disk_read", "disk_write")
+
+
+@dataclass
+class _Report:
+    rows: dict[str, tuple[list[float], dict[str, float]]] = field(default_factory=dict)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The titles, or the line above them."""
+    found = any(_TITLES.match(line.strip()) for line in lines[at : at + 2])
+    return Claim(0.95, again=True) if found else None
+
+
+def read(block: Block) -> Parsed:
+    """Devices into disk_samples (their mean queue and utilisation are not in the text), waits into measurements."""
+    parsed = Parsed(TOOL, units="powers of 1024, per second")
+    reports: list[_Report] = []
+    waits = False
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "capacity":
+            waits = "total_wait" in words
+        elif _TITLES.match(line.strip()):
+            reports.append(_Report())
+        elif set(line.strip()) <= {"-", " "}:
+            pass
+        elif reports and len(words) >= 7 and (row := _row(words, waits)) is not None:
+            if words[0] in reports[-1].rows:  # without titles between: the next report
+                reports.append(_Report())
+            if not _GROUPS.fullmatch(words[0]):
+                reports[-1].rows[words[0]] = row
+        elif not reports or len(words) < 7 or set(words[1:]) != {"-"}:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    _emit(parsed, [report for report in reports if report.rows], block)
+    return parsed
+
+
+def _row(words: Sequence[str], waits: bool) -> tuple[list[float], dict[str, float]] | None:
+    cells = [size(word) for word in words[3:7]]
+    values = [value for value in cells if value is not None]
+    if len(values) < 4:
+        return None
+    found: dict[str, float] = {}
+    if waits:
+        for name, word in zip(_WAITS, words[7:], strict=False):
+            if match := _WAIT.fullmatch(word):
+                found[name] = float(match[1]) * _WAIT_UNITS[match[2]]
+    return values, found
+
+
+def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
+    command = block.command or ()
+    skips = any(re.fullmatch(r"-[a-zA-Z]*y[a-zA-Z]*", word) for word in command)
+    if reports and not skips:
+        parsed.note(
+            "the first report of zpool iostat is an average since boot, and not taken for load"
+        )
+        reports = reports[1:]
+    if not reports:
+        parsed.missing.append("zpool iostat -vly 1 10")
+        return
+    interval = interval_of(command)
+    if interval is None:
+        interval = NS_PER_S
+        parsed.note("the interval of zpool iostat is not shown: 1 s is assumed")
+    # With -v a pool's row is the sum of its devices': counted once.
+    names = list(dict.fromkeys(name for report in reports for name in report.rows))
+    devices = names[1:] if len(names) > 1 and _nested(block) else names
+    seconds = interval / NS_PER_S
+    for at, report in enumerate(reports):
+        for name, (values, waits) in report.rows.items():
+            for metric, wait in waits.items():
+                measure(parsed, name, f"{metric}_wait_ns", wait, (at + 1) * interval)
+            if name not in devices:
+                continue
+            reads, writes, read, written = (value * seconds for value in values)
+            counters = {
+                "reads": reads,
+                "writes": writes,
+                "read_bytes": read,
+                "written_bytes": written,
+            }
+            if "disk_read" in waits or "disk_write" in waits:
+                counters["read_ns"] = waits.get("disk_read", 0.0) * reads
+                counters["write_ns"] = waits.get("disk_write", 0.0) * writes
+            key = {"dev": block.names.disk(name)}
+            parsed.intervals.append(
+                Interval("disk_samples", key, at * interval, interval, counters)
+            )
+
+
+def _nested(block: Block) -> bool:
+    """Whether rows are indented below a pool's."""
+    return any(
+        re.match(r"\s+\S+\s+(?:-|[\d.]+[KMGTPE]?)\s", line) and "capacity" not in line
+        for line in block.lines
+    )

@@ -16,7 +16,7 @@ NAME = "biosnoop"
 TOOL = "biosnoop"
 #: A row without its title, as grep leaves it.
 _BARE = r"\d+\.\d+\s+\S.*\s\d+\s+[a-z]\w*-?\d*\s+[RWFDN][A-Z]*\s+\d+\s+\d+\s+[\d.]+"
-HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK|^" + _BARE + r"\s*$"
+HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK|^\s*" + _BARE + r"\s*$"
 
 _ROW = re.compile(_BARE)
 _TITLES = ["TIME", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES", "LAT"]
@@ -27,6 +27,8 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """The line of titles; two rows of its shape, when that was filtered away."""
     if lines[at].startswith("TIME"):
         return Claim(0.97, again=True) if "DISK" in lines[at] and "LAT" in lines[at] else None
+    if _ROW.fullmatch(lines[at].strip()) is None:
+        return None
     below = lines[at + 1 : at + 2]
     return Claim(0.6, again=True) if below and _ROW.fullmatch(below[0].strip()) else None
 

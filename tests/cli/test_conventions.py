@@ -220,6 +220,16 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_a_reader_that_goes_away_is_no_error_for_any_command(rec: Path, tmp_path: Path) -> None:
+    calls = [
+        f"why {rec}", f"why {rec} --json", f"report files {rec}", f"sql {rec} --list --json", f"check {rec}",
+        f"compare {rec} {rec}", "experiment --list", "lab list", "diagnose --list", "run --help",
+    ]  # fmt: skip
+    line = " ".join(f"$IOWHY {call} | :; echo ${{PIPESTATUS[0]}};" for call in calls)
+    done = shell(line, tmp_path)
+    assert done.stderr == "" and done.stdout.split() == ["0"] * len(calls)
+
+
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from iowhy import __version__
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
+from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
 
 
 def main() -> None:
     """Run the command line; a Problem becomes one line on stderr and exit status 2."""
     try:
-        closed = _hold_streams()
+        closed = hold_streams()
         words = sys.argv[1:]
         if "stdout" in closed:
             raise Problem("standard output is closed; redirect it to /dev/null to see nothing")
@@ -30,10 +31,10 @@ def main() -> None:
     except BrokenPipeError:
         # The reader has gone (`| head`), which is no error.
         status = DONE
-        _give_up(sys.stdout)
+        give_up()
     except OSError as error:
         status = _complain(_why(error))
-        _give_up(sys.stdout)
+        give_up()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except RuntimeError as error:
@@ -50,30 +51,15 @@ def _run(words: Sequence[str]) -> None:
     run(words)
 
 
-def _hold_streams() -> set[str]:
-    """Names the standard streams that are closed, and puts /dev/null there.
-
-    Else the first file that is opened would take the place of a stream, and get what is printed.
-    """
-    closed = set()
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            closed.add(name)
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
-            os.set_inheritable(number, True)
-            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
-    return closed
-
-
 def _flushed(status: int) -> int:
     """`status`, when everything printed has arrived."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _give_up(sys.stdout)
+        give_up()
     except OSError as error:
-        _give_up(sys.stdout)
-        return _complain(_why(error))
+        status = _complain(_why(error))
+        give_up()
     return status
 
 
@@ -81,7 +67,7 @@ def _complain(text: str) -> int:
     try:
         print(f"iowhy: {text}", file=sys.stderr, flush=True)
     except OSError:
-        _give_up(sys.stderr)
+        give_up()
     return PROBLEM
 
 
@@ -93,14 +79,6 @@ def _why(error: OSError) -> str:
     except FileNotFoundError:
         return "the working directory is gone; change to one that exists"
     return f"standard output: {error.strerror or error}"
-
-
-def _give_up(stream: object) -> None:
-    """Nothing more is written there, also not when Python flushes at its end."""
-    if hasattr(stream, "fileno"):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
 
 
 if __name__ == "__main__":

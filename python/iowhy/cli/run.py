@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.cli._statuses import DONE
+from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import process_ids
@@ -122,8 +123,7 @@ def _verdict(out: Path, as_json: bool) -> None:
         verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone; what CMD ended with is still to be passed on.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for the rest of the process
+        give_up()  # the reader has gone; what CMD ended with is still to be passed on
     if os.environ.get("IOWHY_TIMING"):
         print(f"verdict_s={time.monotonic() - started:.3f}", file=sys.stderr)
 

@@ -19,6 +19,12 @@ NARROWEST = 60  # a pipe is never narrower: the tables need it
 TEXT_LEAST = 12  # cells of a text that still tell something
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to the command: rich would end the process with status 1."""
+        raise BrokenPipeError
+
+
 def console(to_stderr: bool = False) -> Console:
     """A console on stdout or stderr; NO_COLOR and a pipe get plain text.
 
@@ -32,7 +38,7 @@ def console(to_stderr: bool = False) -> Console:
     if width <= 0:  # a pipe, or a terminal that does not know its size
         columns = os.environ.get("COLUMNS", "")
         width = min(WIDEST, max(NARROWEST, int(columns))) if columns.isdecimal() else WIDTH
-    return Console(
+    return _Console(
         file=stream,
         width=max(40, width),
         # Without colours rich would still write in bold and dim: to ask for none is to ask for text.

@@ -20,6 +20,7 @@ from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
 from iowhy.recording import open_recording
+from iowhy.users import leave_root
 from iowhy.views import experiment_page as view
 from iowhy.views import levers as levers_view
 from iowhy.views.progress import TrialsLine
@@ -122,8 +123,14 @@ def _run(options: Options) -> Result:
         )
     finally:
         line.end()
+    # Nothing that is left to do needs root, and what it is saved beside is the user's.
+    leave_root()
     if source is not None:
-        results.save_beside(source, found)
+        try:
+            results.save_beside(source, found)
+        except Problem as problem:
+            # The runs are over: what they showed is still said.
+            print(f"iowhy: not kept beside the recording: {problem}", file=sys.stderr)
     return found
 
 

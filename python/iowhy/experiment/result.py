@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -145,7 +146,10 @@ def save_beside(recording: Path, result: Result) -> Path:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
-    taken = [int(one.stem) for one in folder.glob("*.json") if one.stem.isdigit()]
+    # Digits of ASCII: `²2` is all digits to str.isdigit, and no number to int.
+    taken = [
+        int(one.stem) for one in folder.glob("*.json") if re.fullmatch(r"[0-9]{1,9}", one.stem)
+    ]
     path = folder / f"{max(taken, default=0) + 1:06}.json"
     save_json(path, result)
     if os.geteuid() == 0:

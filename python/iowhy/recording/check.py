@@ -78,10 +78,13 @@ def _table(recording: Recording, table: Table) -> list[Check]:
 
 def _columns(table: Table, found: pa.Schema) -> str | None:
     for column in table.columns:
+        if found.names.count(column.name) > 1:
+            return f"column {column.name} is there more than once"
         if column.name not in found.names:
             if column.null is None:
                 return f"column {column.name} is missing"
-        elif not _same(found.field(column.name).type, column.arrow_type):
+            continue
+        if not _same(found.field(column.name).type, column.arrow_type):
             return f"column {column.name} is {found.field(column.name).type}, not {column.type}"
     return None
 

@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass
 
+from iowhy.errors import Problem
+from iowhy.recording.plain_file import read_plain
 from iowhy.recording.recording import Recording
 
 EXPERIMENT_MAX_BYTES = 64 * 1024 * 1024  # every trial is in it; more than that is not ours
@@ -25,10 +27,8 @@ def tested(recording: Recording) -> dict[str, Tested]:
     if folder.is_symlink() or not folder.is_dir():
         return found
     for path in sorted(folder.glob("*.json")):
-        if path.is_symlink() or path.stat().st_size > EXPERIMENT_MAX_BYTES:
-            continue
         try:
-            for one in json.loads(path.read_bytes())["iowhy"]["findings"]:
+            for one in json.loads(read_plain(path, EXPERIMENT_MAX_BYTES))["iowhy"]["findings"]:
                 # What was shown once stays shown when a later experiment was too short to tell.
                 open_ = one["outcome"] == "not resolved" and str(one["cause"]) in found
                 if one["outcome"] != "not tested" and not open_:
@@ -38,6 +38,6 @@ def tested(recording: Recording) -> dict[str, Tested]:
                         min(1.0, max(0.0, float(one["confidence_after"]))),
                         str(one["because"]),
                     )
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (Problem, OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return found

@@ -16,6 +16,7 @@ from pathlib import Path
 from iowhy import __version__
 from iowhy.errors import Problem
 from iowhy.recording import schema
+from iowhy.recording.plain_file import read_plain
 
 MANIFEST_MAX_BYTES = 16 * 1024 * 1024  # a manifest lists inputs, not events: more is not ours
 
@@ -170,14 +171,9 @@ def read_manifest(path: Path) -> Manifest:
     schema version, or holds a value of the wrong type.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MANIFEST_MAX_BYTES + 1)
+        data = read_plain(path, MANIFEST_MAX_BYTES)
     except FileNotFoundError:
         raise Problem(f"{path}: not found, so {path.parent} is not a recording") from None
-    except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}") from None
-    if len(data) > MANIFEST_MAX_BYTES:
-        raise Problem(f"{path}: larger than {MANIFEST_MAX_BYTES:,} bytes; not a manifest of iowhy")
     try:
         loaded = json.loads(data)
     except (ValueError, RecursionError) as error:

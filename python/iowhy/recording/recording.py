@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from iowhy.errors import Problem
+from iowhy.recording.bounds import MEMORY_VARIABLE, bound, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
 from iowhy.recording.schema import Table, tables
 
@@ -54,6 +55,7 @@ class Recording:
         """
         connection = duckdb.connect(":memory:")
         try:
+            bound(connection)
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET enable_progress_bar = false")
             connection.execute("SET autoinstall_known_extensions = false")
@@ -78,6 +80,11 @@ class Recording:
         connection = self.connection()
         try:
             yield connection
+        except duckdb.OutOfMemoryException as error:
+            raise Problem(
+                f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
+                f"({str(error).splitlines()[0]}); {MEMORY_VARIABLE}=4GiB allows more"
+            ) from None
         except (duckdb.IOException, duckdb.InvalidInputException) as error:
             raise Problem(f"{self.path}: {str(error).splitlines()[0]}") from None
         finally:

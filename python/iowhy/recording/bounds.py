@@ -1,0 +1,45 @@
+"""What an analysis may take of the machine: a recording that is small on disk may be large in memory."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+from iowhy.quantities import positive_size_bytes
+
+MEMORY_VARIABLE = "IOWHY_MEMORY"
+"""Sets the memory that queries may take, as a size (2GiB); by itself a quarter of what is free."""
+
+LEAST_MEMORY_BYTES = 128 << 20
+MOST_THREADS = 8
+#: What does not fit the memory is kept in a private directory that goes with the connection.
+MOST_SPILLED_BYTES = 8 << 30
+
+
+def bound(connection: duckdb.DuckDBPyConnection) -> None:
+    """Limits memory, threads and temporary files of a connection. Raises Problem for a senseless size."""
+    threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    spilled = Path(tempfile.gettempdir()) / f"iowhy-{os.getpid()}-{os.urandom(6).hex()}"
+    connection.execute(f"SET memory_limit = '{memory_bytes()}B'")
+    connection.execute(f"SET threads = {threads}")
+    connection.execute("SET temp_directory = '{}'".format(str(spilled).replace("'", "''")))
+    connection.execute(f"SET max_temp_directory_size = '{MOST_SPILLED_BYTES}B'")
+
+
+def memory_bytes() -> int:
+    """The memory that queries may take."""
+    asked = os.environ.get(MEMORY_VARIABLE)
+    if asked:
+        return max(LEAST_MEMORY_BYTES, positive_size_bytes(MEMORY_VARIABLE, asked))
+    return max(LEAST_MEMORY_BYTES, _available_bytes() // 4)
+
+
+def _available_bytes() -> int:
+    """MemAvailable of /proc/meminfo (proc_meminfo(5))."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        line = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, StopIteration, ValueError):
+        return 1 << 30

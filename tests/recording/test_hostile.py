@@ -1,0 +1,150 @@
+"""A recording may come from anybody: what is in it hangs, fills or takes down nothing."""
+
+import json
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.experiment.result import save_beside
+from iowhy.recording import experiments, open_recording
+from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
+from iowhy.recording.check import check_recording
+from iowhy.recording.manifest import Manifest
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    path = tmp_path / "a.iowhy"
+    (path / "experiments").mkdir(parents=True)
+    (path / "manifest.json").write_text(Manifest.made().as_json())
+    return path
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def unix_socket(path: Path) -> None:
+    here = Path.cwd()
+    os.chdir(path.parent)  # the name of a socket is short
+    try:
+        socket.socket(socket.AF_UNIX).bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def large(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+OTHERS = [fifo, link, device, unix_socket, large, Path.mkdir]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_manifest_is_a_plain_file_of_some_size(made: Path, kind: object) -> None:
+    assert callable(kind)
+    (made / "manifest.json").unlink()
+    kind(made / "manifest.json")
+    with pytest.raises(Problem, match=r"manifest\.json: .*(plain file|larger than)"):
+        open_recording(made)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", OTHERS)
+def test_experiments_that_are_no_plain_files_are_passed_over(made: Path, kind: object) -> None:
+    assert callable(kind)
+    kind(made / "experiments" / "000001.json")
+    finding = {"cause": "sync-storm", "outcome": "confirmed", "confidence_after": 1, "because": "x"}
+    good = json.dumps({"iowhy": {"findings": [finding]}})
+    (made / "experiments" / "000002.json").write_text(good)
+    assert set(experiments.tested(open_recording(made))) == {"sync-storm"}
+
+
+@pytest.mark.parametrize("name", ["²2.json", "٣.json", "99999999999.json", "x.json"])
+def test_a_result_is_kept_whatever_lies_there(
+    made: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made / "experiments" / name).write_text("{}")
+    monkeypatch.setattr("iowhy.experiment.result.as_json", lambda _: {})
+    kept = save_beside(made, None)  # type: ignore[arg-type]
+    assert kept.name == "000001.json" and kept.read_text() == "{}\n"
+
+
+def stacks(path: Path, *names: str) -> Path:
+    columns = [pa.array([1]), pa.array([["a"]], pa.list_(pa.string())), pa.array([1])]
+    (path / "stacks").mkdir(exist_ok=True)
+    file = path / "stacks" / "000001.parquet"
+    pq.write_table(pa.table(columns, names=list(names)), file)
+    return file
+
+
+@pytest.mark.parametrize("name", [b"stack_id", b"ca\xff\xfeabcd", b"frames\x00\x00", b"';--\x1b[2"])
+def test_columns_of_any_name_are_no_traceback(made: Path, name: bytes) -> None:
+    placeholder = "X" * len(name)
+    file = stacks(made, "stack_id", "frames", placeholder)
+    file.write_bytes(file.read_bytes().replace(placeholder.encode(), name))
+    recording = open_recording(made)
+    check_recording(recording)
+    try:
+        with recording.connected() as connection:
+            rows = connection.execute("SELECT stack_id, frames FROM stacks").fetchall()
+    except Problem as problem:
+        assert str(made) in str(problem)
+    else:
+        assert rows == [(1, ["a"])]
+
+
+def test_memory_threads_and_temporary_files_have_bounds(
+    made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(MEMORY_VARIABLE, "200MiB")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
+    recording = open_recording(made)
+    assert memory_bytes() == 200 << 20
+    with recording.connected() as connection:
+        limit, threads = connection.execute(
+            "SELECT current_setting('memory_limit'), current_setting('threads')"
+        ).fetchall()[0]
+        assert limit == "200.0 MiB" and 1 <= threads <= 8
+        with pytest.raises(duckdb.Error, match="locked"):
+            connection.execute("SET memory_limit = '1TB'")
+    assert not (tmp_path / "spill").exists()
+    monkeypatch.setenv(MEMORY_VARIABLE, "1")
+    assert memory_bytes() == LEAST_MEMORY_BYTES
+    monkeypatch.setenv(MEMORY_VARIABLE, "much")
+    with pytest.raises(Problem, match=f"{MEMORY_VARIABLE}.*much"):
+        memory_bytes()
+
+
+def test_what_needs_more_memory_is_one_message(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of ten million numbers is one value: it can be neither spilled nor streamed."""
+    monkeypatch.setenv(MEMORY_VARIABLE, "128MiB")
+    with (
+        pytest.raises(Problem, match=f"memory.*{MEMORY_VARIABLE}"),
+        open_recording(made).connected() as connection,
+    ):
+        connection.execute("SELECT list(range) FROM range(100_000_000)").fetchall()
+
+
+def test_links_among_the_files_are_not_followed(made: Path, tmp_path: Path) -> None:
+    shutil.move(stacks(made, "stack_id", "frames", "x"), tmp_path / "elsewhere.parquet")
+    (made / "stacks" / "000001.parquet").symlink_to(tmp_path / "elsewhere.parquet")
+    with open_recording(made).connected() as connection:
+        assert connection.execute("SELECT count(*) FROM stacks").fetchall() == [(0,)]

@@ -115,6 +115,7 @@ class Story:
         jump: bool = False,
         ino: int | list[int] | None = FILE,
         gap_share: float = 1.0,
+        stack_id: int | None = None,
     ) -> "Story":
         """One thread that makes `count` calls evenly over the run; between them `gap`.
 
@@ -150,7 +151,9 @@ class Story:
                 ret=bytes_ if data and name != "msync" else 0,
             )
             if blocked and reason is not None:
-                self.wait(at + cpu, blocked, reason, name, tid=tid, ino=one, io=io)
+                self.wait(
+                    at + cpu, blocked, reason, name, tid=tid, ino=one, io=io, stack_id=stack_id
+                )
             if bytes_ is not None:
                 offset += bytes_
         rest = (period - length) / period
@@ -173,6 +176,7 @@ class Story:
         tid: int = 10,
         ino: int | None = FILE,
         io: bool = True,
+        stack_id: int | None = None,
     ) -> "Story":
         """One uninterruptible wait."""
         return self.add(
@@ -186,7 +190,12 @@ class Story:
             syscall=call,
             dev=FS,
             ino=ino,
+            stack_id=stack_id,
         )
+
+    def stack(self, stack_id: int, *frames: str) -> "Story":
+        """A kernel stack, innermost function first."""
+        return self.add("stacks", stack_id=stack_id, frames=list(frames))
 
     def idle_call(self, name: str, share: float = 1.0, tid: int = 10) -> "Story":
         """Time in a call that waits for something else than storage."""

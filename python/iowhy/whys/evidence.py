@@ -4,6 +4,7 @@ from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.requests import Owner
+from iowhy.whys.facts.stacks import mounted_sync
 
 #: Share of the waiting for storage from which it is reads that are looked at.
 MOSTLY = 0.75
@@ -119,3 +120,12 @@ def busy_while_waiting(facts: Facts) -> float | None:
     if facts.budget.basis == "machine":
         return busy
     return min(1.0, busy / waiting)
+
+
+def without_durable_writes(facts: Facts) -> str | None:
+    """What to do where writes wait themselves until they are durable; None where calls of their own sync."""
+    if not facts.calls.by_write:
+        return None
+    if mounted_sync(facts):
+        return "mount the filesystem without sync, and fsync once for many writes"
+    return "write without O_SYNC, and fsync once for many writes"

@@ -4,6 +4,7 @@ from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import requests_were_recorded
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Link
 
 #: Of the run, inside sync calls, from which they look like the cost; of that, on a CPU, from which they are not.
@@ -12,12 +13,12 @@ SYNC_COMPUTES = 0.5
 
 
 def synchronous_writes(facts: Facts) -> Link | None:
-    """That it is writes which make data durable, not calls of their own."""
+    """That it is writes which make data durable, not calls of their own; O_SYNC only where that is seen."""
     if not facts.calls.by_write:
         return None
+    how = " (O_SYNC, O_DSYNC)" if durable_writes(facts) else ""
     return link(
-        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable "
-        "(O_SYNC, O_DSYNC)",
+        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable{how}",
         facts.calls.syncs.calls,
         "calls",
         "syscalls",

@@ -84,6 +84,11 @@ CALLS = (
     NextCommand("syscall_totals", "sudo perf trace -s -p PID", "in which calls each thread is"),
     NextCommand("", "curt -e -i TRACE", "elapsed and CPU time of each call", "AIX"),
 )
+#: How full the filesystem is, and how long writes wait.
+SPACE = (
+    NextCommand("", "df -h", "how much is free where it writes"),
+    NextCommand("syscalls", "strace -f -ttt -T -p PID", "which calls take the time, one by one"),
+)
 #: The machine as a whole, whatever the cause.
 GENERAL = (
     NextCommand("cpu_samples", "vmstat 1 10", "whether CPUs are busy, idle or waiting for I/O"),

@@ -4,7 +4,8 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.stacks import durable_writes
+from iowhy.whys.finding import Candidate, Claim, Link
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
@@ -14,53 +15,27 @@ FEW = 0.6
 
 def find(facts: Facts) -> Candidate | None:
     """Flushes fill the time inside the sync calls."""
-    waiting = facts.budget.elapsed(classes.SYNC)
-    if waiting < thresholds.LISTED:
+    if facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
         return None
-    flush = evidence.flush_share(facts)
-    requests = facts.requests
+    if facts.calls.by_write and durable_writes(facts) is False:
+        return None
+    flush, requests = evidence.flush_share(facts), facts.requests
     if flush is None:
         return _measured(facts)
     if flush < FLUSH_SHARE or not requests.flushes:
         return None
-    few = requests.flushes < FLUSHES_MIN
-    syncs = facts.calls.syncs
     each = evidence.bytes_per_sync(facts)
     if each is not None and each > thresholds.BYTES_PER_SYNC:
         return None
-    mean = requests.flush_ns / requests.flushes
+    few = requests.flushes < FLUSHES_MIN
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
-        chain=chain_of(
-            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
-            links.synchronous_writes(facts),
-            links.call_cost(facts, facts.calls.sync_name or "fsync"),
-            None
-            if syncs.blocked_share is None
-            else link(
-                f"{percent(syncs.blocked_share)} of a call is uninterruptible wait",
-                syncs.blocked_share,
-                "share",
-                "syscalls",
-            ),
-            links.flushes(facts),
-            link(
-                f"the device is flushing in {percent(flush)} of the time inside these calls",
-                flush,
-                "share",
-                "sync",
-            ),
-            None
-            if each is None
-            else link(f"{size(each)} are made durable per call", each, "bytes", "amplification"),
-        ),
+        chain=_chain(facts, flush, each),
         summary=(
             f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "
-            f"flushes of {duration(mean)}"
+            f"flushes of {duration(requests.flush_ns / requests.flushes)}"
         ),
-        remedy=(
-            "write without O_SYNC, and fsync once for many writes" if facts.calls.by_write else None
-        ),
+        remedy=evidence.without_durable_writes(facts),
         needs=("block_requests", "syscalls", "waits"),
         confidence=FEW if few else 0.9,
         lowered_by=(
@@ -71,6 +46,31 @@ def find(facts: Facts) -> Candidate | None:
             if few
             else ()
         ),
+    )
+
+
+def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
+    """The calls, how they wait, and how much of that the device is flushing."""
+    blocked = facts.calls.syncs.blocked_share
+    return chain_of(
+        links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+        links.synchronous_writes(facts),
+        links.call_cost(facts, facts.calls.sync_name or "fsync"),
+        None
+        if blocked is None
+        else link(
+            f"{percent(blocked)} of a call is uninterruptible wait", blocked, "share", "syscalls"
+        ),
+        links.flushes(facts),
+        link(
+            f"the device is flushing in {percent(flush)} of the time inside these calls",
+            flush,
+            "share",
+            "sync",
+        ),
+        None
+        if each is None
+        else link(f"{size(each)} are made durable per call", each, "bytes", "amplification"),
     )
 
 

@@ -7,6 +7,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
+from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Candidate, Claim, Link
 
 CALLS_MIN = 20
@@ -20,12 +21,14 @@ SMALL_COSTS = 1.33
 
 def find(facts: Facts) -> Candidate | None:
     """Waits for sync, by many calls that each make little durable."""
-    syncs = facts.calls.syncs
-    waiting = facts.budget.elapsed(classes.SYNC)
-    seconds = facts.run.seconds
+    syncs, seconds = facts.calls.syncs, facts.run.seconds
     often = seconds is not None and seconds > 0 and syncs.calls / seconds >= CALLS_MIN
-    if waiting < thresholds.LISTED or syncs.calls < (CALLS_FEW if often else CALLS_MIN):
+    few = syncs.calls < (CALLS_FEW if often else CALLS_MIN)
+    if few or facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
         return _measured(facts)
+    if facts.calls.by_write and durable_writes(facts) is False:
+        # They wait for writeback that nobody asked for: no sync.
+        return None
     each = evidence.bytes_per_sync(facts)
     if each is not None and each > thresholds.BYTES_PER_SYNC:
         return None
@@ -33,50 +36,52 @@ def find(facts: Facts) -> Candidate | None:
     spread = syncs.files is not None and syncs.files >= OWN_FILES * syncs.calls
     if flush is not None and flush >= FLUSH_DOMINATES and not spread:
         return None
-    name = facts.calls.sync_name or "fsync"
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
-        chain=chain_of(
-            links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
-            links.synchronous_writes(facts),
-            links.call_cost(facts, name),
-            None
-            if each is None
-            else link(
-                f"{count(syncs.calls)} sync calls make {size(each)} durable each",
-                each,
-                "bytes",
-                "amplification",
-            ),
-            None
-            if syncs.files is None
-            else link(
-                f"they are for {plural(syncs.files, 'inode')}", syncs.files, "inodes", "sync"
-            ),
-            _commits(facts),
-            links.flushes(facts),
-            None
-            if not flush
-            else link(
-                f"the device is flushing its cache in {percent(flush)} of that time",
-                flush,
-                "share",
-                "sync",
-            ),
-            _passes(facts),
-        ),
+        chain=_chain(facts, each, flush),
         summary=f"waits for {count(syncs.calls)} sync calls"
         + ("" if each is None else f" of {size(each)} each"),
-        remedy=(
-            "write without O_SYNC, and fsync once for many writes"
-            if facts.calls.by_write
-            else "write fewer, larger files, or sync once for many of them (syncfs)"
+        remedy=evidence.without_durable_writes(facts)
+        or (
+            "write fewer, larger files, or sync once for many of them (syncfs)"
             if spread
             else "put more into one transaction, so that one sync serves many (group commit)"
         ),
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
         lowered_by=() if each is not None else ("how much each call makes durable is not known",),
+    )
+
+
+def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link, ...]:
+    """The calls, what each makes durable, and what the journal, the device and writeback do for it."""
+    syncs = facts.calls.syncs
+    return chain_of(
+        links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+        links.synchronous_writes(facts),
+        links.call_cost(facts, facts.calls.sync_name or "fsync"),
+        None
+        if each is None
+        else link(
+            f"{count(syncs.calls)} sync calls make {size(each)} durable each",
+            each,
+            "bytes",
+            "amplification",
+        ),
+        None
+        if syncs.files is None
+        else link(f"they are for {plural(syncs.files, 'inode')}", syncs.files, "inodes", "sync"),
+        _commits(facts),
+        links.flushes(facts),
+        None
+        if not flush
+        else link(
+            f"the device is flushing its cache in {percent(flush)} of that time",
+            flush,
+            "share",
+            "sync",
+        ),
+        _passes(facts),
     )
 
 

@@ -1,0 +1,134 @@
+"""The filesystem runs short of free space, and makes room before it takes more."""
+
+from iowhy.whys import classes, next_command, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.cache import PAGE_BYTES
+from iowhy.whys.facts.space import Space, space
+from iowhy.whys.finding import Candidate, Claim, Link
+
+# Room is made by writing back, committing and flushing, in calls that only want to write.
+WAITS = frozenset({classes.WRITE, classes.SYNC})
+
+
+def find(facts: Facts) -> Candidate | None:
+    """Calls wait inside what the filesystem does for want of space."""
+    if facts.budget.elapsed(*WAITS) < thresholds.LISTED:
+        return None
+    short = space(facts)
+    claims = _claims(short)
+    share = sum(
+        piece.elapsed * claim.fraction
+        for claim in claims
+        for piece in facts.budget.pieces
+        if piece.cls in WAITS
+        and claim.calls is not None
+        and claim.reasons is not None
+        and piece.call in claim.calls
+        and piece.reason in claim.reasons
+    )
+    if share < thresholds.LISTED:
+        return None
+    where = "the filesystem" if short.mount is None else f"the filesystem at {short.mount}"
+    return Candidate(
+        claims=claims,
+        chain=_chain(short, share, where),
+        summary=f"waits while {where} makes room: it runs short of free space",
+        needs=("waits", "stacks"),
+        confidence=0.9,
+    )
+
+
+def _claims(short: Space) -> tuple[Claim, ...]:
+    """Of the waits in each call and for each reason, the part that is for room."""
+    return tuple(
+        Claim(
+            WAITS,
+            calls=frozenset({one.call}),
+            reasons=frozenset({one.reason}),
+            fraction=one.shown_ns / one.total_ns,
+        )
+        for one in short.waits
+        if one.shown_ns and one.total_ns
+    )
+
+
+def _chain(short: Space, share: float, where: str) -> tuple[Link, ...]:
+    """How long calls wait for room, what is written back for it, and who was refused."""
+    longest = max(
+        (one.longest_ns for one in short.waits if one.longest_ns is not None), default=None
+    )
+    number = sum(one.shown_waits for one in short.waits)
+    calls = ", ".join(sorted({one.call for one in short.waits}))
+    return chain_of(
+        link(
+            f"{percent(share)} of the time waits in {calls} while {where} makes room",
+            share,
+            "share",
+            "waits",
+        ),
+        link(
+            f"{plural(number, 'wait')}"
+            + ("" if longest is None else f", the longest {duration(longest)}"),
+            number,
+            "waits",
+            "waits",
+        ),
+        None
+        if not short.passes
+        else link(
+            f"{plural(short.passes, 'pass', 'passes')} of writeback for want of free space, over "
+            f"{plural(short.inodes, 'inode')}: {size(short.pages * PAGE_BYTES)}",
+            short.passes,
+            "passes",
+            "writeback",
+        ),
+        None
+        if not short.refused
+        else link(
+            f"{plural(short.refused, 'call')} failed for want of space or quota (ENOSPC, EDQUOT)",
+            short.refused,
+            "calls",
+            "syscalls",
+        ),
+    )
+
+
+CAUSE = Cause(
+    name="filesystem-full",
+    title="The filesystem runs short of space",
+    meaning=(
+        "Near the end of its free blocks a filesystem cannot promise room for what is still only in memory: it "
+        "writes back or commits first, and the writer waits for all of that. Nothing of it was asked for: a "
+        "write without O_SYNC then takes as long as a sync."
+    ),
+    measured=(
+        "Waits in calls whose kernel stack passes through what filesystems do for want of space (ext4 giving up "
+        "delayed allocation, or committing to use freed blocks; XFS flushing on ENOSPC; cleaning by f2fs); "
+        "writeback passes for the reason fs_free_space; calls that failed with ENOSPC or EDQUOT."
+    ),
+    thresholds=(
+        Threshold(
+            "waiting for room, at least", thresholds.LISTED, "share",
+            "what a finding must explain to be listed",
+        ),
+    ),
+    fooled_by=(
+        "a quota of a user or project: the filesystem has room, the writer has none",
+        "space that deleted files still hold, as they are open",
+    ),
+    remedies=(
+        "free space on it, or enlarge it (df -h for blocks, df -i for inodes, quota for limits of users)",
+        "write elsewhere what is temporary",
+        "lower the part that is kept for root where that is what is missing (tune2fs -m)",
+    ),
+    experiment=None,
+    find=find,
+    settled_by=next_command.SPACE,
+    beats=(
+        "sync-storm", "flush-cost", "device-saturated", "device-slow", "queue-shallow",
+        "small-requests", "random-access", "writeback-scattered", "file-fragmented",
+        "journal-entangled", "device-contended",
+    ),
+)  # fmt: skip

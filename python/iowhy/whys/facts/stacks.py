@@ -1,0 +1,110 @@
+"""What the kernel stacks of waits show beyond their reason: why a write waits for writeback, a commit or a flush.
+
+A write that waits for writeback does so for one of two: it is to be durable (O_SYNC, O_DSYNC, RWF_DSYNC, a mount
+with sync, chattr +S), then it syncs itself; or its filesystem runs short of free space and makes some first.
+"""
+
+from dataclasses import dataclass
+
+from iowhy.whys import classes
+from iowhy.whys.facts import Facts
+
+#: A call syncs a file: vfs_fsync_range (fs/sync.c) and what filesystems have for it (file_operations.fsync).
+SYNCS = frozenset({
+    "vfs_fsync_range", "ext4_sync_file", "ext2_fsync", "xfs_file_fsync", "btrfs_sync_file",
+    "f2fs_sync_file", "f2fs_do_sync_file", "generic_file_fsync", "__generic_file_fsync",
+    "blkdev_fsync", "fat_file_fsync", "nfs_file_fsync", "fuse_fsync", "ceph_fsync", "cifs_fsync",
+    "cifs_strict_fsync", "ocfs2_sync_file", "gfs2_fsync", "ntfs_file_fsync", "exfat_file_fsync",
+})  # fmt: skip
+#: A filesystem makes room: ext4 leaves delayed allocation and writes back when little is free (ext4_nonda_switch), or
+#: commits so that freed blocks can be used (ext4_should_retry_alloc); XFS, out of space or quota, writes back delayed
+#: allocations and takes back preallocated blocks; f2fs cleans segments.
+MAKES_ROOM = frozenset({
+    "try_to_writeback_inodes_sb", "ext4_nonda_switch", "ext4_should_retry_alloc",
+    "xfs_flush_inodes", "xfs_blockgc_flush_all", "xfs_blockgc_free_space",
+    "f2fs_gc",
+})  # fmt: skip
+
+#: Reasons of waits that a sync has, and a filesystem that makes room.
+SYNC_REASONS = frozenset({"page_writeback", "journal_commit", "device_flush", "log_force"})
+
+
+@dataclass(frozen=True)
+class Through:
+    """Waits in calls of one name and for one reason. `shown_ns` is None where no stack of them was kept."""
+
+    call: str
+    reason: str
+    total_ns: float
+    shown_ns: float | None
+    shown_waits: int
+    longest_ns: float | None
+
+
+def through(facts: Facts, functions: frozenset[str]) -> tuple[Through, ...]:
+    """The waits in calls, by call and reason, and what of them passes through one of some functions."""
+    if not facts.has("waits"):
+        return ()
+    names = ", ".join(f"'{name}'" for name in sorted(functions))
+    rows = facts.rows(
+        f"""
+        WITH frames AS (SELECT stack_id, unnest(frames) AS frame FROM stacks),
+        shown AS (
+          -- A compiler's suffix (.isra.0, .constprop.0) does not count.
+          SELECT stack_id, bool_or(split_part(frame, '.', 1) IN ({names})) AS passes
+          FROM frames GROUP BY stack_id
+        )
+        SELECT w.syscall, w.reason, sum(w.dur_ns),
+          sum(CASE WHEN s.passes THEN w.dur_ns WHEN s.passes = false THEN 0 END),
+          count(CASE WHEN s.passes THEN 1 END), max(CASE WHEN s.passes THEN w.dur_ns END)
+        FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
+        WHERE w.syscall IS NOT NULL AND w.reason IS NOT NULL
+        GROUP BY w.syscall, w.reason ORDER BY 3 DESC, 1, 2
+        """
+    )
+    return tuple(
+        Through(
+            call=str(call),
+            reason=str(reason),
+            total_ns=float(str(total)),
+            shown_ns=None if shown is None else float(str(shown)),
+            shown_waits=int(str(number)),
+            longest_ns=None if longest is None else float(str(longest)),
+        )
+        for call, reason, total, shown, number, longest in rows
+    )
+
+
+def durable_writes(facts: Facts) -> bool | None:
+    """Whether what writes wait for is that they are durable (O_SYNC and the like).
+
+    By the stacks and the mount option. None where no stack was kept, and they wait for commits or flushes,
+    which is what durable writes mostly do: writeback alone is no evidence.
+    """
+    if mounted_sync(facts):
+        return True
+    waits = [
+        one
+        for one in through(facts, SYNCS)
+        if one.call in classes.DATA_WRITES and one.reason in SYNC_REASONS
+    ]
+    total = sum(one.total_ns for one in waits)
+    if any(one.shown_ns is not None for one in waits):
+        return 2 * sum(one.shown_ns or 0.0 for one in waits) >= total
+    writeback = sum(one.total_ns for one in waits if one.reason == "page_writeback")
+    return False if 2 * writeback >= total else None
+
+
+def mounted_sync(facts: Facts) -> bool:
+    """Whether the filesystem that most of the writes go to is mounted with `sync` (mount(8))."""
+    if not facts.has("filesystems") or not facts.has("syscalls"):
+        return False
+    rows = facts.rows(
+        f"""
+        SELECT list_contains(string_split(f.options, ','), 'sync')
+        FROM (SELECT dev, sum(dur_ns) AS t FROM syscalls WHERE dev IS NOT NULL
+          AND name IN {classes.quoted(classes.DATA_WRITES)} GROUP BY dev ORDER BY t DESC LIMIT 1) AS s
+        JOIN filesystems AS f ON f.dev = s.dev LIMIT 1
+        """
+    )
+    return bool(rows and rows[0][0])

@@ -1,0 +1,84 @@
+"""filesystem-full: writes wait while the filesystem makes room."""
+
+from ..conftest import Judge, absent, chain, finding, leads
+from ..made import FS, KIB, MS, START, Story
+
+#: As on ext4 with little space left (fs/ext4/inode.c, fs/fs-writeback.c).
+NONDA = (
+    "schedule", "wb_wait_for_completion", "__writeback_inodes_sb_nr", "try_to_writeback_inodes_sb",
+    "ext4_nonda_switch.isra.0", "ext4_da_write_begin", "generic_perform_write", "vfs_write",
+)  # fmt: skip
+O_SYNC = (
+    "schedule", "folio_wait_writeback", "__filemap_fdatawait_range", "file_write_and_wait_range",
+    "ext4_sync_file", "vfs_fsync_range", "ext4_buffered_write_iter", "vfs_write",
+)  # fmt: skip
+
+
+def copier(frames: tuple[str, ...], reason: str = "page_writeback") -> Story:
+    """Each write of 128 KiB waits 9 of 10 ms."""
+    story = Story(2.0).caller(
+        "write", 200, blocked=9 * MS, bytes_=128 * KIB, reason=reason, stack_id=7
+    )
+    return story.stack(7, *frames).requests(200, op="write", bytes_=128 * KIB, service=8 * MS)
+
+
+def test_a_copy_to_a_nearly_full_disk(judged: Judge) -> None:
+    story = copier(NONDA)
+    story.passes_of_writeback(20, 10, 256, "fs_free_space")
+    story.add(
+        "filesystems", dev=FS, kind="ext4", mount="/srv", options="rw,relatime", disk_dev=None
+    )
+    story.add(
+        "syscalls", ts_ns=START + 1, dur_ns=10, tgid=10, tid=10, name="write", dev=FS, ino=1,
+        bytes=4096, ret=-28,
+    )  # fmt: skip
+    verdict = judged(story)
+    found = leads(verdict, "filesystem-full", 0.85)
+    text = chain(found)
+    assert "the filesystem at /srv makes room" in text
+    assert "200 waits, the longest 9 ms" in text
+    assert "20 passes of writeback for want of free space, over 10 inodes: 20 MiB" in text
+    assert "1 call failed for want of space or quota" in text
+    for cause in ("sync-storm", "flush-cost"):
+        absent(verdict, cause)
+    assert "O_SYNC" not in verdict.answer + text
+
+
+def test_commits_so_that_freed_blocks_can_be_used(judged: Judge) -> None:
+    frames = ("schedule", "jbd2_log_wait_commit", "jbd2_journal_force_commit_nested",
+              "ext4_should_retry_alloc", "ext4_da_write_begin")  # fmt: skip
+    leads(judged(copier(frames, "journal_commit")), "filesystem-full", 0.85)
+
+
+def test_only_the_part_that_waits_for_room_is_claimed(judged: Judge) -> None:
+    story = copier(NONDA)
+    story.stack(8, *O_SYNC)
+    for row in story.tables["waits"][::4]:
+        row["stack_id"] = 8
+    found = finding(judged(story), "filesystem-full")
+    assert found is not None and 0.6 < found.share < 0.7
+
+
+def test_not_writes_that_are_durable(judged: Judge) -> None:
+    verdict = judged(copier(O_SYNC))
+    absent(verdict, "filesystem-full")
+    found = leads(verdict, "sync-storm", 0.85)
+    assert "200 writes wait themselves until the data are durable (O_SYNC, O_DSYNC)" in chain(found)
+
+
+def test_a_mount_with_sync_makes_each_write_durable(judged: Judge) -> None:
+    story = copier(("schedule", "folio_wait_writeback"))
+    story.add("filesystems", dev=FS, kind="ext4", mount="/srv", options="rw,sync", disk_dev=None)
+    assert "without sync" in leads(judged(story), "sync-storm", 0.85).remedies[0]
+
+
+def test_writeback_inside_a_write_alone_is_no_sync(judged: Judge) -> None:
+    """No stack was kept, no option says it: that its pages are under way is all that is known."""
+    story = copier(())
+    story.tables["stacks"].clear()
+    for row in story.tables["waits"]:
+        row["stack_id"] = None
+    verdict = judged(story)
+    for cause in ("sync-storm", "flush-cost", "filesystem-full"):
+        absent(verdict, cause)
+    assert "O_SYNC" not in str(verdict)

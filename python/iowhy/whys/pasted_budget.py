@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 #: Idle share of the CPUs from which they are not what is short, as budget.SATURATED.
 IDLE = 0.1
 
+#: Idle share from which a machine is said to idle: less than one of five CPUs is used.
+IDLES = 0.8
+#: Share of one CPU from which a process is taken to need it all the time.
+FILLS = 0.8
+NO_DIRECTION = "I/O of which the text does not say whether it reads or writes"
+
 Key = tuple[str, str | None, str | None, str | None]
 
 
@@ -141,8 +147,11 @@ def _machine(facts: "Facts") -> Pasted | None:
             notes.append(f"the number of CPUs is not in the text; the figures fit {cpus}")
         else:
             unknowns.append("the number of CPUs")
+    waiting = _waiting(facts, cpus)
+    if idle >= IDLES and not _one_is_busy(facts):
+        # What little is computed may be many programs': it is not one's that fills a CPU.
+        cpus = 1
     busy = machine.busy * cpus
-    waiting = (machine.iowait or 0.0) * cpus
     if not machine.iowait and machine.blocked and facts.has("vm_samples"):
         # Systems without iowait (BSD): CPU time left idle while processes are blocked and none
         # waits to run is time that storage costs.
@@ -155,7 +164,6 @@ def _machine(facts: "Facts") -> Pasted | None:
     if active <= 0:
         return Pasted({(classes.IDLE, None, None, None): 1.0}, notes=tuple(notes))
     used = min(1.0, active)
-    queue = machine.runnable or 0.0
     mode = "parallel"
     if busy / cpus >= 0.9:
         mode = "saturated"
@@ -165,25 +173,63 @@ def _machine(facts: "Facts") -> Pasted | None:
     elif busy <= 1.15:
         # One CPU's worth of work, on a machine that has more of them.
         mode = "serial" if cpus > 1 else "saturated" if busy >= 0.9 else "serial"
-    if mode == "serial" and busy >= 0.9 and queue > 0:
+    if mode == "serial" and busy >= 0.9 and machine.runnable:
         notes.append("processes wait to run although a CPU idles")
     sums: dict[Key, float] = {
         (classes.USER, None, None, mode): used * machine.user * cpus / active,
         (classes.KERNEL, None, None, mode): used * (busy - machine.user * cpus) / active,
         (classes.IDLE, None, None, None): 1 - used,
     }
-    top = facts.devices.top
-    read = 1.0
-    if top is not None and top.reads_per_s + top.writes_per_s > 0:
-        moved = top.read_bytes_per_s + top.write_bytes_per_s
-        read = (
-            top.read_bytes_per_s / moved
-            if moved
-            else top.reads_per_s / (top.reads_per_s + top.writes_per_s)
-        )
-    sums[classes.READ, None, None, None] = used * waiting * read / active
-    sums[classes.WRITE, None, None, None] = used * waiting * (1 - read) / active
+    read = _read_share(facts)
+    if read is None and waiting and not machine.iowait:
+        # From processes that are blocked (BSD): the causes that look at these take it for storage.
+        notes.append("whether processes that are blocked read or write is not in the text")
+        read = 1.0
+    if read is None and waiting:
+        sums[classes.UNEXPLAINED, None, NO_DIRECTION, None] = used * waiting / active
+    elif read is not None:
+        sums[classes.READ, None, None, None] = used * waiting * read / active
+        sums[classes.WRITE, None, None, None] = used * waiting * (1 - read) / active
     return Pasted(sums, notes=tuple(notes), unknowns=tuple(unknowns), basis="machine")
+
+
+def _one_is_busy(facts: "Facts") -> bool:
+    """Whether the text shows a process that fills most of a CPU."""
+    shares = facts.measured.metric("cpu_share").values()
+    threads = facts.threads.top_share
+    return max(shares, default=0.0) >= FILLS or (threads is not None and threads >= FILLS)
+
+
+def _waiting(facts: "Facts", cpus: int) -> float:
+    """CPUs that idle while a task waits for I/O.
+
+    One task that always waits makes 1 of 4 CPUs wait, and so do many tasks that wait now and then. It is taken for
+    one where something else shows that: a device that is busy all the time, or processes that are blocked.
+    """
+    machine = facts.machine
+    iowait = machine.iowait or 0.0
+    shown = [one.busy_share for one in facts.devices.all if one.busy_share is not None]
+    if not shown and machine.blocked is not None:
+        shown.append(min(1.0, machine.blocked))
+    if not shown:
+        return iowait if (machine.idle or 0.0) >= IDLES else iowait * cpus
+    return min(iowait * cpus, max(iowait, *shown))
+
+
+def _read_share(facts: "Facts") -> float | None:
+    """Reads of all that is moved, by bytes, else by requests; None where no text has a direction."""
+    top = facts.devices.top
+    pairs: list[tuple[float, float]] = []
+    if top is not None:
+        pairs.append((top.read_bytes_per_s, top.write_bytes_per_s))
+        pairs.append((top.reads_per_s, top.writes_per_s))
+    if facts.has("vm_samples"):
+        row = facts.numbers(
+            "SELECT max(page_in_bytes) - min(page_in_bytes) AS r, max(page_out_bytes) - min(page_out_bytes) AS w"
+            " FROM vm_samples"
+        )
+        pairs.append((row["r"] or 0.0, row["w"] or 0.0))
+    return next((read / (read + written) for read, written in pairs if read + written > 0), None)
 
 
 _IDLE_WHILE_BLOCKED = """

@@ -10,12 +10,15 @@ import re
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import NS_PER_S, number
 
 NAME = "ext4slower"
 TOOL = "ext4slower xfsslower btrfsslower fileslower fsslower"
 HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+[TD]\s+BYTES"
 
+#: Its first line with a threshold of 0 ms: then all operations are listed.
+_WHOLE = re.compile(r"Tracing \S+ operations\s*(?:\.|$)")
 #: The operation's letter → the call that it most likely was.
 CALLS = {"R": "read", "W": "write", "O": "openat", "S": "fsync", "F": "fsync"}
 
@@ -26,7 +29,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Into syscalls: the slow ones only."""
+    """All operations (a threshold of 0) into syscalls; else, as slow ones are no base of shares, measurements."""
     tool = block.command[0] if block.command else "ext4slower or alike"
     parsed = Parsed(tool, units="KiB, milliseconds")
     titles: list[str] = []
@@ -46,13 +49,31 @@ def read(block: Block) -> Parsed:
         else:
             parsed.reject(n, line)
     first = min((int(str(row["ts_ns"])) for row in rows), default=0)
-    for row in rows:
-        row["ts_ns"] = int(str(row["ts_ns"])) - first
-        parsed.add("syscalls", row)
-    if rows:
-        parsed.note("only operations slower than the tool's threshold are in it: no shares of time")
+    whole = any(_WHOLE.match(line) for line in block.lines[:4]) or "0" in (block.command or ())[1:]
+    if whole:
+        for row in rows:
+            row["ts_ns"] = int(str(row["ts_ns"])) - first
+            parsed.add("syscalls", row)
+    elif rows:
+        _slow(parsed, rows)
+        parsed.partial = "only operations slower than the tool's threshold"
         parsed.missing.append("strace -f -ttt -T -y")
     return parsed
+
+
+def _slow(parsed: Parsed, rows: Sequence[dict[str, object]]) -> None:
+    """Number, time and longest of the slow operations of each kind."""
+    durations: dict[str, list[int]] = {}
+    for row in rows:
+        durations.setdefault(str(row["name"]), []).append(int(str(row["dur_ns"])))
+    for name, times in durations.items():
+        measure(parsed, name, "slow_calls", float(len(times)))
+        measure(parsed, name, "slow_total_ns", float(sum(times)))
+        measure(parsed, name, "slow_max_ns", float(max(times)))
+        parsed.note(
+            f"{len(times):,} {name} calls above the threshold of {parsed.tool} take {sum(times) / 1e6:,.0f} ms, the "
+            f"longest {max(times) / 1e6:,.1f} ms: of which time they are a part is not in the text"
+        )
 
 
 def _row(titles: Sequence[str], line: str, block: Block) -> dict[str, object] | None:

@@ -17,7 +17,9 @@ from iowhy.sources.numbers import KIB, number
 NAME = "ps"
 TOOL = "ps"
 #: `ps aux` without its title: user, pid, %cpu, %mem, vsz, rss, tty, stat, start, time, command.
-_BARE = r"\s*\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+[DRSTtZXIW][<NLsl+]*\s+\S+\s+\d+:\d+\s+\S"
+_BARE = (
+    r"\s*\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+\S+\s+[DRSTtZXIW][<NLsl+]*\s+\S+\s+\d+:\d+\s+\S"
+)
 #: Rows of `ps -eo pid,state,wchan,cmd` without their title.
 _STATES = r"\s*\d{1,9}\s+D[<NLsl+]*\s+[a-z_]\w+\s+\S"
 HINT = r"^\s*(?:[A-Z%]+\s+)*PID\s(?:.*\s)?(?:COMMAND|CMD|COMM|WCHAN)\s*$|^" + _BARE + "|^" + _STATES

@@ -11,6 +11,7 @@ REREAD = 0.3
 PAGES_MIN = 4096
 HIT_RATIO = 0.9
 CACHE_FULL = 0.05
+GROWS = 0.5
 FAR_BELOW = 0.1
 
 
@@ -118,6 +119,9 @@ def _pasted(facts: Facts) -> Candidate | None:
     if full is False:
         # There is memory left, so nothing had to be evicted: these are first reads.
         return None
+    if full is None and _grew(facts) >= GROWS * cache.misses * PAGE_BYTES:
+        # The cache keeps what is read: nothing was evicted for it.
+        return None
     cached = machine.cached_peak_bytes
     lowered = [
         "one pass over new data looks the same; that a file is read again is not in the text"
@@ -140,6 +144,16 @@ def _pasted(facts: Facts) -> Candidate | None:
         ),
         fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,
     )
+
+
+def _grew(facts: Facts) -> float:
+    """By how many bytes the page cache is larger at the end than at the beginning."""
+    if not facts.has("memory_samples"):
+        return 0.0
+    row = facts.numbers(
+        "SELECT arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS grew FROM memory_samples"
+    )
+    return max(0.0, row["grew"] or 0.0)
 
 
 def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, ...]:
@@ -211,6 +225,10 @@ CAUSE = Cause(
         Threshold(
             "hit ratio printed by another tool, below", HIT_RATIO, "share",
             "one miss in ten at device speed outweighs nine hits at memory speed by far",
+        ),
+        Threshold(
+            "of what was missed, by which the page cache grew, below", GROWS, "share",
+            "what it keeps are first reads, for which nothing had to be evicted",
         ),
         Threshold(
             "free memory, at most", CACHE_FULL, "share",

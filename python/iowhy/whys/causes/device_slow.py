@@ -6,6 +6,7 @@ from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import stalls
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.pasted_budget import NO_DIRECTION
 
 SERVICE_NS = 20e6
 # 50 MB/s: the inner tracks of an old disk.
@@ -17,13 +18,16 @@ REQUESTS_MIN = 16
 ERRORS = 0.001
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
+# Busy in all of the time but what the rounding of a percentage hides.
+STUCK = 0.99
 
 
 def find(facts: Facts) -> Candidate | None:
     """Long service at a shallow queue, a few requests that take most of the time, or errors."""
-    if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
-        return None
     requests = facts.requests
+    stuck = None if evidence.requests_were_recorded(facts) else _stuck(facts)
+    if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
+        return stuck
     if not requests.count:
         return None if evidence.requests_were_recorded(facts) else _counters(facts)
     median = requests.median_service_ns
@@ -44,12 +48,7 @@ def find(facts: Facts) -> Candidate | None:
     if not (slow or outliers or failing):
         return None
     return Candidate(
-        claims=(
-            Claim(
-                classes.STORAGE,
-                fraction=1.0 if slow or failing else late,
-            ),
-        ),
+        claims=(Claim(classes.STORAGE, fraction=1.0 if slow or failing else late),),
         chain=chain_of(
             links.in_calls(facts, classes.STORAGE, "waits for storage"),
             link(
@@ -85,12 +84,39 @@ def _scattered(jump_share: float | None) -> bool:
     return jump_share is not None and jump_share >= SCATTERED
 
 
+def _stuck(facts: Facts) -> Candidate | None:
+    """Requests in flight all the time, of which none is completed."""
+    device = facts.devices.top
+    if device is None or device.depth is None or device.reads_per_s + device.writes_per_s > 0:
+        return None
+    if device.busy_share is None or device.busy_share < STUCK:
+        return None
+    return Candidate(
+        claims=(
+            Claim(classes.STORAGE),
+            Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
+        ),
+        chain=chain_of(
+            links.device_load(facts),
+            link(
+                f"{device.depth:.0f} requests are in flight, and none is completed",
+                device.depth,
+                "requests",
+                "devices",
+            ),
+        ),
+        summary=f"waits for {device.name}, which completes no request: it is stuck",
+        confidence=0.8,
+        lowered_by=("single requests are not known, only the counters' means",),
+    )
+
+
 def _counters(facts: Facts) -> Candidate | None:
     device = facts.devices.top
-    if device is None or device.wait_ns is None or device.depth is None:
+    if device is None or device.depth is None or device.wait_ns is None:
         return None
-    allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     works = device.busy_share is not None and device.busy_share >= WORKS
+    allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     if device.depth > SHALLOW or device.wait_ns <= allowed or not works:
         return None
     return Candidate(
@@ -137,6 +163,10 @@ CAUSE = Cause(
         Threshold(
             "requests that fail, at least", ERRORS, "share",
             "one of a thousand, retried for seconds each, is most of the time already",
+        ),
+        Threshold(
+            "busy without completing a request, at least", STUCK, "share",
+            "all of the time but what the rounding of a percentage hides",
         ),
     ),
     fooled_by=(

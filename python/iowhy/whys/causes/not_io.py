@@ -34,6 +34,9 @@ def find(facts: Facts) -> Candidate | None:
     idle = facts.budget.elapsed(classes.IDLE)
     if idle < SHARE or facts.budget.basis == "waits":
         return None
+    if facts.budget.basis == "machine":
+        # CPUs that idle are nobody's waiting.
+        return None
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are no idle command: how many there are is not known.
         return None

@@ -18,6 +18,7 @@ def find(facts: Facts) -> Candidate | None:
     requests = facts.requests
     if facts.budget.elapsed(*BOTH) < thresholds.LISTED:
         return None
+    fraction = 1.0
     if requests.known and requests.count:
         if requests.count < REQUESTS_MIN or not evidence.alone_on_its_device(facts):
             return None
@@ -31,12 +32,15 @@ def find(facts: Facts) -> Candidate | None:
         if evidence.requests_were_recorded(facts) or device is None or device.samples < 1:
             return None
         depth, service, median = device.depth, device.wait_ns, device.request_bytes
+        if facts.budget.basis == "machine" and device.busy_share is not None:
+            # Nobody waits for a device for longer than it has a request.
+            fraction = min(1.0, device.busy_share / max(facts.budget.elapsed(*BOTH), 1e-9))
     if depth is None or service is None or median is None:
         return None
     if depth > DEPTH or service >= thresholds.SEEK_NS or median >= LARGE_BYTES:
         return None
     return Candidate(
-        claims=(Claim(BOTH),),
+        claims=(Claim(BOTH, fraction=fraction),),
         chain=_chain(facts, depth, service),
         summary="waits for one request at a time, to a device that could serve many at once",
         confidence=0.8,

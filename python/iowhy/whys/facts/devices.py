@@ -61,13 +61,14 @@ WITH c AS (
   FROM disk_samples WINDOW one AS (PARTITION BY dev ORDER BY ts_ns)
 ), s AS (SELECT * FROM c WHERE dt > 0)
 SELECT s.dev, any_value(d.name), count(*), median(least(1.0, b / dt)),
-  sum(q) / nullif(sum(b), 0), median(r * 1e9 / dt), median(w * 1e9 / dt),
+  -- While there is any in flight, there is at least one: less is rounding of the text.
+  greatest(1.0, sum(q) / nullif(sum(b), 0)), median(r * 1e9 / dt), median(w * 1e9 / dt),
   median(rb * 1e9 / dt), median(wb * 1e9 / dt),
   sum(rb + wb) / nullif(sum(r + w), 0),
   CASE WHEN bool_or(timed) THEN sum(t) / nullif(sum(r + w), 0) END,
   median(f * 1e9 / dt), sum(coalesce(q, t, 0)) AS load, max((rb + wb) * 1e9 / dt), sum(r + w)
 FROM s LEFT JOIN (SELECT dev, any_value(name) AS name FROM devices GROUP BY dev) AS d USING (dev)
-GROUP BY s.dev HAVING sum(r + w) > 0 ORDER BY load DESC, sum(r + w) DESC LIMIT 8
+GROUP BY s.dev HAVING sum(r + w) > 0 OR sum(b) > 0 ORDER BY load DESC, sum(r + w) DESC LIMIT 8
 """
 
 

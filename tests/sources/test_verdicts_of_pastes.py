@@ -1,0 +1,100 @@
+"""Verdicts on pastes that were wrong once: what the numbers of a text allow, and no more."""
+
+from pathlib import Path
+
+from iowhy.sources.diagnose import diagnose
+from iowhy.whys.verdict import Verdict, judge
+
+CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+DISK = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n"
+VMSTAT = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+)
+SLOWER = "Tracing ext4 operations slower than 10 ms\nTIME     COMM  PID T BYTES OFF_KB LAT(ms) FILENAME\n"
+
+
+def verdict(folder: Path, text: str) -> Verdict:
+    folder.mkdir(exist_ok=True)
+    (folder / "in.txt").write_text(text)
+    return judge(diagnose([str(folder / "in.txt")], folder / "out.iowhy").recording)
+
+
+def iostat(cpu: str, disk: str, cpus: int = 4) -> str:
+    report = f"{CPU}  {cpu}\n\n{DISK}{disk}\n\n"
+    return f"Linux 5.4.0 (h) 01/02/2023 _x86_64_ ({cpus} CPU)\n\n" + report * 5
+
+
+def shares(found: Verdict) -> dict[str, float]:
+    return {finding.cause: finding.share for finding in found.findings}
+
+
+def chain(found: Verdict) -> str:
+    return " ".join(link.statement for finding in found.findings for link in finding.chain)
+
+
+def test_nobody_waits_for_a_disk_longer_than_it_is_busy(tmp_path: Path) -> None:
+    """61 % iowait, and a disk that is busy 17 % of the time."""
+    found = verdict(tmp_path, iostat("2 0 3 61 0 34", "sda 30 40 600 800 1.5 1.2 0.1 17"))
+    assert shares(found).get("queue-shallow", 0.0) <= 0.171
+    assert "0.1 requests are in flight" not in chain(found) and "cpu-serial" not in shares(found)
+
+
+def test_a_machine_that_idles_idles(tmp_path: Path) -> None:
+    disk = "sda 0 4 0 80 0 0.5 0 0.2"
+    for at, (cpu, cpus) in enumerate(
+        [("2 0 1 0 0 97", 32), ("3 0 3 0 0 94", 16), ("15 0 2 0 0 83", 8)]
+    ):
+        found = verdict(tmp_path / str(at), iostat(cpu, disk, cpus))
+        assert found.answer.startswith("Healthy"), found.answer
+        assert found.budget.elapsed("idle") >= 0.8
+        assert "command waits" not in found.answer
+    # A process that fills a CPU is somebody's work.
+    top = "top - 10:00:0{} up 1 day, 1 user,  load average: 1.0, 1.0, 1.0\n"
+    top += "%Cpu(s):  6.0 us,  0.5 sy,  0.0 ni, 93.5 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+    top += "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+    top += " 4711 db 20 0 1201m 802m 12m R 99.0 10.1 3:12.04 app\n\n"
+    text = iostat("6 0 0.5 0 0 93.5", disk, 16) + "".join(top.format(at) for at in range(0, 9, 3))
+    assert shares(verdict(tmp_path / "busy", text))["cpu-serial"] > 0.9
+
+
+def test_an_aix_that_idles(tmp_path: Path) -> None:
+    report = "tty:      tin         tout    avg-cpu: % user % sys % idle % iowait\n  0.0  20.1  1.0 1.0 97.5 0.5\n\n"
+    found = verdict(tmp_path, "System configuration: lcpu=4 drives=1\n\n" + report * 4)
+    assert found.budget.elapsed("idle") > 0.97
+
+
+def test_a_disk_that_completes_nothing_is_stuck(tmp_path: Path) -> None:
+    found = verdict(tmp_path, iostat("1 0 1 48 0 50", "sda 0 0 0 0 0 0 42 100"))
+    assert found.findings[0].cause == "device-slow"
+    assert "completes no request" in found.answer and "42 requests are in flight" in chain(found)
+
+
+def test_a_first_cold_read_is_not_one_that_does_not_fit(tmp_path: Path) -> None:
+    head = "    HITS   MISSES  DIRTIES HITRATIO   BUFFERS_MB  CACHED_MB\n"
+    rows = ["100 20000 0 0.50% 10 100", "100 20000 0 0.50% 10 180", "20000 0 0 100.00% 10 258"]
+    assert "cache-thrash" not in shares(verdict(tmp_path / "a", head + "\n".join(rows) + "\n"))
+    steady = [f"100 20000 0 0.50% 10 {at}" for at in (250, 258, 249, 258)]
+    assert "cache-thrash" in shares(verdict(tmp_path / "b", head + "\n".join(steady) + "\n"))
+
+
+def test_slow_calls_alone_are_no_base_of_shares(tmp_path: Path) -> None:
+    slow = SLOWER + "".join(f"06:49:{s} bash 36{s} R 128 0 {s}.75 cksum\n" for s in range(17, 30))
+    assert not verdict(tmp_path / "a", slow).budget.known
+    found = verdict(
+        tmp_path / "b", slow + "\n" + iostat("2 0 3 61 0 34", "sda 300 400 60000 800 9 9 9 99")
+    )
+    assert found.findings[0].cause == "device-saturated" and "Unexplained" not in found.answer
+    assert any("13 read calls above the threshold" in note for note in found.notes)
+
+
+def test_waiting_without_a_direction_has_none(tmp_path: Path) -> None:
+    screen = "top - 10:15:01 up 10 days,  2 users,  load average: 12.10, 11.22, 9.03\n"
+    screen += "%Cpu(s):  3.1 us,  2.0 sy,  0.0 ni, 24.9 id, 69.8 wa,  0.0 hi,  0.2 si,  0.0 st\n"
+    found = verdict(tmp_path / "a", screen)
+    assert found.budget.elapsed("waiting to read") == 0 == found.budget.elapsed("waiting to write")
+    assert "I/O" in found.answer
+    row = "1 8 0 90000 1000 500000 0 0 {} {} 100 200 2 3 5 90 0\n"
+    for at, (read, written) in enumerate([(0, 90000), (90000, 0)]):
+        found = verdict(tmp_path / f"v{at}", VMSTAT + row.format(read, written) * 6)
+        assert found.budget.elapsed("waiting to read") == (0.9 if read else 0)

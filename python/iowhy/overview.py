@@ -48,6 +48,6 @@ def _reports(recording: Recording) -> list[Sequence[Row]]:
     """What the tables below the verdict show; nothing where the recording cannot tell."""
     names = ("syscalls", "devices", "files")
     try:
-        return [found.to_pylist() for found in engine.run_all(recording, names)]
+        return list(engine.rows_all(recording, names))
     except Problem:
         return [[] for _ in names]

@@ -2,21 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cache
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from iowhy.tables import schema
 
+if TYPE_CHECKING:  # slow to import, and needed only where tables are written or checked
+    import pyarrow as pa
+
 VERSION = 1
 
-_ARROW = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "bool": pa.bool_(),
-    "text": pa.string(),
-    "ints": pa.list_(pa.int64()),
-    "texts": pa.list_(pa.string()),
-}
 _SQL = {
     "int": "BIGINT",
     "float": "DOUBLE",
@@ -42,9 +36,9 @@ class Column:
         return _SQL[self.type]
 
     @property
-    def arrow_type(self) -> pa.DataType:
+    def arrow_type(self) -> "pa.DataType":
         """The type in Arrow's words."""
-        return _ARROW[self.type]
+        return _arrow_types()[self.type]
 
 
 @dataclass(frozen=True)
@@ -57,8 +51,10 @@ class Table:
     columns: tuple[Column, ...]
 
     @property
-    def arrow_schema(self) -> pa.Schema:
+    def arrow_schema(self) -> "pa.Schema":
         """The schema of the table's Parquet files."""
+        import pyarrow as pa
+
         return pa.schema(
             [pa.field(c.name, c.arrow_type, nullable=c.null is not None) for c in self.columns]
         )
@@ -81,4 +77,18 @@ def tables() -> dict[str, Table]:
             ),
         )
         for name, table in loaded.items()
+    }
+
+
+@cache
+def _arrow_types() -> "dict[str, pa.DataType]":
+    import pyarrow as pa
+
+    return {
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "bool": pa.bool_(),
+        "text": pa.string(),
+        "ints": pa.list_(pa.int64()),
+        "texts": pa.list_(pa.string()),
     }

@@ -1,11 +1,11 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
@@ -14,9 +14,15 @@ from iowhy.relations import recorded_facts
 from iowhy.relations.compose import Everything, compose
 from iowhy.reports.filters import Filters, resolve
 from iowhy.reports.report import Report, find
+from iowhy.reports.sql_errors import first_line
+
+if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
+    import pyarrow as pa
+
+Row = dict[str, object]
 
 
-def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> pa.Table:
+def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> "pa.Table":
     """The rows of a report over the chosen part of a recording.
 
     Whole numbers are int64, shares and means float64; unknown is null. Raises Problem for a report
@@ -27,7 +33,7 @@ def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> p
 
 def run_all(
     rec: Recording, names: Sequence[str | Report], filters: Filters | None = None
-) -> list[pa.Table]:
+) -> "list[pa.Table]":
     """As `run`, for several reports: the recording is opened once."""
     found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
@@ -37,17 +43,25 @@ def run_all(
             _must_match(rec, filters, connection)
         if filters.pids:
             _must_have_run(rec, filters, connection)
-        return [_select(connection, sql, where) for sql, where in asked]
+        return [_table(connection, sql, where) for sql, where in asked]
 
 
-def query(rec: Recording, sql: str) -> pa.Table:
+def rows_all(rec: Recording, names: Sequence[str]) -> list[list[Row]]:
+    """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows."""
+    found = [find(name) for name in names]
+    with rec.connected() as connection:
+        asked = [(_statement(rec, one, Filters(), connection), one.where) for one in found]
+        return [_rows(connection, sql, where) for sql, where in asked]
+
+
+def query(rec: Recording, sql: str) -> "pa.Table":
     """The rows of one SELECT over the tables and relations of a recording.
 
     Raises Problem for anything but one statement that reads, and for SQL that does not run.
     """
     sql = sql.strip().rstrip(";").rstrip()
     with rec.connected() as connection:
-        return _select(
+        return _table(
             connection, compose(sql, recorded_facts(rec, connection), Everything()), "SQL"
         )
 
@@ -62,55 +76,27 @@ def statement(
     report = name if isinstance(name, Report) else find(name)
     with rec.connected() as connection:
         sql = _statement(rec, report, filters or Filters(), connection)
-    return to_spark(sql, report.where) if dialect == "spark" else sql
+    if dialect != "spark":
+        return sql
+    from iowhy.reports.spark import to_spark
+
+    return to_spark(sql, report.where)
 
 
-def to_spark(sql: str, where: str = "the report") -> str:
-    """DuckDB's SQL as Spark's. Raises Problem where it cannot be said there."""
-    try:
-        tree = sqlglot.parse_one(sql, read="duckdb")
-    except sqlglot.ParseError as error:
-        raise Problem(f"{where}: cannot be put into Spark's SQL: {_first(error)}") from None
-    for outer in tree.ctes:
-        _own_names(outer)
-    for table in tree.find_all(exp.Table):
-        if table.db == "main":
-            table.set("db", None)
-    for cte in tree.find_all(exp.CTE):
-        cte.set("materialized", None)
-    # Spark's PERCENTILE is DuckDB's quantile_cont; its PERCENTILE_CONT takes another form.
-    tree = tree.transform(
-        lambda node: (
-            exp.Quantile(this=node.this, quantile=node.expression)
-            if isinstance(node, exp.PercentileCont) and node.expression is not None
-            else node
-        )
-    )
-    return str(tree.sql(dialect="spark", pretty=True))
-
-
-def _own_names(outer: exp.CTE) -> None:
-    """Give what a relation defines for itself names that no other one has: for Spark, sqlglot puts
-    all definitions of a statement side by side."""
-    names = {inner.alias: f"{outer.alias}_{inner.alias}" for inner in outer.this.ctes}
-    for inner in outer.this.ctes:
-        inner.set("alias", exp.TableAlias(this=exp.to_identifier(names[inner.alias])))
-    for table in outer.this.find_all(exp.Table):
-        if table.name in names and not table.db:
-            if not table.alias:
-                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
-            table.set("this", exp.to_identifier(names[table.name]))
-
-
-def plain(table: pa.Table) -> pa.Table:
+def plain(table: "pa.Table") -> "pa.Table":
     """DuckDB sums whole numbers as 128-bit decimals: 64 bits again, which the tables had.
 
     Those that do not fit, and decimals with a fraction, become float64.
     """
-    return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+    import pyarrow as pa
+
+    columns = [_plain(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    import pyarrow as pa
+
     if not pa.types.is_decimal(column.type):
         return column
     if column.type.scale == 0:
@@ -121,26 +107,52 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.float64())
 
 
-def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> pa.Table:
-    """Run one statement that only reads.
+def _table(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> "pa.Table":
+    with _named(where):
+        return plain(_select(connection, sql, where).to_arrow_table())
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> list[Row]:
+    with _named(where):
+        relation = _select(connection, sql, where)
+        names = relation.columns
+        return [dict(zip(names, map(_number, row), strict=True)) for row in relation.fetchall()]
+
+
+def _number(value: object) -> object:
+    """As `plain` does it, of one value."""
+    if not isinstance(value, Decimal):
+        return value
+    whole = value.as_tuple().exponent == 0 and abs(value) < 2**63
+    return int(value) if whole else float(value)
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Errors of SQL are Problems that name it; damage is the recording's to name."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.InvalidInputException):
+        raise
+    except duckdb.Error as error:
+        raise Problem(f"{where}: {first_line(error)}") from None
+
+
+def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> duckdb.DuckDBPyRelation:
+    """One statement that only reads.
 
     The connection may open the recording's own files, also for writing: so nothing that writes may
     get there.
     """
-    try:
-        statements = connection.extract_statements(sql)
-        kinds = {statement.type for statement in statements}
-        # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
-        if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
-            raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
-        relation = connection.sql(sql)
-        if relation is None:
-            raise Problem(f"{where}: this SQL returns no rows; give a SELECT")
-        return plain(relation.to_arrow_table())
-    except (duckdb.IOException, duckdb.InvalidInputException):
-        raise  # damage: the recording says which file
-    except duckdb.Error as error:
-        raise Problem(f"{where}: {_first(error)}") from None
+    statements = connection.extract_statements(sql)
+    kinds = {statement.type for statement in statements}
+    # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
+    if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
+        raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
+    relation = connection.sql(sql)
+    if relation is None:
+        raise Problem(f"{where}: this SQL returns no rows; give a SELECT")
+    return relation
 
 
 def _statement(
@@ -180,10 +192,3 @@ def _must_have_run(rec: Recording, filters: Filters, connection: duckdb.DuckDBPy
                 f"--pid {pid}: no process or thread of the recording; "
                 f"`iowhy report threads {rec.path}` lists them"
             )
-
-
-def _first(error: Exception) -> str:
-    """The first line of an error, with the line that names what was probably meant."""
-    lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
-    hints = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
-    return " ".join(lines[:1] + hints[:1])

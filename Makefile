@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: demo test check bench readme docs setup
+.PHONY: demo test check bench readme docs setup snapshots
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -21,6 +21,10 @@ check:
 bench:
 	@tools/setup test
 	$(PYTHON) -m benchmarks
+
+# What commands print, as tests/snapshots holds it; look at the difference before it is committed.
+snapshots: setup
+	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots
 
 # Pages that are made from the code.
 docs: setup

@@ -1,0 +1,178 @@
+"""The terminal output of all commands, of made recordings without times or paths of this machine."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generated import generate
+from iowhy.cli._commands import COMMANDS
+from iowhy.reports import reports
+from tests.snapshots.screens import hold, screen
+from tests.whys.made import KIB, MS, Story
+
+FIXTURES = Path(__file__).parents[1]
+WIDTHS = (80, 100, 160)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, empty; no reports of the user's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "config")
+    monkeypatch.setenv("IOWHY_STATE", "state")
+    monkeypatch.setenv("TZ", "UTC")
+    return tmp_path
+
+
+def syncing(seconds: float = 4.0, calls: int = 400) -> Story:
+    """Small synced writes: nearly all of the time waits for the device."""
+    story = Story(seconds=seconds)
+    story.caller("fsync", calls, blocked=9 * MS, reason="device_flush", bytes_=None, gap_share=0.0)
+    return story.requests(calls, op="write", bytes_=4 * KIB, jump=True).flushes(calls, 4 * MS)
+
+
+def reading() -> Story:
+    """Reads from everywhere in a file, while another thread computes."""
+    story = Story(seconds=4.0).thread(tid=20, user=0.2)
+    story.caller("pread64", 400, blocked=8 * MS, bytes_=4 * KIB, jump=True)
+    return story.requests(400, op="read", bytes_=4 * KIB, jump=True)
+
+
+def computing() -> Story:
+    return Story(seconds=0.5).thread(user=0.97)
+
+
+def test_help() -> None:
+    inner = [("lab", name) for name in ("list", "run", "verify", "clean")]
+    hold(
+        "help",
+        [screen("--help"), *(screen("help", name) for name in COMMANDS)]
+        + [screen("help", *words) for words in inner],
+    )
+
+
+def test_verdicts() -> None:
+    syncing().write(Path("sync.iowhy"))
+    reading().write(Path("read.iowhy"))
+    computing().write(Path("compute.iowhy"))
+    hold(
+        "verdicts",
+        [
+            *(screen("why", "sync.iowhy", columns=columns) for columns in WIDTHS),
+            screen("why", "read.iowhy", "--all"),
+            screen("why", "compute.iowhy"),
+        ],
+    )
+
+
+def test_reports() -> None:
+    generate(Path("generated.iowhy"), 2_000)
+    few = ("--limit", "6")
+    widths = [screen("report", "files", "generated.iowhy", *few, columns=one) for one in WIDTHS]
+    each = [screen("report", name, "generated.iowhy", *few) for name in reports()]
+    asked = "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM syscalls GROUP BY name ORDER BY name"
+    hold("reports", [*widths, *each, screen("sql", "generated.iowhy", asked)])
+
+
+def test_comparisons() -> None:
+    syncing().write(Path("before.iowhy"))
+    syncing(2.0, 150).write(Path("between.iowhy"))
+    computing().write(Path("after.iowhy"))
+    hold(
+        "comparisons",
+        [
+            *(screen("compare", "before.iowhy", "after.iowhy", columns=one) for one in (80, 100)),
+            screen("compare", "--baseline", "before.iowhy", "between.iowhy", "after.iowhy"),
+            screen("compare", "--fail-on-regression", "5%", "after.iowhy", "before.iowhy"),
+        ],
+    )
+
+
+def test_experiments() -> None:
+    shutil.copy(FIXTURES / "experiment/fixtures/android-squeeze.csv", "squeeze.csv")
+    hold(
+        "experiments",
+        [screen("experiment", "--from", "squeeze.csv", columns=one) for one in (80, 100)],
+    )
+
+
+def test_diagnoses() -> None:
+    texts = FIXTURES / "sources/fixtures"
+    for name in ("iostat-12-x.txt", "free-3.2.txt", "pidstat-12-d-u.txt"):
+        shutil.copy(texts / name, name)
+    shutil.copy(texts / "traces/strace-f-ttt-T-y.txt", "strace.txt")
+    Path("incident.txt").write_text(
+        "It hangs again since the update.\n\n$ iostat -x 1\n" + Path("iostat-12-x.txt").read_text()
+    )
+    hold(
+        "diagnoses",
+        [
+            *(
+                screen(
+                    "diagnose", "incident.txt", "free-3.2.txt", "-o", f"{one}.iowhy", columns=one
+                )
+                for one in WIDTHS
+            ),
+            screen("diagnose", "pidstat-12-d-u.txt"),
+            screen("diagnose", "strace.txt"),
+        ],
+    )
+
+
+def test_lists_and_checks() -> None:
+    syncing().write(Path("sync.iowhy"))
+    whole = screen("check", "sync.iowhy")
+    next(Path("sync.iowhy/syscalls").glob("*.parquet")).write_bytes(b"PAR1")
+    hold(
+        "lists",
+        [
+            screen("report", "--list", most=5),
+            screen("diagnose", "--list", most=5),
+            screen("lab", "list", most=12),
+            screen("lab", "list", "smallfiles"),
+            screen("sql", "sync.iowhy", "--list", most=8),
+            whole,
+            screen("check", "sync.iowhy"),
+        ],
+    )
+
+
+def test_errors() -> None:
+    Path("keep.txt").write_text("mine")
+    computing().write(Path("made.iowhy"))
+    calls = [
+        ["nonsense"],
+        ["run"],
+        ["run", "--nope", "ls"],
+        ["run", "-p", "x"],
+        ["run", "-a", "--duration", "soon"],
+        ["run", "-o", "made.iowhy", "ls"],
+        ["run", "-o", "nowhere/x.iowhy", "ls"],
+        ["why", "nowhere.iowhy"],
+        ["why", "made"],
+        ["why", "keep.txt"],
+        ["report", "nope", "made.iowhy"],
+        ["report", "files"],
+        ["report", "files", "made.iowhy", "--since", "soon"],
+        ["report", "files", "made.iowhy", "--file", "nothing"],
+        ["report", "files", "made.iowhy", "--format", "csv", "-o", "keep.txt"],
+        ["sql", "made.iowhy", "SELEC 1"],
+        ["sql", "made.iowhy", "SELECT nope FROM syscalls"],
+        ["sql", "made.iowhy", "ATTACH 'x'"],
+        ["diagnose"],
+        ["diagnose", "nowhere.txt"],
+        ["diagnose", "made.iowhy"],
+        ["diagnose", "keep.txt", "--as", "nope"],
+        ["experiment"],
+        ["experiment", "cpu-pni", "true"],
+        ["experiment", "cpu-quota=2", "true"],
+        ["experiment", "-p", "rm -f x", "true"],
+        ["experiment", "--cache", "hot", "true"],
+        ["compare", "made.iowhy"],
+        ["compare", "made.iowhy", "nowhere.iowhy"],
+        ["compare", "--fail-on-regression", "much", "a", "b"],
+        ["lab", "run", "nope"],
+        ["check", "keep.txt"],
+    ]
+    hold("errors", [screen(*words) for words in calls])

@@ -1,6 +1,10 @@
 """lock-contended: threads wait for a lock in the kernel."""
 
-from ..conftest import Judge, absent, chain, leads
+import pytest
+
+from iowhy.whys import classes
+
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, Story
 
 
@@ -14,6 +18,35 @@ def writers(reason: str) -> Story:
 def test_a_convoy_on_one_file(judged: Judge) -> None:
     found = leads(judged(writers("inode_lock")), "lock-contended", 0.85)
     assert "/data/file" in chain(found) and "4 threads" in chain(found)
+
+
+def test_part_of_the_time_nobody_else_is_at_work(judged: Judge) -> None:
+    """One waits for a lock all the time; another works in half of it."""
+    story = Story(2.0).caller("pwrite64", 100, blocked=18 * MS, reason="inode_lock", io=False)
+    verdict = judged(story.thread(11, user=0.45))
+    found = finding(verdict, "lock-contended")
+    assert found is not None
+    assert found.share == pytest.approx(verdict.budget.elapsed(classes.LOCK) / 2, abs=0.01)
+    assert "in 50 % of these waits' time another of them is at work" in chain(found)
+
+
+def test_not_where_nobody_can_hold_it(judged: Judge) -> None:
+    """One thread, and a shell that waits for it."""
+    story = Story(2.0).caller("pwrite64", 100, blocked=18 * MS, reason="inode_lock", io=False)
+    absent(judged(story.thread(9, 9)), "lock-contended")
+
+
+def test_not_blocks_that_readahead_reads(judged: Judge) -> None:
+    """A walk by one thread over a cold XFS: most of its waits are for locked blocks (xfs_buf_lock)."""
+    story = Story(4.0).caller(
+        "getdents64", 800, blocked=4 * MS, bytes_=None, reason="metadata_lock"
+    )
+    story.requests(800, service=3 * MS // 2, kind="metadata", ino=None, jump=True, depth=2)
+    for row in story.tables["waits"][::3]:
+        row["reason"] = "metadata_read"
+    verdict = judged(story)
+    absent(verdict, "lock-contended")
+    leads(verdict, "metadata-cold", 0.75)
 
 
 def test_not_direct_writes(judged: Judge) -> None:

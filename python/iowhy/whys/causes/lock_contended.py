@@ -4,7 +4,8 @@ from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.holders import held_share
+from iowhy.whys.finding import Candidate, Claim, Link
 
 SHARE = 0.05
 
@@ -17,31 +18,20 @@ GROUP BY w.syscall, f.path, w.ino ORDER BY sum(w.dur_ns) DESC LIMIT 1
 
 
 def find(facts: Facts) -> Candidate | None:
-    """Waits whose stack shows a lock."""
+    """Waits whose stack shows a lock, while another thread works that can hold it."""
     share = facts.budget.elapsed(classes.LOCK)
     if share < SHARE:
         return None
     reasons = facts.budget.heaviest_reasons(frozenset({classes.LOCK}))
-    where = None
-    name = None
-    if reasons and facts.has("waits"):
-        listed = ", ".join("'" + r.replace("'", "''") + "'" for r, _ in reasons)
-        rows = facts.rows(_WHERE.format(reasons=listed))
-        if rows:
-            call, path, ino, number, total, threads = rows[0]
-            name = str(path) if path is not None else None if ino is None else f"inode {ino}"
-            on = f" on {name}" if name else ""
-            where = link(
-                f"most in {call or 'page faults'}{on}: {plural(int(str(number)), 'wait')} of "
-                f"{plural(int(str(threads)), 'thread')}, "
-                f"{duration(float(str(total)) / int(str(number)))} each",
-                float(str(total)),
-                "ns",
-                "waits",
-            )
+    held = held_share(facts, frozenset(reason for reason, _ in reasons))
+    fraction = 1.0 if held is None else held
+    if share * fraction < SHARE:
+        # Nobody else is at work: what is locked is under way to or from the device.
+        return None
+    where, name = _where(facts, reasons)
     on = f" of {name}" if name else ""
     return Candidate(
-        claims=(Claim(frozenset({classes.LOCK})),),
+        claims=(Claim(frozenset({classes.LOCK}), fraction=fraction),),
         chain=chain_of(
             link(
                 f"{percent(share)} of the time threads wait for a lock in the kernel"
@@ -59,9 +49,43 @@ def find(facts: Facts) -> Candidate | None:
                 "threads",
                 "threads",
             ),
+            None
+            if held is None
+            else link(
+                f"in {percent(held)} of these waits' time another of them is at work",
+                held,
+                "share",
+                "threads",
+            ),
         ),
         summary=f"waits for a kernel lock{on} that another thread holds",
         needs=("waits", "stacks"),
+        confidence=0.9 if held is not None else 0.75,
+        lowered_by=() if held is not None else ("whether another thread holds it is not known",),
+    )
+
+
+def _where(facts: Facts, reasons: list[tuple[str, float]]) -> tuple[Link | None, str | None]:
+    """In which call and on what most of it is, and the name of the latter."""
+    if not reasons or not facts.has("waits"):
+        return None, None
+    listed = ", ".join("'" + reason.replace("'", "''") + "'" for reason, _ in reasons)
+    rows = facts.rows(_WHERE.format(reasons=listed))
+    if not rows:
+        return None, None
+    call, path, ino, number, total, threads = rows[0]
+    name = str(path) if path is not None else None if ino is None else f"inode {ino}"
+    on = f" on {name}" if name else ""
+    waits, total_ns = int(str(number)), float(str(total))
+    return (
+        link(
+            f"most in {call or 'page faults'}{on}: {plural(waits, 'wait')} of "
+            f"{plural(int(str(threads)), 'thread')}, {duration(total_ns / waits)} each",
+            total_ns,
+            "ns",
+            "waits",
+        ),
+        name,
     )
 
 
@@ -73,13 +97,16 @@ CAUSE = Cause(
         "waits for the device, all wait."
     ),
     measured=(
-        "Uninterruptible waits whose kernel stack shows a lock, by call and file. User-space locks "
-        "(futex) are sleep, and part of not-io."
+        "Uninterruptible waits whose kernel stack shows a lock, by call and file, in the time in which "
+        "another thread of the recording is at work and can hold it. User-space locks (futex) are sleep, "
+        "and part of not-io."
     ),
     thresholds=(
         Threshold("waiting for locks", SHARE, "share", "what a finding must explain to be listed"),
     ),
     fooled_by=(
+        "a holder outside the recording (another program, a worker of the kernel): record the whole machine "
+        "(-a) to see it",
         "the holder's own wait is the device's: a faster device shortens the lock too",
     ),
     remedies=(

@@ -4,19 +4,23 @@ from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.holders import held_share
 from iowhy.whys.facts.metadata import NAME_CALLS, Metadata, metadata
 from iowhy.whys.finding import Candidate, Claim, Link
 
 REQUESTS_MIN = 32
 # The waits that count: the filesystem reads blocks of its own, in calls that only touch names.
 REASONS = frozenset({"metadata_read"})
+# A block that is being read is locked meanwhile.
+LOCKED = frozenset({"metadata_lock"})
 
 _IN_ORDER_OF_INODES = "visit files in the order of their inodes (ls -i, find -printf '%i'): neighbours come with one request"
 
 
 def find(facts: Facts) -> Candidate | None:
     """Calls on names wait while inodes and directories are read."""
-    share = _waiting(facts)
+    locked = _locked_for_io(facts)
+    share = _waiting(facts, classes.READ, REASONS) + locked * _waiting(facts, classes.LOCK, LOCKED)
     if share < thresholds.LISTED:
         return None
     read = metadata(facts)
@@ -24,7 +28,10 @@ def find(facts: Facts) -> Candidate | None:
         return None
     seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
     return Candidate(
-        claims=(Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),),
+        claims=(
+            Claim(frozenset({classes.READ}), calls=NAME_CALLS, reasons=REASONS),
+            Claim(frozenset({classes.LOCK}), calls=NAME_CALLS, reasons=LOCKED, fraction=locked),
+        ),
         chain=chain_of(
             link(
                 f"{percent(share)} of the time waits to read, in calls on names",
@@ -45,13 +52,19 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _waiting(facts: Facts) -> float:
+def _waiting(facts: Facts, cls: str, reasons: frozenset[str]) -> float:
     """Share of the elapsed time in which calls on names wait for blocks of the filesystem's own."""
     return sum(
         piece.elapsed
         for piece in facts.budget.pieces
-        if piece.cls == classes.READ and piece.reason in REASONS and piece.call in NAME_CALLS
+        if piece.cls == cls and piece.reason in reasons and piece.call in NAME_CALLS
     )
+
+
+def _locked_for_io(facts: Facts) -> float:
+    """Of the waits for a locked block, the share in which no other thread can hold it: readahead reads it."""
+    held = held_share(facts, LOCKED)
+    return 0.0 if held is None else 1 - held
 
 
 def _asked(read: Metadata) -> Link | None:

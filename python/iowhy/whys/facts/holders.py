@@ -1,0 +1,43 @@
+"""Whether somebody of the recording can have held the locks that its threads waited for."""
+
+from iowhy.whys.facts import Facts
+
+#: Times are compared in steps of this: the threads' states are read ten times a second.
+STEP_NS = 100_000_000
+
+_HELD = """
+WITH active AS (
+  -- What a thread did but sleep, in each step that its interval touches, spread evenly.
+  SELECT tid, unnest(range(ts_ns // {step}, (ts_ns + interval_ns - 1) // {step} + 1)) AS step,
+    (coalesce(cpu_user_ns, 0) + coalesce(cpu_kernel_ns, 0) + coalesce(runnable_ns, 0)
+      + coalesce(blocked_ns, 0))::DOUBLE
+      / ((ts_ns + interval_ns - 1) // {step} - ts_ns // {step} + 1) AS ns
+  FROM thread_time WHERE interval_ns > 0 AND interval_ns < {longest}
+), by_thread AS (SELECT step, tid, sum(ns) AS ns FROM active GROUP BY step, tid
+), by_all AS (SELECT step, sum(ns) AS ns FROM by_thread GROUP BY step
+), parts AS (
+  SELECT tid, unnest(range(ts_ns // {step}, (ts_ns + dur_ns - 1) // {step} + 1)) AS step,
+    dur_ns::DOUBLE / ((ts_ns + dur_ns - 1) // {step} - ts_ns // {step} + 1) AS ns
+  FROM waits WHERE reason IN ({reasons}) AND dur_ns > 0 AND dur_ns < {longest}
+), waited AS (SELECT step, tid, sum(ns) AS ns FROM parts GROUP BY step, tid
+)
+SELECT sum(least(w.ns, greatest(0, coalesce(a.ns, 0) - coalesce(t.ns, 0)))) / sum(w.ns) AS share
+FROM waited AS w LEFT JOIN by_all AS a ON a.step = w.step
+LEFT JOIN by_thread AS t ON t.step = w.step AND t.tid = w.tid
+"""
+
+#: Intervals of sleep alone may be of any length; what is longer than this is one, or no wait for a lock.
+_LONGEST_NS = 60_000_000_000
+
+
+def held_share(facts: Facts, reasons: frozenset[str]) -> float | None:
+    """Of the waits for some reasons, the share (0..1) in which another thread of the recording was at work.
+
+    Who waits for a lock while nobody else works waits for no thread: a buffer or page that is under way to or
+    from the device is locked as well. None where the threads' times or the waits were not recorded.
+    """
+    if not reasons or not facts.has("waits") or not facts.has("thread_time"):
+        return None
+    named = ", ".join("'" + reason.replace("'", "''") + "'" for reason in sorted(reasons))
+    sql = _HELD.format(step=STEP_NS, longest=_LONGEST_NS, reasons=named)
+    return facts.numbers(sql)["share"]

@@ -1,7 +1,10 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+
+from duckdb import DuckDBPyConnection
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
@@ -26,28 +29,21 @@ class Overview:
 
 
 def overview(recording: Recording) -> Overview:
-    """Judges a recording and gathers what stands beside the verdict."""
+    """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell."""
     verdict = judge(recording)
-    calls, devices, files = _reports(recording)
-    return Overview(
-        recording, verdict, tested(recording), _threads(recording), calls, devices, files
-    )
+    threads: int | None = None
+    beside: Sequence[Sequence[Row]] = ((), (), ())
+    with suppress(Problem), recording.connected() as connection:
+        threads = _threads(connection)
+        beside = engine.rows_all(recording, ("syscalls", "devices", "files"), connection)
+    calls, devices, files = beside
+    return Overview(recording, verdict, tested(recording), threads, calls, devices, files)
 
 
-def _threads(recording: Recording) -> int | None:
+def _threads(connection: DuckDBPyConnection) -> int | None:
     """How many threads the budget is of; None when none is named."""
-    with recording.connected() as connection:
-        counted = connection.execute(
-            """SELECT count(*) FROM (
-            SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"""
-        ).fetchone()
+    counted = connection.execute(
+        """SELECT count(*) FROM (
+        SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"""
+    ).fetchone()
     return counted[0] if counted and counted[0] else None
-
-
-def _reports(recording: Recording) -> list[Sequence[Row]]:
-    """What the tables below the verdict show; nothing where the recording cannot tell."""
-    names = ("syscalls", "devices", "files")
-    try:
-        return list(engine.rows_all(recording, names))
-    except Problem:
-        return [[] for _ in names]

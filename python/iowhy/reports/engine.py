@@ -46,12 +46,13 @@ def run_all(
         return [_table(connection, sql, where) for sql, where in asked]
 
 
-def rows_all(rec: Recording, names: Sequence[str]) -> list[list[Row]]:
+def rows_all(
+    rec: Recording, names: Sequence[str], connection: duckdb.DuckDBPyConnection
+) -> list[list[Row]]:
     """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows."""
     found = [find(name) for name in names]
-    with rec.connected() as connection:
-        asked = [(_statement(rec, one, Filters(), connection), one.where) for one in found]
-        return [_rows(connection, sql, where) for sql, where in asked]
+    asked = [(_statement(rec, one, Filters(), connection), one.where) for one in found]
+    return [_rows(connection, sql, where) for sql, where in asked]
 
 
 def query(rec: Recording, sql: str) -> "pa.Table":

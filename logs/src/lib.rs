@@ -9,6 +9,7 @@ mod error;
 mod lines;
 mod mapped;
 mod output;
+mod perfetto;
 mod strace;
 mod text;
 mod totals;
@@ -24,7 +25,8 @@ use mapped::Mapped;
 use output::Output;
 use trace::Dialect;
 
-const USAGE: &str = "usage: iowhy-logs strace|perf|ftrace|blkparse FILE DIRECTORY [--sort]";
+const USAGE: &str =
+    "usage: iowhy-logs strace|perf|ftrace|perfetto|blkparse FILE DIRECTORY [--sort]";
 
 /// The program: `iowhy-logs FORMAT FILE DIRECTORY`. Messages go to `messages`, which need no buffer.
 pub fn run(arguments: &[String], messages: impl Write + 'static) -> Result<()> {
@@ -48,6 +50,7 @@ fn read(format: &str, path: &str, sort: bool, output: &mut Output) -> Result<()>
         ("blkparse", false) => blkparse::read(input(path)?, output),
         ("perf", false) => trace::read(input(path)?, Dialect::Perf, output),
         ("ftrace", false) => trace::read(input(path)?, Dialect::Ftrace, output),
+        ("perfetto", false) => perfetto::read(&Mapped::open(path)?, output),
         ("perf", true) => trace::read_sorted(&Mapped::open(path)?, Dialect::Perf, output),
         ("ftrace", true) => trace::read_sorted(&Mapped::open(path)?, Dialect::Ftrace, output),
         (other, _) => Err(Error::Usage(format!("{other}: no such format; {USAGE}"))),

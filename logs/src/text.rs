@@ -131,6 +131,20 @@ mod tests {
         assert_eq!(fraction_ns(b"0000000019"), 1);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn decimal_is_what_the_standard_library_reads(digits in "[0-9]{0,25}") {
+            proptest::prop_assert_eq!(decimal(digits.as_bytes()), digits.parse::<i64>().ok());
+        }
+
+        #[test]
+        fn words_and_gaps_are_parts_of_the_text(text in "[ -~]{0,40}") {
+            let (before, last) = last_word(text.as_bytes());
+            proptest::prop_assert!(text.as_bytes().starts_with(&[before, last].concat()));
+            proptest::prop_assert!(text.as_bytes().starts_with(word(text.as_bytes())));
+        }
+    }
+
     #[test]
     fn fields() {
         let text = b"dev 8,0 ino 12 len 5 block 99 lblk 7";

@@ -1,17 +1,16 @@
 //! The log of `strace`: strace(1). One line is one call, one half of one, a signal, or an exit.
 
 mod arguments;
-mod effects;
 mod ending;
 mod errno;
 mod line;
 mod processes;
-mod shapes;
 mod time_line;
 
 use std::io::Read;
 
 use ahash::HashMap;
+use iowhy_tables::calls::{by_name, Call as Known, OffsetIn};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -24,7 +23,6 @@ use arguments::{descriptor, from_end, iovecs, unescaped};
 use ending::{ending, End};
 use line::{attached, parse, unfinished, Clock, Kind, Stamp};
 use processes::{Processes, THREADS};
-use shapes::{shapes, Shape};
 use time_line::TimeLine;
 
 /// Bytes of a first half that are kept until the second one comes.
@@ -59,7 +57,6 @@ struct Reader<'o> {
     output: &'o mut Output,
     calls: Table<Call>,
     totals: Totals,
-    shapes: HashMap<&'static [u8], &'static Shape>,
     time: TimeLine,
     processes: Processes,
     halves: HashMap<i32, Half>,
@@ -75,7 +72,6 @@ pub fn read(input: impl Read, output: &mut Output) -> Result<()> {
         calls: output.table(),
         totals: Totals::new(output),
         output,
-        shapes: shapes(),
         time: TimeLine::new(),
         processes: Processes::default(),
         halves: HashMap::default(),
@@ -199,7 +195,11 @@ impl Reader<'_> {
         self.count += 1;
         let id = self.output.name(name)?;
         let now = self.time.now();
-        let named = self.processes.follow(tid, name, end, now, self.output)?;
+        let known = by_name(name);
+        let effect = known.and_then(|known| known.effect);
+        let named = self
+            .processes
+            .follow(tid, (name, effect), end, now, self.output)?;
         match (end.dur_ns, end.ret) {
             (Some(dur_ns), ret) => {
                 self.time.spend(ts_ns, dur_ns);
@@ -214,10 +214,10 @@ impl Reader<'_> {
             }
             (None, None) => {}
         }
-        let Some(shape) = self.shapes.get(name) else {
+        let Some(known) = known.filter(|known| known.record.is_some()) else {
             return Ok(());
         };
-        let (fd, fd_path) = shape
+        let (fd, fd_path) = known
             .fd
             .map_or((None, None), |at| descriptor(end.arguments, at));
         let path = match (named, fd_path, fd) {
@@ -228,18 +228,12 @@ impl Reader<'_> {
             (None, None, Some(fd)) => self.processes.file_of(tid, fd),
             _ => None,
         };
-        let argument = |at: u8| (at > 0).then(|| from_end(end.arguments, at)).flatten();
-        let bytes = if shape.vector {
-            iovecs(end.arguments)
-        } else {
-            argument(shape.length)
-        };
         self.calls.push(&Call {
             ts_ns,
             dur_ns: end.dur_ns,
             ret: end.ret,
-            offset: argument(shape.offset),
-            bytes,
+            offset: offset(known, end.arguments),
+            bytes: length(known, end.arguments),
             tid,
             fd,
             name: id,
@@ -281,6 +275,27 @@ impl Reader<'_> {
         };
         self.output.finish(&summary)
     }
+}
+
+/// The length that a call is given, as strace prints it.
+fn length(known: &Known, arguments: &[u8]) -> Option<i64> {
+    if known.vector {
+        return iovecs(arguments);
+    }
+    from_end(arguments, places_from_end(known, known.bytes?)?)
+}
+
+/// The offset that a call is given; one that an argument points to is in brackets.
+fn offset(known: &Known, arguments: &[u8]) -> Option<i64> {
+    if known.offset_in != OffsetIn::Argument {
+        return None;
+    }
+    from_end(arguments, places_from_end(known, known.offset?)?)
+}
+
+/// An argument's place counted from the last one (1), as strings and arrays come before numbers.
+fn places_from_end(known: &Known, argument: u8) -> Option<u8> {
+    known.arguments?.checked_sub(argument)
 }
 
 fn never_returns(name: &[u8]) -> bool {

@@ -1,9 +1,9 @@
 //! The threads of a log, and the files behind the descriptors of their processes.
 
 use ahash::{HashMap, HashSet};
+use iowhy_tables::calls::Effect;
 
 use super::arguments::{descriptor, quoted, unescaped};
-use super::effects::{effect, Effect};
 use super::ending::End;
 use crate::error::Result;
 use crate::output::rows::{Text, TracedThread};
@@ -92,15 +92,14 @@ impl Processes {
     pub fn follow(
         &mut self,
         tid: i32,
-        name: &[u8],
+        (name, effect): (&[u8], Option<Effect>),
         end: &End,
         now: i64,
         output: &mut Output,
     ) -> Result<Option<Option<Text>>> {
-        let effect = effect(name);
-        if effect == Effect::None {
+        let Some(effect) = effect else {
             return Ok(None);
-        }
+        };
         let owner = self.owner(tid);
         // What it returned, if it did and has not failed.
         let made = end
@@ -124,7 +123,7 @@ impl Processes {
                     self.forget_file(owner, fd);
                 }
             }
-            (Effect::OtherFd, Some(Some(fd))) => self.forget_file(owner, fd),
+            (Effect::Descriptor, Some(Some(fd))) => self.forget_file(owner, fd),
             (Effect::Duplicate, Some(Some(new))) => {
                 let copies = name != b"fcntl" || contains(end.arguments, b"F_DUPFD");
                 if let (true, (Some(old), _)) = (copies, descriptor(end.arguments, 0)) {
@@ -135,7 +134,7 @@ impl Processes {
                 self.fork(owner, child, contains(end.arguments, b"CLONE_THREAD"), now);
             }
             (Effect::Exec, Some(_)) => self.rename(tid, end.arguments),
-            (Effect::Rename, Some(_)) if end.arguments.starts_with(b"PR_SET_NAME") => {
+            (Effect::Comm, Some(_)) if end.arguments.starts_with(b"PR_SET_NAME") => {
                 self.rename(tid, end.arguments);
             }
             _ => {}

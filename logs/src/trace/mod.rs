@@ -76,9 +76,9 @@ pub fn read_sorted(whole: &[u8], dialect: Dialect, output: &mut Output) -> Resul
     while at < whole.len() {
         let (line, next) = lines::first(&whole[at..]);
         number += 1;
-        match line::parse(dialect, line) {
-            Some(event) => places.push(Place {
-                ts_ns: event.ts_ns,
+        match time_of(dialect, line) {
+            Some(ts_ns) => places.push(Place {
+                ts_ns,
                 start: at as u64,
                 line: number as u32,
             }),
@@ -98,6 +98,11 @@ pub fn read_sorted(whole: &[u8], dialect: Dialect, output: &mut Output) -> Resul
     reader.finish(number)
 }
 
+/// The time of a line's event; None: it has no event.
+fn time_of(dialect: Dialect, line: &[u8]) -> Option<i64> {
+    line::parse(dialect, &lines::without_nuls(line)).map(|line| line.ts_ns)
+}
+
 impl<'o> Reader<'o> {
     fn new(dialect: Dialect, output: &'o mut Output) -> Self {
         Self {
@@ -115,9 +120,7 @@ impl<'o> Reader<'o> {
             let (line, next) = lines::first(&whole[at..]);
             lines::Sink::line(self, number, line)?;
             (at, number) = (at + next, number + 1);
-            if at >= whole.len()
-                || line::parse(self.dialect, lines::first(&whole[at..]).0).is_some()
-            {
+            if at >= whole.len() || time_of(self.dialect, lines::first(&whole[at..]).0).is_some() {
                 return Ok(());
             }
         }

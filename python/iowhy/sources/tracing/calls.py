@@ -1,18 +1,13 @@
-"""What the recorder knows of system calls and of waits, asked from it: one truth for all traces."""
+"""What is known of system calls (iowhy.tables), as traces need it."""
 
 from __future__ import annotations
 
 import errno
-import json
-import subprocess
-import tomllib
 from functools import cache
-from typing import Any
 
 import pyarrow as pa
 
-from iowhy.errors import Problem
-from iowhy.sources.live import program
+from iowhy import tables
 
 #: Kernel-internal results that strace and the tracepoints show (include/linux/errno.h).
 RESTARTS = {
@@ -23,19 +18,8 @@ RESTARTS = {
 }
 #: Errors of file and memory calls whose numbers all of Linux shares.
 ERRNO = {name: number for number, name in errno.errorcode.items()} | RESTARTS
-
-
-@cache
-def _known() -> dict[str, Any]:
-    """`iowhy-logs known` (recorder/programs/logs.rs)."""
-    try:
-        told = subprocess.run(
-            [program("iowhy-logs"), "known"], capture_output=True, text=True, timeout=60, check=True
-        )
-        known: dict[str, Any] = json.loads(told.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        raise Problem(f"iowhy-logs is of another version than this iowhy: {error}") from None
-    return known
+#: Machines (uname -m) by whose tables the calls of others are numbered, too (asm-generic/unistd.h).
+_NUMBERED_AS = {"aarch64": "aarch64", "riscv64": "aarch64"}
 
 
 def call_names(machine: str | None) -> dict[int, str]:
@@ -43,18 +27,24 @@ def call_names(machine: str | None) -> dict[int, str]:
 
     A machine that is not known, or not told, is taken for x86_64.
     """
-    numbers = _known()["numbers"]
-    text = numbers.get({"riscv64": "aarch64"}.get(machine or "", machine), numbers["x86_64"])
-    pairs = (line.split(" ", 1) for line in text.splitlines())
-    return {int(number): name for number, name in pairs}
+    return tables.call_numbers(_NUMBERED_AS.get(machine or "", "x86_64"))
 
 
+@cache
 def shapes() -> dict[str, dict[str, int | None]]:
-    """I/O calls by name, and from 0 the arguments `fd`, `length` and `offset` (None: none).
+    """I/O calls by name, and from 0 the arguments `fd`, `length` and `offset` (None: none that is the number itself).
 
     These are the calls that the recorder keeps one by one.
     """
-    return {shape["name"]: shape for shape in _known()["shapes"]}
+    return {
+        name: {
+            "fd": call.fd,
+            "length": None if call.vector else call.bytes,
+            "offset": call.offset if call.offset_in is None else None,
+        }
+        for name, call in tables.calls().items()
+        if call.record
+    }
 
 
 def shapes_table() -> pa.Table:
@@ -70,9 +60,3 @@ def shapes_table() -> pa.Table:
 def errno_table() -> pa.Table:
     """ERRNO for a join: error (name), errno (number)."""
     return pa.table({"error": list(ERRNO), "errno": pa.array(list(ERRNO.values()), pa.int64())})
-
-
-@cache
-def wait_rules() -> tuple[dict[str, Any], ...]:
-    """The rules of recorder/src/reasons.toml."""
-    return tuple(tomllib.loads(_known()["reasons"])["rule"])

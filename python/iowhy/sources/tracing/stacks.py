@@ -1,4 +1,4 @@
-"""Kernel stacks of other tools, judged by the recorder's rules (recorder/src/reasons.toml)."""
+"""Kernel stacks of other tools, judged by the recorder's rules (iowhy/tables/reasons.toml)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from iowhy.sources.format import Parsed
-from iowhy.sources.tracing.calls import wait_rules
+from iowhy.tables import rules
 
 #: The kernel marks a thread as in I/O wait inside these (kernel/sched/core.c).
 IO_WAITS = {"io_schedule", "io_schedule_timeout", "io_schedule_prepare"}
@@ -20,7 +20,7 @@ def reason(frames: list[str]) -> str:
     """The reason of a wait with this stack: that of the first rule that matches."""
     bare = [frame.split(".")[0] for frame in frames]
 
-    def among(names: list[str]) -> bool:
+    def among(names: tuple[str, ...]) -> bool:
         return any(
             any(frame.startswith(name[:-1]) for frame in bare)
             if name.endswith("*")
@@ -28,9 +28,9 @@ def reason(frames: list[str]) -> str:
             for name in names
         )
 
-    for rule in wait_rules():
-        if among(rule["any"]) and (not rule.get("also") or among(rule["also"])):
-            return str(rule["reason"])
+    for rule in rules():
+        if among(rule.any_of) and (not rule.also or among(rule.also)):
+            return rule.reason
     return OTHER
 
 

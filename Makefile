@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: demo test check bench readme docs setup snapshots
+.PHONY: demo test check bench readme docs setup snapshots fuzz
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -25,6 +25,11 @@ bench:
 # What commands print, as tests/snapshots holds it; look at the difference before it is committed.
 snapshots: setup
 	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots
+
+# Damaged outputs of other tools through every reader; SECONDS=3600 for an hour.
+SECONDS = 600
+fuzz: setup
+	$(PYTHON) -m tests.sources.fuzz $(SECONDS)
 
 # Pages that are made from the code.
 docs: setup

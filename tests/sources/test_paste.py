@@ -1,9 +1,16 @@
 """A paste with several tools in it."""
 
+import os
+import threading
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.sources import reading
 from iowhy.sources.format import formats
+from iowhy.sources.names import Names
 from iowhy.sources.paste import NUMBERS
 
 from .reading import FIXTURES, intervals, quick, taken_apart
@@ -139,3 +146,25 @@ def test_any_order_and_any_prose(order: list[str], prose: list[str]) -> None:
 def test_lines_of_numbers_begin_no_output(line: str) -> None:
     assert NUMBERS.fullmatch(line)
     assert not [form.name for form in formats() if form.hint is not None and form.hint.search(line)]
+
+
+def test_a_pipe_without_a_writer_says_what_it_waits_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "WRITER_MS", 1)
+    os.mkfifo(tmp_path / "pipe")
+    said = threading.Event()
+    monkeypatch.setattr(
+        reading, "print", lambda *words, **_: (said.set(), print(*words)), raising=False
+    )
+
+    def write() -> None:
+        said.wait(60)
+        (tmp_path / "pipe").write_text(text_of("pagecache-large.free.txt"))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    parts, unread, _ = reading.read(str(tmp_path / "pipe"), Names(), None, reading.silent)
+    writer.join()
+    assert [part.format for part in parts] == ["free"] and not unread
+    assert "waiting for a program to write to it" in capsys.readouterr().out

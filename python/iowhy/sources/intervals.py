@@ -97,7 +97,10 @@ class Intervals(Sequence[Interval]):
         for name, values in counters.items():
             columns.counters[name].frombytes(np.asarray(values, np.float64).tobytes())
         for name, values in levels.items():
-            columns.levels[name].frombytes(np.asarray(values, np.int64).tobytes())
+            known = np.asarray(values)
+            if known.dtype.kind == "f":
+                known = np.where(np.isfinite(known), known, NO_LEVEL)
+            columns.levels[name].frombytes(known.astype(np.int64).tobytes())
 
     def _of(
         self,

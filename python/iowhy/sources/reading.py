@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import shutil
 import sys
 import tempfile
@@ -17,6 +19,8 @@ from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
 #: Above this a file goes to a format that streams it, when one recognises its beginning.
 STREAM_FROM_BYTES = 16 * 1024 * 1024
 HEAD_BYTES = 64 * 1024
+#: Milliseconds without a writer after which that is said.
+WRITER_MS = 1000
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,27 @@ def read(
     if file == "-":
         return _spooled(sys.stdin.buffer, file, names, only, progress)
     if Path(file).is_fifo():  # bash's <(iostat -x 1 10)
-        with Path(file).open("rb") as pipe:
+        with _opened_fifo(file) as pipe:
             return _spooled(pipe, file, names, only, progress)
     return _read_path(Path(file), file, names, only, progress)
+
+
+def _opened_fifo(file: str) -> BinaryIO:
+    """A pipe, once somebody writes to it; a word on stderr when nobody does for a second."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        raise Problem(f"{file}: cannot be read: {error.strerror}") from None
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if not poll.poll(WRITER_MS):
+        print(
+            f"iowhy: {file}: waiting for a program to write to it; Ctrl-C ends that",
+            file=sys.stderr,
+        )
+        poll.poll()
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
 
 
 def _spooled(

@@ -13,6 +13,7 @@ test:
 check:
 	@tools/setup test
 	cargo fmt --all --check
+	rustfmt --check --edition 2021 recorder/src/rows/*.rs  # modules that build/sources.rs adds
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	.venv/bin/ruff format --check --quiet python tests benchmarks
 	.venv/bin/ruff check --quiet python tests benchmarks

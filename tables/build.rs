@@ -185,7 +185,11 @@ fn sensors() -> Result<String> {
     }
     let all = || std::iter::once(&found.scheduler).chain(&found.sensor);
     let pairs = |of: fn(&Sensor) -> &BTreeMap<String, String>| {
-        all().flat_map(of).collect::<BTreeMap<_, _>>().into_iter().collect::<Vec<_>>()
+        all()
+            .flat_map(of)
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .collect::<Vec<_>>()
     };
     writeln!(
         out,
@@ -202,7 +206,8 @@ fn sensors() -> Result<String> {
 
 fn reasons() -> Result<String> {
     let found: Reasons = toml::from_str(&read("reasons.toml")?).context("reasons.toml")?;
-    let mut out = String::from("/// In the order in which they are tried.\npub static RULES: &[Rule] = &[\n");
+    let mut out =
+        String::from("/// In the order in which they are tried.\npub static RULES: &[Rule] = &[\n");
     for rule in found.rule {
         writeln!(
             out,
@@ -215,7 +220,9 @@ fn reasons() -> Result<String> {
 }
 
 fn variant(kind: &str, word: Option<&str>) -> String {
-    word.map_or("None".into(), |word| format!("Some({kind}::{})", camel(word)))
+    word.map_or("None".into(), |word| {
+        format!("Some({kind}::{})", camel(word))
+    })
 }
 
 fn camel(word: &str) -> String {

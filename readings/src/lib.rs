@@ -11,7 +11,6 @@ pub mod names;
 mod proc_file;
 mod reading;
 pub mod sampler;
-pub mod symbols;
 pub mod threads;
 pub mod watcher;
 

@@ -58,17 +58,8 @@ impl Mounts {
 
     /// The mount of an open file of this process.
     pub fn of_file(&self, file: &impl AsRawFd) -> Option<&Mount> {
-        self.of_fdinfo("self", file.as_raw_fd().into())
-    }
-
-    /// The mount of a descriptor of another process, when it is a mount that we see too.
-    pub fn of_fd(&self, pid: i64, fd: i64) -> Option<&Mount> {
-        self.of_fdinfo(&pid.to_string(), fd)
-    }
-
-    fn of_fdinfo(&self, pid: &str, fd: i64) -> Option<&Mount> {
-        let path = self.proc.join(pid).join("fdinfo").join(fd.to_string());
-        let text = std::fs::read(path).ok()?;
+        let fd = file.as_raw_fd().to_string();
+        let text = std::fs::read(self.proc.join("self/fdinfo").join(fd)).ok()?;
         let line = text
             .split(|b| *b == b'\n')
             .find_map(|line| line.strip_prefix(b"mnt_id:"))?;

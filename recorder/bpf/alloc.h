@@ -5,6 +5,17 @@
 
 #include "file.h"
 
+struct event_allocation {
+	struct event_header header;
+	__u64 ts;
+	__u64 ino;
+	__u64 logical;
+	__u64 physical;
+	__u64 blocks;
+	__u32 dev;
+	__u32 tgid;
+};
+
 /* fs/xfs/libxfs/xfs_types.h: the highest bits of a delayed or missing start block are all set. */
 #define XFS_NO_BLOCK(block) ((block) >> 52 == 0xfff)
 /* fs/btrfs/ordered-data.h: data that is written in place, or into what fallocate took. */
@@ -14,7 +25,7 @@
 /* fs/ext4/ext4.h */
 #define EXT4_MB_HINT_DATA 0x0020
 
-static __always_inline void tell_allocation(struct inode *inode, __u64 logical, __u64 physical, __u64 blocks)
+static __always_inline void emit_allocation(struct inode *inode, __u64 logical, __u64 physical, __u64 blocks)
 {
 	__u64 ino = BPF_CORE_READ(inode, i_ino);
 	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -49,11 +60,11 @@ int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long
 	if (!ar || !(ar->flags & EXT4_MB_HINT_DATA))
 		return 0;
 	inode = ar->inode;
-	tell_allocation(inode, ar->logical, block, ar->len);
+	emit_allocation(inode, ar->logical, block, ar->len);
 	return 0;
 }
 
-static __always_inline void tell_xfs(struct xfs_inode *ip, struct xfs_bmbt_irec *irec)
+static __always_inline void emit_xfs_allocation(struct xfs_inode *ip, struct xfs_bmbt_irec *irec)
 {
 	__u64 block, group;
 	__u8 shift;
@@ -66,14 +77,14 @@ static __always_inline void tell_xfs(struct xfs_inode *ip, struct xfs_bmbt_irec 
 	if (XFS_NO_BLOCK(block))
 		return;
 	block &= (1ULL << (shift & 63)) - 1;
-	tell_allocation(&ip->i_vnode, irec->br_startoff, group << 32 | block, irec->br_blockcount);
+	emit_allocation(&ip->i_vnode, irec->br_startoff, group << 32 | block, irec->br_blockcount);
 }
 
 /* Delayed allocation that writeback makes real. */
 SEC("tp_btf/xfs_map_blocks_alloc")
 int BPF_PROG(on_xfs_map, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
 {
-	tell_xfs(ip, irec);
+	emit_xfs_allocation(ip, irec);
 	return 0;
 }
 
@@ -81,7 +92,7 @@ int BPF_PROG(on_xfs_map, struct xfs_inode *ip, __s64 offset, long count, int for
 SEC("tp_btf/xfs_iomap_alloc")
 int BPF_PROG(on_xfs_alloc, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
 {
-	tell_xfs(ip, irec);
+	emit_xfs_allocation(ip, irec);
 	return 0;
 }
 
@@ -93,7 +104,7 @@ int BPF_PROG(on_btrfs_extent, struct btrfs_inode *inode, struct btrfs_ordered_ex
 	if (!inode || !extent || (extent->flags & (1 << BTRFS_ORDERED_NOCOW | 1 << BTRFS_ORDERED_PREALLOC)))
 		return 0;
 	shift = BPF_CORE_READ(inode, vfs_inode.i_sb, s_blocksize_bits);
-	tell_allocation(&inode->vfs_inode, extent->file_offset >> (shift & 63),
+	emit_allocation(&inode->vfs_inode, extent->file_offset >> (shift & 63),
 			extent->disk_bytenr >> (shift & 63), extent->num_bytes >> (shift & 63));
 	return 0;
 }

@@ -79,12 +79,12 @@ static long path_step(__u32 step, struct path_walk *w)
 }
 
 /*
- * Tells a file's path: the names from the inode up to the root of the mount tree. The kernel's own d_path is
- * not open to tracing programs; this walk needs no lock because it reads with probes, and can at worst tell a
+ * Emits a file's path: the names from the inode up to the root of the mount tree. The kernel's own d_path is
+ * not open to tracing programs; this walk needs no lock because it reads with probes, and can at worst give a
  * path that is being renamed half old, half new. A function of its own (not static), so that the verifier
  * looks at it once.
  */
-__noinline int tell_file(__u64 address)
+__noinline int emit_file(__u64 address)
 {
 	__u32 zero = 0;
 	struct path_scratch *s = bpf_map_lookup_elem(&path_scratches, &zero);
@@ -122,17 +122,17 @@ __noinline int tell_file(__u64 address)
 	return 0;
 }
 
-/* Marks the file as touched by the command, and tells its name when that was not done before. */
+/* Marks the file as touched by the command, and emits its name when that was not done before. */
 static __always_inline void name_file(__u32 dev, __u64 ino, struct file *file, struct inode *inode)
 {
 	struct file_key key = { .ino = ino, .dev = dev };
 	__u64 generation = BPF_CORE_READ(inode, i_generation);
-	__u64 *told = bpf_map_lookup_elem(&touched, &key);
+	__u64 *named = bpf_map_lookup_elem(&touched, &key);
 
-	if (told && *told == generation)
+	if (named && *named == generation)
 		return;
 	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
-	tell_file((__u64)file);
+	emit_file((__u64)file);
 }
 
 static __always_inline void touch(struct thread *t, struct file *file, struct inode *inode)

@@ -5,6 +5,26 @@
 
 #include "thread.h"
 
+/* Bits of event_commit.header.flags. */
+enum commit_flag {
+	COMMIT_XFS = 1, /* a log force */
+	COMMIT_STATISTICS = 2, /* the statistics of the run are known */
+};
+
+struct event_commit {
+	struct event_header header;
+	__u64 ts;
+	__u64 locking;
+	__u64 flushing;
+	__u64 logging;
+	__u64 end; /* 0: not seen */
+	__u64 wait_ticks;
+	__u32 dev;
+	__u32 transaction;
+	__u32 handles;
+	__u32 blocks;
+};
+
 /* Commits under way, by the thread that makes them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -13,8 +33,6 @@ struct {
 	__type(value, struct event_commit);
 } commits SEC(".maps");
 
-#define COMMIT_XFS 1
-#define COMMIT_STATISTICS 2
 
 SEC("tp_btf/jbd2_start_commit")
 int BPF_PROG(on_commit_start, struct journal_s *journal, struct transaction_s *transaction)
@@ -101,7 +119,7 @@ int BPF_PROG(on_commit_end, struct journal_s *journal, struct transaction_s *tra
 	return 0;
 }
 
-static __always_inline void tell_force(__u64 start, __u64 end, __u32 dev)
+static __always_inline void emit_force(__u64 start, __u64 end, __u32 dev)
 {
 	struct event_commit *e = RESERVE(struct event_commit, EVENT_COMMIT);
 
@@ -119,8 +137,8 @@ static __always_inline void tell_force(__u64 start, __u64 end, __u32 dev)
 }
 
 /*
- * XFS tells when a force begins. One inside a call of the command that syncs, or that writes (O_SYNC), ends, as
- * far as can be told, with the call, in which it is the last step.
+ * XFS traces when a force begins. One inside a call of the command that syncs, or that writes (O_SYNC), ends, as
+ * far as is known, with the call, in which it is the last step.
  */
 SEC("tp_btf/xfs_log_force")
 int BPF_PROG(on_log_force, struct xfs_mount *mp)
@@ -138,13 +156,13 @@ int BPF_PROG(on_log_force, struct xfs_mount *mp)
 		t->force_dev = dev;
 		return 0;
 	}
-	tell_force(now, 0, dev);
+	emit_force(now, 0, dev);
 	return 0;
 }
 
 static __always_inline void settle_force(struct thread *t, __u64 now)
 {
-	tell_force(t->force_start, now, t->force_dev);
+	emit_force(t->force_start, now, t->force_dev);
 	t->force_start = 0;
 }
 

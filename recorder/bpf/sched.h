@@ -7,13 +7,13 @@
 #include "stack.h"
 #include "syscall.h"
 
-static __always_inline void tell_wait(struct thread *t, __u64 now)
+static __always_inline void emit_wait(struct thread *t, __u64 now)
 {
 	struct event_wait *e = RESERVE(struct event_wait, EVENT_WAIT);
 
 	if (e) {
 		e->header.kind = EVENT_WAIT;
-		e->header.flags = t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? 2 : 0);
+		e->header.flags = t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? WAIT_HAS_FILE : 0);
 		e->header.nr = t->call;
 		e->header.tid = t->tid;
 		e->ts = t->wait_since;
@@ -33,7 +33,7 @@ static __always_inline void wake(struct thread *t, __u64 now)
 	if (now < t->since)
 		now = t->since;
 	if (t->wait_since)
-		tell_wait(t, now);
+		emit_wait(t, now);
 	advance(t, now, RUNNABLE);
 }
 
@@ -60,7 +60,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 			advance(t, now, RUNNABLE);
 		} else if (prev_state & TASK_DEAD) {
 			advance(t, now, SLEEPING);
-			tell_exit(prev, t, 1);
+			emit_exit(prev, t, 1);
 		} else if ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) {
 			advance(t, now, BLOCKED);
 			t->wait_since = now;
@@ -114,7 +114,7 @@ int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
 		return 0;
 	t = adopt(task, RUNNABLE);
 	if (t)
-		tell_thread(task, t, 0);
+		emit_thread(task, t, 0);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	t = adopt(child, RUNNABLE);
 	if (t)
-		tell_thread(child, t, 0);
+		emit_thread(child, t, 0);
 	return 0;
 }
 
@@ -140,14 +140,14 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		return 0;
 	if (t->tid != task->pid) {
 		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
-		tell_exit(task, t, 1);
+		emit_exit(task, t, 1);
 		t->tid = task->pid;
 		for (int i = 0; i < STATES; i++)
 			t->states[i] = 0;
 		t->start = t->since = bpf_ktime_get_ns();
 		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
 	}
-	tell_thread(task, t, 1);
+	emit_thread(task, t, 1);
 	touch_program(task);
 	return 0;
 }
@@ -159,9 +159,9 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (!t)
 		return 0;
-	tell_unreturned(t);
+	emit_unreturned(t);
 	/* It still closes its files: its last word comes when it leaves the CPU for good. */
-	tell_exit(task, t, 0);
+	emit_exit(task, t, 0);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ int each_thread(struct bpf_iter__task *ctx)
 {
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *task = ctx->task;
-	struct thread_sample sample;
+	struct event_sample sample;
 	struct thread *t;
 
 	if (!task)
@@ -196,10 +196,10 @@ int each_thread(struct bpf_iter__task *ctx)
 
 		if (!whole_machine && !bpf_map_lookup_elem(&targets, &tgid))
 			return 0;
-		/* What it does at this moment is not known: its first switch or wake-up tells. */
+		/* What it does at this moment is not known: its first switch or wake-up shows it. */
 		t = adopt(task, state_of(task));
 		if (t)
-			tell_thread(task, t, 0);
+			emit_thread(task, t, 0);
 		return 0;
 	}
 	if (!t)

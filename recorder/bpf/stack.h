@@ -22,7 +22,7 @@
 #define PLACES_LEAST 4
 /* Stacks of one call and depth that are kept: without a second place, two that alternate were walked each time. */
 #define WAYS 2
-/* Where no call tells how deep a stack is, its distance from a multiple of this does (THREAD_SIZE). */
+/* Where no call shows how deep a stack is, its distance from a multiple of this does (THREAD_SIZE). */
 #define STACK_SIZE (1 << 14)
 
 struct {

@@ -8,24 +8,12 @@
 
 #define CALLS 512
 
-enum call_kind {
-	CALL_PLAIN, /* counted, no event */
-	CALL_READ,
-	CALL_WRITE,
-	CALL_SYNC,
-	CALL_OPEN,
-	CALL_NAME, /* works on paths */
-	CALL_REMOVE, /* takes pages out of the cache for good: truncate, unlink */
-	CALL_AHEAD, /* asks for readahead */
-	CALL_MEMORY, /* address and length of mapped memory */
-	CALL_OTHER,
+/* Bits of call_shape.how. */
+enum call_how {
+	HOW_IOVEC = 1, /* bytes_arg is an array of iovec, the argument after it its length */
+	HOW_OFFSET_POINTER = 2, /* the offset argument points to the offset; NULL means f_pos */
+	HOW_FILE_POSITION = 4, /* the offset is the file position */
 };
-
-/* Bits of call_shape.how */
-#define HOW_IOVEC 1 /* bytes_arg is an array of iovec, the argument after it its length */
-#define HOW_OFFSET_POINTER 2 /* the offset argument points to the offset; NULL means f_pos */
-#define HOW_FILE_POSITION 4 /* the offset is the file position */
-#define HOW_RETURNS_FD 8
 
 struct call_shape {
 	__u8 kind;
@@ -39,15 +27,11 @@ struct call_shape {
 const volatile struct call_shape calls[CALLS] = {};
 const volatile bool whole_machine = false;
 const volatile __u32 recorder_tgid = 0;
-/* No tracepoint tells look-ups in the page cache (kernels before 6.12): every buffered read is taken for one. */
+/* There is no tracepoint for look-ups in the page cache (kernels before 6.12): every buffered read is taken for one. */
 const volatile bool estimate_lookups = false;
-/* No tracepoint tells where a request begins (kernels before 6.5). */
+/* There is no tracepoint for the beginning of a request (kernels before 6.5). */
 const volatile bool no_io_start = false;
 const volatile __u32 direct_flag = 00040000; /* O_DIRECT of this architecture */
-/* Functions that tell what a bio is: libbpf looks up their addresses (0: not in this kernel). */
-extern const void iomap_dio_bio_end_io __ksym __weak;
-extern const void xlog_bio_end_io __ksym __weak;
-extern const void xfs_buf_bio_end_io __ksym __weak;
 
 /* Set while recording. */
 bool adopting = false;
@@ -57,6 +41,10 @@ __u64 lost_counts = 0;
 __u64 lost_totals = 0;
 __u64 new_totals = 0; /* entries that were made in totals_0 and totals_1 */
 __u64 lost_threads = 0;
+/* Addresses of functions that show what a bio is (symbols.h finds them; 0: not in this kernel). */
+__u64 iomap_dio_end = 0;
+__u64 xfs_log_end = 0;
+__u64 xfs_buffer_end = 0;
 __s64 clock_offset = 0; /* CLOCK_MONOTONIC minus the scheduler's clock */
 
 struct {
@@ -133,7 +121,7 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-/* Files that the command opened, read or wrote (key), and the generation whose name was told (value). */
+/* Files that the command opened, read or wrote (key), and the generation whose name was emitted (value). */
 struct file_key {
 	__u64 ino;
 	__u32 dev;

@@ -116,7 +116,7 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 		find_mapped(t, ARG0(regs));
 }
 
-static __always_inline void tell_call(struct thread *t, __s32 nr, __u64 dur, __u64 runnable, __u64 blocked,
+static __always_inline void emit_call(struct thread *t, __s32 nr, __u64 dur, __u64 runnable, __u64 blocked,
 				      __u64 sleeping, long ret, __u8 flags)
 {
 	struct event_call *e = RESERVE(struct event_call, EVENT_CALL);
@@ -144,14 +144,14 @@ static __always_inline void tell_call(struct thread *t, __s32 nr, __u64 dur, __u
 }
 
 /* A thread that is killed inside a call never returns from it. */
-static __always_inline void tell_unreturned(struct thread *t)
+static __always_inline void emit_unreturned(struct thread *t)
 {
 	__u64 now = bpf_ktime_get_ns();
 
 	if (t->call < 0 || t->call_kind == CALL_PLAIN)
 		return;
 	advance(t, now, ON_CPU_KERNEL);
-	tell_call(t, t->call, t->since - t->call_entry, t->states[RUNNABLE] - t->call_runnable,
+	emit_call(t, t->call, t->since - t->call_entry, t->states[RUNNABLE] - t->call_runnable,
 		  t->states[BLOCKED] - t->call_blocked, t->states[SLEEPING] - t->call_sleeping, 0,
 		  t->call_flags | CALL_UNRETURNED);
 	t->call_kind = CALL_PLAIN;
@@ -284,7 +284,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call_kind = CALL_PLAIN;
 		set_file(t, file);
 	}
-	tell_call(t, nr, dur, runnable, blocked, sleeping, ret, t->call_flags);
+	emit_call(t, nr, dur, runnable, blocked, sleeping, ret, t->call_flags);
 	return 0;
 }
 

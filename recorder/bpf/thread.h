@@ -51,7 +51,7 @@ static __always_inline struct thread *adopt(struct task_struct *task, __u32 stat
 	return t;
 }
 
-static __always_inline void tell_thread(struct task_struct *task, const struct thread *t, __u8 exec)
+static __always_inline void emit_thread(struct task_struct *task, const struct thread *t, __u8 exec)
 {
 	struct event_thread *e = RESERVE(struct event_thread, EVENT_THREAD);
 
@@ -70,7 +70,7 @@ static __always_inline void tell_thread(struct task_struct *task, const struct t
 
 /* The thread's clock at this moment; false when it could not be read whole. */
 static __always_inline bool read_clock(struct task_struct *task, const volatile struct thread *t,
-				       struct thread_clock *clock)
+				       struct event_clock *clock)
 {
 	__u64 now, sum;
 	__u64 since;
@@ -103,7 +103,7 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 	return false;
 }
 
-static __always_inline void tell_exit(struct task_struct *task, const struct thread *t, __u8 last)
+static __always_inline void emit_exit(struct task_struct *task, const struct thread *t, __u8 last)
 {
 	struct event_exit *e = RESERVE(struct event_exit, EVENT_EXIT);
 

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
-/* Writeback: who wrote back which inode, why, and how much; and writers held back by the dirty limits. */
+/* Writeback: who wrote back which inode, why, and how much. */
 #ifndef IOWHY_WRITEBACK_H
 #define IOWHY_WRITEBACK_H
 
-#include "pagecache.h"
+#include "chunks.h"
+
+enum writeback_reason {
+	REASON_BACKGROUND,
+	REASON_VMSCAN,
+	REASON_SYNC,
+	REASON_PERIODIC,
+	REASON_LAPTOP,
+	REASON_FREE_SPACE,
+	REASON_FORKER,
+	REASON_FOREIGN_FLUSH,
+	REASON_FSYNC,
+};
+
+struct event_writeback {
+	struct event_header header; /* flags: enum writeback_reason */
+	__u64 ts;
+	__u64 dur; /* ~0: not known */
+	__u64 ino;
+	__u64 pages;
+	__u64 age_ticks; /* ~0: not known */
+	__u32 dev;
+	__u32 tgid;
+};
 
 struct pass {
 	__u64 start;
@@ -26,7 +49,7 @@ struct {
 	__type(value, __u32);
 } flushers SEC(".maps");
 
-static __always_inline void tell_pass(__u8 reason, __u64 start, __u64 age, __u32 dev, __u64 ino, __u64 pages)
+static __always_inline void emit_pass(__u8 reason, __u64 start, __u64 age, __u32 dev, __u64 ino, __u64 pages)
 {
 	struct event_writeback *e = RESERVE(struct event_writeback, EVENT_WRITEBACK);
 	__u64 who, now;
@@ -108,11 +131,11 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 		else
 			reason = REASON_SYNC;
 	}
-	tell_pass(reason, start, age, dev, ino, (__s64)pages > left ? pages - left : 0);
+	emit_pass(reason, start, age, dev, ino, (__s64)pages > left ? pages - left : 0);
 	return 0;
 }
 
-/* What a caller's own fsync or msync writes passes by no flusher: ext4 tells each round of it. */
+/* What a caller's own fsync or msync writes passes by no flusher: ext4 traces each round of it. */
 SEC("tp_btf/ext4_writepages_result")
 int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc, int ret, int pages)
 {
@@ -120,7 +143,7 @@ int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc
 
 	if (!inode || pages <= 0 || !current_thread() || bpf_map_lookup_elem(&passes, &tid))
 		return 0;
-	tell_pass(REASON_FSYNC, 0, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino, pages);
+	emit_pass(REASON_FSYNC, 0, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino, pages);
 	return 0;
 }
 
@@ -147,7 +170,7 @@ static __always_inline int add_written_bytes(const struct inode *inode, __u64 le
 	return 0;
 }
 
-/* Others (XFS, btrfs) tell each folio: they are summed until the call returns. */
+/* Others (XFS, btrfs) trace each folio: they are summed until the call returns. */
 SEC("tp_btf/iomap_writeback_folio")
 int BPF_PROG(on_iomap_written, struct inode *inode, __s64 position, __u64 length)
 {
@@ -188,52 +211,8 @@ static __always_inline void settle_written(struct thread *t)
 	struct inode *inode = (struct inode *)t->written_inode;
 
 	t->written_inode = 0;
-	tell_pass(REASON_FSYNC, t->written_from, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev),
+	emit_pass(REASON_FSYNC, t->written_from, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev),
 		  BPF_CORE_READ(inode, i_ino), t->written_pages);
-}
-
-static __always_inline void tell_throttle(long pause, __u64 dirty, __u64 limit)
-{
-	struct thread *t = current_thread();
-	struct event_throttle *e;
-
-	if (!t || pause <= 0)
-		return;
-	e = RESERVE(struct event_throttle, EVENT_THROTTLE);
-	if (!e)
-		return;
-	e->header.kind = EVENT_THROTTLE;
-	e->header.flags = 0;
-	e->header.nr = t->call;
-	e->header.tid = t->tid;
-	e->ts = bpf_ktime_get_ns();
-	e->pause_ticks = pause;
-	e->dirty = dirty;
-	e->limit = limit;
-	e->tgid = t->tgid;
-	e->pad = 0;
-	SUBMIT(e);
-}
-
-/* Its last arguments are `pause` in ticks, negative when the writer need not wait, and the start. */
-SEC("tp_btf/balance_dirty_pages")
-int BPF_PROG(on_throttle, struct bdi_writeback *wb, struct dirty_throttle_control *dtc,
-	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
-	     unsigned long period, long pause)
-{
-	tell_throttle(pause, dtc->dirty, dtc->limit ? dtc->limit : dtc->thresh);
-	return 0;
-}
-
-/* Its shape before 6.16. */
-SEC("tp_btf/balance_dirty_pages")
-int BPF_PROG(on_throttle_numbers, struct bdi_writeback *wb, unsigned long thresh, unsigned long bg_thresh,
-	     unsigned long dirty, unsigned long bdi_thresh, unsigned long bdi_dirty,
-	     unsigned long dirty_ratelimit, unsigned long task_ratelimit, unsigned long dirtied,
-	     unsigned long period, long pause)
-{
-	tell_throttle(pause, dirty, thresh);
-	return 0;
 }
 
 #endif

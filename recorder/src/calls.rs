@@ -1,132 +1,30 @@
-//! The table of system calls: their names by number, and of the I/O calls which arguments are the file, the
-//! length and the offset. Data, not code: the programs read it from their constants.
+//! The system calls of this machine by number, and the table that the programs read from their constants.
 
 use std::sync::OnceLock;
 
 use iowhy_store::Name;
+use iowhy_tables::calls::{self, Call, OffsetIn, Record};
 
-/// Numbers and names as the kernel's headers give them (asm/unistd.h), one call a line.
-#[cfg(target_arch = "x86_64")]
-const NUMBERS: &str = include_str!("../../python/iowhy/tables/numbers/x86_64.txt");
-#[cfg(target_arch = "aarch64")]
-const NUMBERS: &str = include_str!("../../python/iowhy/tables/numbers/aarch64.txt");
+use crate::event::layout;
 
 /// Most numbers that the programs' table holds (bpf/state.h, CALLS).
 pub const MOST: usize = 512;
 
-/// What an I/O call does (bpf/state.h, enum call_kind).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    Read = 1,
-    Write,
-    Sync,
-    Open,
-    Name,
-    Remove,
-    Ahead,
-    Memory,
-    Other,
-}
-
-/// The length is that of an array of iovec; the argument after it counts them.
-const IOVEC: u8 = 1;
-/// The offset argument points to the offset; NULL means the file position.
-const POINTER: u8 = 2;
-/// The offset is the file position.
-const POSITION: u8 = 4;
-
-/// An I/O call: name, kind, and the numbers of its arguments (-1: it has none).
-pub struct Shape {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub fd: i8,
-    pub bytes: i8,
-    pub offset: i8,
-    pub how: u8,
-}
-
-const fn call(name: &'static str, kind: Kind, fd: i8, bytes: i8, offset: i8, how: u8) -> Shape {
-    Shape {
-        name,
-        kind,
-        fd,
-        bytes,
-        offset,
-        how,
-    }
-}
-
-/// Every call that gets a row in `syscalls`. All the others are only counted, in `syscall_totals`.
-#[rustfmt::skip]
-pub const SHAPES: &[Shape] = &[
-    // name             kind         fd  bytes offset how
-    call("read",            Kind::Read,   0,  2, -1, POSITION),
-    call("pread64",         Kind::Read,   0,  2,  3, 0),
-    call("readv",           Kind::Read,   0,  1, -1, POSITION | IOVEC),
-    call("preadv",          Kind::Read,   0,  1,  3, IOVEC),
-    call("preadv2",         Kind::Read,   0,  1,  3, IOVEC),
-    call("sendfile",        Kind::Read,   1,  3,  2, POINTER),
-    call("write",           Kind::Write,  0,  2, -1, POSITION),
-    call("pwrite64",        Kind::Write,  0,  2,  3, 0),
-    call("writev",          Kind::Write,  0,  1, -1, POSITION | IOVEC),
-    call("pwritev",         Kind::Write,  0,  1,  3, IOVEC),
-    call("pwritev2",        Kind::Write,  0,  1,  3, IOVEC),
-    call("fsync",           Kind::Sync,   0, -1, -1, 0),
-    call("fdatasync",       Kind::Sync,   0, -1, -1, 0),
-    call("syncfs",          Kind::Sync,   0, -1, -1, 0),
-    call("sync",            Kind::Sync,  -1, -1, -1, 0),
-    call("sync_file_range", Kind::Sync,   0,  2,  1, 0),
-    call("msync",           Kind::Memory,-1,  1, -1, 0),
-    call("madvise",         Kind::Memory,-1,  1, -1, 0),
-    call("open",            Kind::Open,  -1, -1, -1, 0),
-    call("openat",          Kind::Open,  -1, -1, -1, 0),
-    call("openat2",         Kind::Open,  -1, -1, -1, 0),
-    call("creat",           Kind::Open,  -1, -1, -1, 0),
-    call("truncate",        Kind::Remove,-1,  1, -1, 0),
-    call("ftruncate",       Kind::Remove, 0,  1, -1, 0),
-    call("unlink",          Kind::Remove,-1, -1, -1, 0),
-    call("unlinkat",        Kind::Remove,-1, -1, -1, 0),
-    call("rename",          Kind::Remove,-1, -1, -1, 0),
-    call("renameat",        Kind::Remove,-1, -1, -1, 0),
-    call("renameat2",       Kind::Remove,-1, -1, -1, 0),
-    call("fallocate",       Kind::Other,  0,  3,  2, 0),
-    call("fadvise64",       Kind::Ahead,  0,  2,  1, 0),
-    call("readahead",       Kind::Ahead,  0,  2,  1, 0),
-    call("copy_file_range", Kind::Other,  0,  4,  1, POINTER),
-    call("splice",          Kind::Other,  0,  4,  1, POINTER),
-    call("vmsplice",        Kind::Other,  0,  1, -1, IOVEC),
-    call("tee",             Kind::Other,  0,  2, -1, 0),
-    call("getdents",        Kind::Other,  0,  2, -1, 0),
-    call("getdents64",      Kind::Other,  0,  2, -1, 0),
-    call("io_submit",       Kind::Other, -1, -1, -1, 0),
-    call("io_getevents",    Kind::Other, -1, -1, -1, 0),
-    call("io_pgetevents",   Kind::Other, -1, -1, -1, 0),
-    call("io_uring_enter",  Kind::Other, -1, -1, -1, 0),
-    call("mkdir",           Kind::Name,  -1, -1, -1, 0),
-    call("mkdirat",         Kind::Name,  -1, -1, -1, 0),
-    call("rmdir",           Kind::Name,  -1, -1, -1, 0),
-    call("link",            Kind::Name,  -1, -1, -1, 0),
-    call("linkat",          Kind::Name,  -1, -1, -1, 0),
-    call("symlink",         Kind::Name,  -1, -1, -1, 0),
-    call("symlinkat",       Kind::Name,  -1, -1, -1, 0),
-    call("fsetxattr",       Kind::Other,  0, -1, -1, 0),
-    call("fgetxattr",       Kind::Other,  0, -1, -1, 0),
-];
-
 /// The name of a call of this machine, without `sys_`.
 pub fn name(number: u16) -> Option<&'static str> {
-    names().get(usize::from(number)).copied().flatten()
+    static NAMES: OnceLock<&[&str]> = OnceLock::new();
+    let names = NAMES.get_or_init(|| calls::numbers(std::env::consts::ARCH).unwrap_or_default());
+    names
+        .get(usize::from(number))
+        .copied()
+        .filter(|name| !name.is_empty())
 }
-
-/// Set in the number of a call that a 32-bit program makes (bpf/event.h, CALL_COMPAT).
-const COMPAT: u32 = 0x4000;
 
 /// What a call is named in the totals: numbers without a name, and those of 32-bit programs, whose table is
 /// another, stand for themselves.
 pub fn total_name(number: u32) -> Name {
-    if number & COMPAT != 0 {
-        return format!("syscall32_{}", number & !COMPAT).into();
+    if number & layout::CALL_COMPAT != 0 {
+        return format!("syscall32_{}", number & !layout::CALL_COMPAT).into();
     }
     match u16::try_from(number).ok().and_then(name) {
         Some(name) => Name::Borrowed(name),
@@ -134,41 +32,35 @@ pub fn total_name(number: u32) -> Name {
     }
 }
 
-/// What is known of an I/O call of this machine.
-pub fn shape(number: u16) -> Option<&'static Shape> {
-    let name = name(number)?;
-    SHAPES.iter().find(|s| s.name == name)
+/// The calls of this machine that get a row of their own, by number.
+pub fn recorded() -> impl Iterator<Item = (usize, &'static Call, Record)> {
+    (0..MOST).filter_map(|number| {
+        let call = calls::by_name(name(number as u16)?.as_bytes())?;
+        Some((number, call, call.record?))
+    })
 }
 
-/// As in [`shape`], by a look-up.
-pub fn kind(number: u16) -> Option<Kind> {
-    static KINDS: OnceLock<Vec<Option<Kind>>> = OnceLock::new();
-    let kinds = KINDS.get_or_init(|| {
-        (0..MOST as u16)
-            .map(|number| shape(number).map(|s| s.kind))
-            .collect()
-    });
-    kinds.get(usize::from(number)).copied().flatten()
+/// Bits that say where the programs find the length and the offset (bpf/state.h, enum call_how).
+pub fn how(call: &Call) -> u8 {
+    let offset = match call.offset_in {
+        OffsetIn::Argument => 0,
+        OffsetIn::Position => layout::HOW_FILE_POSITION,
+        OffsetIn::Pointer => layout::HOW_OFFSET_POINTER,
+    };
+    offset | if call.vector { layout::HOW_IOVEC } else { 0 }
 }
 
 /// Whether the call's result is a number of bytes read or written.
 pub fn moves_bytes(number: u16) -> bool {
-    matches!(kind(number), Some(Kind::Read | Kind::Write))
-}
-
-fn names() -> &'static [Option<&'static str>] {
-    static NAMES: OnceLock<Vec<Option<&'static str>>> = OnceLock::new();
-    NAMES.get_or_init(|| {
-        let mut names = vec![None; MOST];
-        for line in NUMBERS.lines() {
-            if let Some((number, name)) = line.split_once(' ') {
-                if let Some(place) = number.parse::<usize>().ok().and_then(|n| names.get_mut(n)) {
-                    *place = Some(name);
-                }
-            }
+    static MOVES: OnceLock<[bool; MOST]> = OnceLock::new();
+    let moves = MOVES.get_or_init(|| {
+        let mut moves = [false; MOST];
+        for (number, _, record) in recorded() {
+            moves[number] = matches!(record, Record::Read | Record::Write);
         }
-        names
-    })
+        moves
+    });
+    moves.get(usize::from(number)).copied().unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -190,19 +82,20 @@ mod tests {
         assert_eq!(name(0xffff), None);
         assert_eq!(total_name(libc::SYS_read as u32), "read");
         assert_eq!(total_name(500), "syscall_500");
-        assert_eq!(total_name(3 | COMPAT), "syscall32_3");
+        assert_eq!(total_name(3 | layout::CALL_COMPAT), "syscall32_3");
     }
 
     #[test]
-    fn every_shape_is_a_call_and_its_arguments_are_arguments() {
+    fn every_recorded_call_of_the_table_has_a_number_here() {
+        let here: Vec<&str> = recorded().map(|(_, call, _)| call.name).collect();
         #[cfg(target_arch = "x86_64")]
-        for shape in SHAPES {
-            assert!(names().contains(&Some(shape.name)), "{}", shape.name);
-            for argument in [shape.fd, shape.bytes, shape.offset] {
-                assert!((-1..6).contains(&argument), "{}", shape.name);
-            }
+        for call in calls::CALLS
+            .iter()
+            .filter(|c| c.record.is_some() && c.same_as.is_none())
+        {
+            assert!(here.contains(&call.name), "{}", call.name);
         }
-        assert_eq!(kind(libc::SYS_fdatasync as u16), Some(Kind::Sync));
-        assert_eq!(kind(libc::SYS_getpid as u16), None);
+        assert!(here.contains(&"fdatasync") && !here.contains(&"getpid"));
+        assert!(moves_bytes(libc::SYS_pwrite64 as u16) && !moves_bytes(libc::SYS_fsync as u16));
     }
 }

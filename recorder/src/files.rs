@@ -124,7 +124,7 @@ impl Files {
 
     /// The command read or wrote so many bytes of it.
     #[inline]
-    pub fn weigh(&mut self, key: Key, bytes: u64) {
+    pub fn add_bytes(&mut self, key: Key, bytes: u64) {
         match &mut self.last {
             Some((last, sum)) if *last == key => *sum += bytes,
             _ => {

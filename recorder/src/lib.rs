@@ -5,15 +5,10 @@ pub mod calls;
 pub mod collect;
 pub mod event;
 pub mod files;
-pub mod filesystem;
-pub mod parent;
-pub mod probe;
-pub mod reasons;
-pub mod request;
-pub mod sensors;
+pub mod kernel;
+pub mod process;
+pub mod rows;
 pub mod session;
-pub mod signals;
-pub mod spawn;
 pub mod watch;
 
 /// Made from bpf/recorder.bpf.c by build.rs.

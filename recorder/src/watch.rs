@@ -10,8 +10,7 @@ use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
 use crate::collect::Collector;
-use crate::probe::{Cost, Probe};
-use crate::sensors;
+use crate::kernel::{choice, Cost, Probe};
 
 /// Between two looks at the threads in /proc.
 const LOOK_EVERY_NS: i64 = 25_000_000;
@@ -25,8 +24,8 @@ pub enum Watch {
 }
 
 pub struct Programs {
-    probe: Probe,
     ring: RingBuffer<'static>,
+    probe: Probe,
 }
 
 pub struct Proc {
@@ -41,9 +40,9 @@ impl Watch {
     /// Starts the programs; from here on they write records.
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
         collector.borrow_mut().set_known(probe.known);
-        let (target, stacks) = (collector.clone(), probe.stacks()?);
+        let (target, mut stacks) = (collector.clone(), probe.stacks()?);
         let ring =
-            probe.ring(move |bytes| target.borrow_mut().event(bytes, &|id| stacks.read(id)))?;
+            probe.ring(move |bytes| target.borrow_mut().event(bytes, &mut |id| stacks.read(id)))?;
         probe.attach()?;
         Ok(Watch::Programs(Box::new(Programs { probe, ring })))
     }
@@ -67,7 +66,7 @@ impl Watch {
     pub fn sensors(&self) -> Vec<Sensor> {
         match self {
             Watch::Programs(programs) => programs.probe.sensors.clone(),
-            Watch::Proc(proc) => sensors::by_proc(&proc.why),
+            Watch::Proc(proc) => choice::from_proc(&proc.why),
         }
     }
 

@@ -118,11 +118,6 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Where it is written.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// What is known of the recording; written at the next closing of the files. `tables` and `complete`
     /// are filled in by the recording itself.
     pub fn manifest_mut(&mut self) -> &mut Manifest {

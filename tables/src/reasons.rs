@@ -41,3 +41,202 @@ fn is(name: &str, frame: &str) -> bool {
         None => name == frame,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(frames: &[&str]) -> String {
+        of(frames).to_owned()
+    }
+
+    #[test]
+    fn the_innermost_cause_wins_over_the_call_that_led_there() {
+        let fsync = [
+            "schedule",
+            "jbd2_log_wait_commit",
+            "ext4_sync_file",
+            "__x64_sys_fsync",
+        ];
+        assert_eq!(reason(&fsync), "journal_commit");
+        let full = [
+            "io_schedule",
+            "blk_mq_get_tag",
+            "ext4_sync_file",
+            "filemap_fdatawrite",
+        ];
+        assert_eq!(reason(&full), "request_queue_full");
+        let paused = [
+            "io_schedule_timeout",
+            "balance_dirty_pages.isra.0",
+            "ext4_buffered_write_iter",
+        ];
+        assert_eq!(reason(&paused), "dirty_throttle");
+    }
+
+    #[test]
+    fn a_lock_of_the_memory_map_is_not_one_of_an_inode() {
+        assert_eq!(
+            reason(&["rwsem_down_write_slowpath", "vm_mmap_pgoff"]),
+            "memory_map_lock"
+        );
+        assert_eq!(
+            reason(&["rwsem_down_write_slowpath", "ext4_buffered_write_iter"]),
+            "inode_lock"
+        );
+    }
+
+    #[test]
+    fn what_happens_to_blocks_is_told_apart() {
+        for (frames, expected) in [
+            // fstrim on ext4 and XFS, mkfs, and zeroing in place.
+            (
+                &["submit_bio_wait", "blkdev_issue_discard", "ext4_trim_fs"][..],
+                "discard",
+            ),
+            (&["wait_for_completion", "xfs_discard_extents"], "discard"),
+            (
+                &["submit_bio_wait", "blkdev_issue_zeroout", "ext4_map_blocks"],
+                "discard",
+            ),
+            (&["submit_bio_wait", "blkdev_issue_flush"], "device_flush"),
+            // fstrim reads the maps of free space first.
+            (
+                &["bit_wait_io", "ext4_wait_block_bitmap", "ext4_trim_fs"],
+                "metadata_read",
+            ),
+            // A block of the filesystem's own: read, locked, written, or pinned by the log.
+            (&["xfs_buf_iowait", "xfs_buf_read_map"], "metadata_read"),
+            (
+                &["xfs_buf_lock", "xfs_buf_find_lock", "xfs_buf_read_map"],
+                "metadata_lock",
+            ),
+            (&["xfs_buf_iowait", "xfs_bwrite"], "page_writeback"),
+            (
+                &["__wait_on_buffer", "__sync_dirty_buffer"],
+                "page_writeback",
+            ),
+            (&["xfs_buf_wait_unpin", "xfs_buf_submit"], "log_force"),
+            // A block of a file that is partly overwritten is read like metadata.
+            (
+                &["__wait_on_buffer", "ext4_block_write_begin", "vfs_write"],
+                "page_read",
+            ),
+            (&["__wait_on_buffer", "ext4_bread"], "metadata_read"),
+        ] {
+            assert_eq!(reason(frames), expected, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn direct_io_waits_for_its_data_or_first_for_where_it_lies() {
+        let data = ["blk_io_schedule", "__iomap_dio_rw", "iomap_dio_rw"];
+        assert_eq!(reason(&data), "direct_io");
+        let map = [
+            "__wait_on_buffer",
+            "__read_extent_tree_block",
+            "ext4_iomap_begin",
+            "__iomap_dio_rw",
+        ];
+        assert_eq!(reason(&map), "metadata_read");
+        let raw = [
+            "folio_wait_writeback",
+            "__filemap_fdatawait_range",
+            "blkdev_fsync",
+        ];
+        assert_eq!(reason(&raw), "page_writeback");
+    }
+
+    #[test]
+    fn locks_of_btrfs_are_those_of_a_file_or_of_a_tree() {
+        assert_eq!(
+            reason(&["btrfs_lock_extent_bits", "btrfs_page_mkwrite"]),
+            "inode_lock"
+        );
+        assert_eq!(
+            reason(&["rwsem_down_write_slowpath", "btrfs_tree_lock_nested"]),
+            "metadata_lock"
+        );
+        // The range is locked, but what is waited for is the data in it.
+        let ordered = [
+            "btrfs_start_ordered_extent_nowriteback",
+            "btrfs_lock_and_flush_ordered_range",
+        ];
+        assert_eq!(reason(&ordered), "page_writeback");
+    }
+
+    #[test]
+    fn writing_to_a_page_under_way_is_no_wait_for_durability() {
+        for frames in [
+            &[
+                "folio_wait_writeback",
+                "folio_wait_stable",
+                "iomap_write_begin",
+            ][..],
+            &[
+                "folio_wait_writeback",
+                "btrfs_page_mkwrite",
+                "do_page_mkwrite",
+            ],
+            &["btrfs_start_ordered_extent_nowriteback", "copy_one_range"],
+        ] {
+            assert_eq!(reason(frames), "stable_page", "{frames:?}");
+        }
+        let durable = [
+            "folio_wait_writeback",
+            "__filemap_fdatawait_range",
+            "btrfs_sync_file",
+        ];
+        assert_eq!(reason(&durable), "page_writeback");
+    }
+
+    #[test]
+    fn a_write_behind_a_commit_is_not_one_that_is_to_be_durable() {
+        let shadow = [
+            "bit_wait_io",
+            "do_get_write_access",
+            "ext4_dirty_inode",
+            "file_update_time",
+        ];
+        assert_eq!(reason(&shadow), "journal_space");
+        let sync = ["wait_for_completion", "__flush_workqueue", "ext4_sync_fs"];
+        assert_eq!(reason(&sync), "page_writeback");
+    }
+
+    #[test]
+    fn another_process_or_server_is_named() {
+        assert_eq!(
+            reason(&["handle_userfault", "handle_mm_fault"]),
+            "userfault"
+        );
+        assert_eq!(reason(&["request_wait_answer", "fuse_readahead"]), "fuse");
+        assert_eq!(
+            reason(&["folio_wait_bit_common", "nfs_read_folio", "filemap_read"]),
+            "network_filesystem"
+        );
+        assert_eq!(
+            reason(&["folio_wait_bit_common", "shmem_swapin_folio"]),
+            "swap"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_other() {
+        assert_eq!(reason(&[]), OTHER);
+        assert_eq!(reason(&["nfs4_proc_open"]), "network_filesystem");
+        assert_eq!(reason(&["no_such_function"]), OTHER);
+    }
+
+    #[test]
+    fn the_scheduler_is_no_reason() {
+        for frame in [
+            "bpf_prog_1",
+            "bpf_trace_run4",
+            "__schedule",
+            "trace_x.isra.0",
+        ] {
+            assert!(is_scheduler(frame), "{frame}");
+        }
+        assert!(!is_scheduler("schedule") && !is_scheduler("io_schedule"));
+    }
+}

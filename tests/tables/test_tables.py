@@ -15,7 +15,7 @@ TREATMENTS = {"read", "write", "sync", "open", "name", "remove", "ahead", "memor
 
 def test_sensors_fill_tables_and_their_programs_are_in_bpf() -> None:
     source = "".join(path.read_text() for path in (ROOT / "recorder" / "bpf").glob("**/*.h"))
-    programs = set(re.findall(r"BPF_PROG\((\w+)", source))
+    programs = set(re.findall(r"^SEC\(.*\)\nint (?:BPF_PROG\()?(\w+)", source, re.MULTILINE))
     for sensor in sensors().values():
         assert set(sensor.tables) <= set(schema.tables()), sensor.name
         assert sensor.sources <= {"live", "proc", "diagnose"} and "live" in sensor.sources

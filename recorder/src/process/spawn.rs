@@ -105,6 +105,7 @@ struct Image {
 
 // SAFETY: nobody changes the strings that the pointers point into, and they live as long.
 unsafe impl Send for Image {}
+// SAFETY: as above.
 unsafe impl Sync for Image {}
 
 impl Image {
@@ -150,12 +151,14 @@ impl Image {
 
     /// The first place with something that may be run; safe after fork.
     fn find(&self) -> Option<&CString> {
+        // SAFETY: the path is a string that ends with a zero byte.
         let may_run = |path: &&CString| unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 };
         self.places.iter().find(may_run)
     }
 
     /// Becomes that program; returns when it cannot. Safe after fork.
     fn execute(&self, path: &CString) {
+        // SAFETY: both lists end with a null pointer, and what they point to lives as long as `self`.
         unsafe {
             libc::execve(path.as_ptr(), self.argv.as_ptr(), self.environment.as_ptr());
         }
@@ -165,11 +168,11 @@ impl Image {
 /// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
 pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -> Result<Held> {
     let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let (told, tell) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let (pid_end, pid_pipe) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]);
     // Meant for this recorder alone, not for one that the command starts.
-    command.env_remove(crate::parent::VARIABLE);
+    command.env_remove(super::parent::VARIABLE);
     let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
     if let Some(account) = account {
         command
@@ -179,7 +182,7 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
             .env("USER", &account.name)
             .env("LOGNAME", &account.name);
     }
-    let (gate_fd, tell_fd) = (gate_end.as_raw_fd(), tell.as_raw_fd());
+    let (gate_fd, pid_fd) = (gate_end.as_raw_fd(), pid_pipe.as_raw_fd());
     let own_gate_fd = gate.as_raw_fd();
     // Who runs as that user already may not change groups, and need not.
     let ids = ids.filter(|(uid, _, _)| *uid != nix::unistd::geteuid().as_raw());
@@ -202,7 +205,7 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
             libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
             let found = image.find();
             let pid = libc::getpid().to_ne_bytes();
-            libc::write(tell_fd, pid.as_ptr().cast(), pid.len());
+            libc::write(pid_fd, pid.as_ptr().cast(), pid.len());
             let mut byte = [0u8; 1];
             // No byte: the recorder is gone. Run nothing unwatched.
             if libc::read(gate_fd, byte.as_mut_ptr().cast(), 1) != 1 {
@@ -219,11 +222,11 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
     std::thread::Builder::new()
         .name("iowhy-command".into())
         .spawn(move || {
-            let fate = run(command, gate_end, tell);
+            let fate = run(command, gate_end, pid_pipe);
             let _ = fates.send(fate);
         })?;
     let mut pid = [0u8; 4];
-    std::fs::File::from(told)
+    std::fs::File::from(pid_end)
         .read_exact(&mut pid)
         .context("the command could not be forked")?;
     Ok(Held {
@@ -232,9 +235,9 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
     })
 }
 
-fn run(mut command: Command, gate_end: OwnedFd, tell: OwnedFd) -> Fate {
+fn run(mut command: Command, gate_end: OwnedFd, pid_pipe: OwnedFd) -> Fate {
     let spawned = command.spawn();
-    drop((gate_end, tell));
+    drop((gate_end, pid_pipe));
     match spawned {
         Err(error) => Fate::Failed(error),
         Ok(mut child) => {
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_cannot_run_is_told_as_a_shell_tells_it() {
+    fn a_command_that_cannot_run_is_reported_as_a_shell_does() {
         let Fate::Failed(error) = fate_of(&["no such command"]) else {
             panic!()
         };

@@ -12,7 +12,6 @@ const CAUGHT: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     count: Arc<AtomicU32>,
-    last: Arc<AtomicU32>,
     /// The process that they are passed on to, 0 for none.
     command: Arc<AtomicU32>,
 }
@@ -28,6 +27,7 @@ impl Signals {
         std::thread::Builder::new()
             .name("iowhy-signals".into())
             .spawn(move || loop {
+                // SAFETY: a siginfo_t may be all zeroes.
                 let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
                 // SAFETY: both point to values of their types.
                 let number = unsafe { libc::sigwaitinfo(set.as_ref(), &mut info) };
@@ -53,7 +53,6 @@ impl Signals {
     }
 
     fn came(&self, number: i32, code: i32) {
-        self.last.store(number as u32, Ordering::SeqCst);
         self.count.fetch_add(1, Ordering::SeqCst);
         let pid = self.command.load(Ordering::SeqCst);
         // A key press reaches the whole process group, the command included.

@@ -18,7 +18,7 @@ pub struct Parent {
     asked: bool,
     found: Pid,
     /// When the command was asked to end, and how often.
-    told: Cell<(i64, u32)>,
+    asked_to_end: Cell<(i64, u32)>,
 }
 
 impl Parent {
@@ -30,7 +30,7 @@ impl Parent {
             asked,
             // A parent that died before this line has another number than the one named.
             found: named.map_or_else(getppid, Pid::from_raw),
-            told: Cell::new((0, 0)),
+            asked_to_end: Cell::new((0, 0)),
         }
     }
 
@@ -43,7 +43,7 @@ impl Parent {
         if !self.died() {
             return false;
         }
-        let (at_ns, times) = self.told.get();
+        let (at_ns, times) = self.asked_to_end.get();
         let now = host::now_ns();
         if times > 0 && now < at_ns + PATIENCE_NS {
             return false;
@@ -53,7 +53,7 @@ impl Parent {
             1 => libc::SIGTERM,
             _ => return true,
         };
-        self.told.set((now, times + 1));
+        self.asked_to_end.set((now, times + 1));
         for pid in alive.iter().filter_map(|&pid| i32::try_from(pid).ok()) {
             // What made itself a session of its own, no key press reaches.
             if pid > 1 && getsid(Some(Pid::from_raw(pid))) == getsid(None) {
@@ -74,7 +74,7 @@ mod tests {
         let own = Parent {
             asked: false,
             found: Pid::from_raw(0),
-            told: Cell::new((0, 0)),
+            asked_to_end: Cell::new((0, 0)),
         };
         assert!(!own.died() && !own.outlived_by(&[]));
     }
@@ -84,12 +84,12 @@ mod tests {
         let lost = Parent {
             asked: true,
             found: Pid::from_raw(0),
-            told: Cell::new((0, 0)),
+            asked_to_end: Cell::new((0, 0)),
         };
         assert!(lost.died() && !lost.outlived_by(&[]));
-        assert_eq!(lost.told.get().1, 1);
+        assert_eq!(lost.asked_to_end.get().1, 1);
         assert!(!lost.outlived_by(&[]), "not before its time");
-        lost.told.set((0, 2));
+        lost.asked_to_end.set((0, 2));
         assert!(lost.outlived_by(&[]));
     }
 }

@@ -1,9 +1,9 @@
-//! `iowhy-logs`: takes large logs of tracing tools apart (see the crate of that name), and tells what the recorder
+//! `iowhy-logs`: takes large logs of tracing tools apart (see the crate of that name), and prints what the recorder
 //! knows of system calls and of waits, so that other tools' traces are judged by the same tables.
 
 use std::process::ExitCode;
 
-use iowhy_recorder::calls::SHAPES;
+use iowhy_tables::calls::{OffsetIn, CALLS};
 use serde_json::json;
 
 const REASONS: &str = include_str!("../../python/iowhy/tables/reasons.toml");
@@ -17,9 +17,6 @@ const NUMBERS: [(&str, &str); 2] = [
         include_str!("../../python/iowhy/tables/numbers/aarch64.txt"),
     ),
 ];
-/// Of `Shape::how`: the length is an iovec array's; the offset argument is a pointer to the offset.
-const IOVEC: u8 = 1;
-const POINTER: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,16 +35,16 @@ fn main() -> ExitCode {
 
 /// Numbers and names of calls by machine, the arguments of I/O calls (from 0), and the reasons of waits (TOML).
 fn known() -> serde_json::Value {
-    let argument = |at: i8| (at >= 0).then_some(at);
-    let shapes: Vec<_> = SHAPES
+    let recorded = CALLS
         .iter()
-        .map(|shape| {
-            let vector = shape.how & IOVEC != 0;
+        .filter(|c| c.record.is_some() && c.same_as.is_none());
+    let shapes: Vec<_> = recorded
+        .map(|call| {
             json!({
-                "name": shape.name,
-                "fd": argument(shape.fd),
-                "length": argument(shape.bytes).filter(|_| !vector),
-                "offset": argument(shape.offset).filter(|_| shape.how & POINTER == 0),
+                "name": call.name,
+                "fd": call.fd,
+                "length": call.bytes.filter(|_| !call.vector),
+                "offset": call.offset.filter(|_| call.offset_in == OffsetIn::Argument),
             })
         })
         .collect();

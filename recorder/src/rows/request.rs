@@ -4,30 +4,20 @@ use std::borrow::Cow;
 
 use iowhy_store::{rows, Name};
 
+use crate::event::layout;
 use crate::event::Request;
 
-/// enum request_op
-const OPS: [&str; 6] = ["read", "write", "flush", "discard", "zone", "other"];
-/// enum owner_kind
-const OWNERS: [&str; 7] = [
-    "unknown", "data", "journal", "metadata", "flush", "swap", "device",
+/// Bits of a record's flags, by name.
+const FLAGS: [(u8, &str); 8] = [
+    (layout::REQUEST_SYNC, "sync"),
+    (layout::REQUEST_METADATA, "metadata"),
+    (layout::REQUEST_FUA, "fua"),
+    (layout::REQUEST_PREFLUSH, "preflush"),
+    (layout::REQUEST_READAHEAD, "readahead"),
+    (layout::REQUEST_BACKGROUND, "background"),
+    (layout::REQUEST_SWAP, "swap"),
+    (layout::REQUEST_PRIORITY, "priority"),
 ];
-/// REQUEST_*, from the lowest bit
-const FLAGS: [&str; 8] = [
-    "sync",
-    "metadata",
-    "fua",
-    "preflush",
-    "readahead",
-    "background",
-    "swap",
-    "priority",
-];
-
-const OWNER_DATA: u8 = 1;
-const OP_FLUSH: u8 = 2;
-pub const SCOPE_OTHER: u8 = 0;
-const SCOPE_COMMAND: u8 = 1;
 
 /// The errno of a status that the block layer gives (blk_status_t, block/blk-core.c).
 fn errno(status: i32) -> i32 {
@@ -47,42 +37,60 @@ fn errno(status: i32) -> i32 {
     }
 }
 
+/// The row of one request, also of one that has not completed.
 pub fn row(e: &Request) -> rows::BlockRequests {
     let seen = |ns: u64| (ns != 0).then_some(ns as i64);
-    let owned = e.owner == OWNER_DATA;
+    let owned = e.owner == layout::OWNER_DATA;
     rows::BlockRequests {
         queue_ns: e.queued as i64,
         issue_ns: seen(e.issued),
         complete_ns: seen(e.completed),
         dev: e.dev.into(),
-        sector: (e.op != OP_FLUSH).then_some(e.sector as i64),
+        sector: (e.op != layout::OP_FLUSH).then_some(e.sector as i64),
         bytes: e.bytes.into(),
-        op: named(&OPS, e.op),
+        op: operation(e.op),
         flags: flags(e.flags),
         tgid: Some(e.tgid.into()),
         tid: Some(e.header.tid.into()),
         owner_dev: owned.then_some(e.owner_dev.into()),
         owner_ino: owned.then_some(e.owner_ino as i64),
         owner_page: (owned && e.owner_page != u64::MAX).then_some(e.owner_page as i64),
-        owner_kind: named(&OWNERS, e.owner),
+        owner_kind: owner(e.owner),
         in_scope: match e.scope {
-            SCOPE_OTHER => Some(false),
-            SCOPE_COMMAND => Some(true),
+            layout::SCOPE_OTHER => Some(false),
+            layout::SCOPE_COMMAND => Some(true),
             _ => None,
         },
         error: (e.completed != 0).then(|| errno(e.error).into()),
     }
 }
 
-fn named(names: &[&'static str], number: u8) -> Name {
-    Cow::Borrowed(names.get(usize::from(number)).copied().unwrap_or("unknown"))
+fn operation(op: u8) -> Name {
+    Cow::Borrowed(match op {
+        layout::OP_READ => "read",
+        layout::OP_WRITE => "write",
+        layout::OP_FLUSH => "flush",
+        layout::OP_DISCARD => "discard",
+        layout::OP_ZONE => "zone",
+        layout::OP_OTHER => "other",
+        _ => "unknown",
+    })
+}
+
+fn owner(kind: u8) -> Name {
+    Cow::Borrowed(match kind {
+        layout::OWNER_DATA => "data",
+        layout::OWNER_JOURNAL => "journal",
+        layout::OWNER_METADATA => "metadata",
+        layout::OWNER_FLUSH => "flush",
+        layout::OWNER_SWAP => "swap",
+        layout::OWNER_DEVICE => "device",
+        _ => "unknown",
+    })
 }
 
 fn flags(bits: u8) -> Vec<Name> {
-    let set = FLAGS
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| bits & (1 << bit) != 0);
+    let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0);
     set.map(|(_, name)| Cow::Borrowed(*name)).collect()
 }
 
@@ -94,7 +102,7 @@ mod tests {
     fn what_is_not_known_is_null() {
         let row = row(&Request {
             queued: 5,
-            op: OP_FLUSH,
+            op: layout::OP_FLUSH,
             scope: 2,
             owner: 4,
             ..Request::default()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use iowhy_recorder::session::{record, By, Request, What};
+use iowhy_recorder::session::{record, Backend, Request, Target};
 
 #[derive(Parser)]
 #[command(
@@ -62,9 +62,9 @@ struct Common {
     /// Directory of the recording, which must not hold anything yet
     #[arg(short = 'o', long = "out")]
     out: PathBuf,
-    /// What to record by
-    #[arg(long = "mode", value_enum, default_value_t = By::Auto)]
-    by: By,
+    /// What gives the sensors
+    #[arg(long = "mode", value_enum, default_value_t = Backend::Auto)]
+    backend: Backend,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
@@ -85,13 +85,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 fn main() {
     let request = match Cli::parse().command {
-        Command::Run { common, user, argv } => request(common, user, What::Run(argv)),
+        Command::Run { common, user, argv } => request(common, user, Target::Run(argv)),
         Command::Attach {
             common,
             pids,
             duration,
-        } => request(common, None, What::Attach { pids, duration }),
-        Command::Machine { common, duration } => request(common, None, What::Machine { duration }),
+        } => request(common, None, Target::Attach { pids, duration }),
+        Command::Machine { common, duration } => {
+            request(common, None, Target::Machine { duration })
+        }
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));
             return;
@@ -106,17 +108,17 @@ fn main() {
     std::process::exit(status);
 }
 
-fn request(common: Common, user: Option<String>, what: What) -> Request {
+fn request(common: Common, user: Option<String>, target: Target) -> Request {
     let Common {
         out,
-        by,
+        backend,
         without,
         program_stats,
     } = common;
     Request {
         out,
-        what,
-        by,
+        target,
+        backend,
         user,
         without,
         program_stats,

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* What a block request is, and whose: the file that owns its first page, and the scope that it is in. */
+#ifndef IOWHY_REQUEST_H
+#define IOWHY_REQUEST_H
+
+#include "chunks.h"
+
+enum owner_kind {
+	OWNER_UNKNOWN,
+	OWNER_DATA,
+	OWNER_JOURNAL,
+	OWNER_METADATA,
+	OWNER_FLUSH,
+	OWNER_SWAP,
+	OWNER_DEVICE,
+};
+
+enum request_op {
+	OP_READ,
+	OP_WRITE,
+	OP_FLUSH,
+	OP_DISCARD,
+	OP_ZONE,
+	OP_OTHER,
+};
+
+/* Bits of event_request.flags. */
+enum request_flag {
+	REQUEST_SYNC = 1,
+	REQUEST_METADATA = 2,
+	REQUEST_FUA = 4,
+	REQUEST_PREFLUSH = 8,
+	REQUEST_READAHEAD = 16,
+	REQUEST_BACKGROUND = 32,
+	REQUEST_SWAP = 64,
+	REQUEST_PRIORITY = 128,
+};
+
+enum request_scope {
+	SCOPE_OTHER,
+	SCOPE_COMMAND,
+	SCOPE_SHARED,
+};
+
+struct event_request {
+	struct event_header header; /* tid: the submitter */
+	__u64 queued;
+	__u64 issued; /* 0: not seen */
+	__u64 completed; /* 0: not seen */
+	__u64 sector;
+	__u64 owner_ino;
+	__u64 owner_page; /* ~0: not known */
+	__u32 bytes;
+	__u32 dev;
+	__u32 owner_dev;
+	__u32 tgid;
+	__u8 op;
+	__u8 owner;
+	__u8 scope;
+	__u8 flags;
+	__s32 error;
+};
+
+#define OP_MASK 0xff
+#define FLAG(opf, name) (!!((opf) & (1U << bpf_core_enum_value(enum req_flag_bits, name))))
+
+static __always_inline __u8 operation(__u32 opf)
+{
+	__u32 op = opf & OP_MASK;
+
+	if (op == REQ_OP_READ)
+		return OP_READ;
+	/* Writing zeroes counts as a write, as in /proc/diskstats. */
+	if (op == REQ_OP_WRITE || op == bpf_core_enum_value(enum req_op, REQ_OP_WRITE_ZEROES))
+		return OP_WRITE;
+	if (op == REQ_OP_FLUSH)
+		return OP_FLUSH;
+	if (op == REQ_OP_DISCARD)
+		return OP_DISCARD;
+	if (op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_IN) ||
+	    op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_OUT) ||
+	    op == bpf_core_enum_value(enum req_op, REQ_OP_SECURE_ERASE))
+		return OP_OTHER;
+	return OP_ZONE;
+}
+
+static __always_inline __u8 request_flags(__u32 opf)
+{
+	return FLAG(opf, __REQ_SYNC) * REQUEST_SYNC | FLAG(opf, __REQ_META) * REQUEST_METADATA |
+	       FLAG(opf, __REQ_FUA) * REQUEST_FUA | FLAG(opf, __REQ_PREFLUSH) * REQUEST_PREFLUSH |
+	       FLAG(opf, __REQ_RAHEAD) * REQUEST_READAHEAD |
+	       FLAG(opf, __REQ_BACKGROUND) * REQUEST_BACKGROUND | FLAG(opf, __REQ_SWAP) * REQUEST_SWAP |
+	       FLAG(opf, __REQ_PRIO) * REQUEST_PRIORITY;
+}
+
+/* jbd2's commit threads are known by their names: jbd2/vda1-8. */
+static __always_inline bool is_journal_thread(struct task_struct *task)
+{
+	return (task->flags & PF_KTHREAD) && task->comm[0] == 'j' && task->comm[1] == 'b' &&
+	       task->comm[2] == 'd' && task->comm[3] == '2' && task->comm[4] == '/';
+}
+
+/* No page is described at an address from here on: what looks like one is a mask (include/linux/page-flags.h). */
+#define HEAD_MASKS 0xffffffffe0000000ULL
+
+/* The first page of the folio that this one is of. A later page points to it: bit 0 is set, the rest its address, or
+ * the mask that makes it of the page's own. */
+static __always_inline __u64 head_of(__u64 page)
+{
+	__u64 info;
+
+	if (bpf_core_field_exists(struct page___since_7_0, compound_info))
+		info = BPF_CORE_READ((struct page___since_7_0 *)page, compound_info);
+	else
+		info = BPF_CORE_READ((struct page *)page, compound_head);
+	if (!(info & 1))
+		return page;
+	return info >= HEAD_MASKS ? page & info : info - 1;
+}
+
+/* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
+static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
+				       struct inode **owner)
+{
+	struct bio_vec *vecs = bio->bi_io_vec;
+	__u32 at = bio->bi_iter.bi_idx;
+	struct address_space *mapping;
+	struct inode *inode;
+	__u64 page, head;
+	__u64 magic;
+
+	*file_page = false;
+	if (!vecs)
+		return false;
+	vecs += at;
+	page = (__u64)BPF_CORE_READ(vecs, bv_page);
+	if (!page)
+		return false;
+	head = head_of(page);
+	mapping = BPF_CORE_READ((struct folio *)head, mapping);
+	if (!mapping || ((__u64)mapping & 3))
+		return false;
+	inode = BPF_CORE_READ(mapping, host);
+	if (!inode)
+		return false;
+	magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	if (magic == BDEVFS_MAGIC)
+		return true;
+	/* Shared memory, which only swapping writes out: here it is what a direct read or write goes to or from. */
+	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
+		return false;
+	*file_page = true;
+	*owner = inode;
+	r->owner_ino = BPF_CORE_READ(inode, i_ino);
+	r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (magic == BTRFS_SUPER_MAGIC && r->owner_ino == BTRFS_BTREE_INODE) {
+		*file_page = false;
+		r->owner_ino = 0;
+		r->owner_dev = 0;
+		return true;
+	}
+	r->owner_page = BPF_CORE_READ((struct folio *)head, index) +
+			(page - head) / bpf_core_type_size(struct page) +
+			(BPF_CORE_READ(vecs, bv_offset) >> PAGE_SHIFT);
+	return true;
+}
+
+static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
+				       struct event_request *r, struct inode **owner)
+{
+	__u64 end_io = (__u64)bio->bi_end_io;
+	bool file_page;
+
+	if (r->op == OP_FLUSH) {
+		r->owner = OWNER_FLUSH;
+		return;
+	}
+	if (end_io && end_io == xfs_log_end) {
+		r->owner = OWNER_JOURNAL;
+		return;
+	}
+	if (end_io && end_io == xfs_buffer_end) {
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	if (r->flags & REQUEST_SWAP) {
+		r->owner = OWNER_SWAP;
+		return;
+	}
+	if (r->op == OP_DISCARD) {
+		/* Blocks that were freed: no page, no file any more. */
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	if (end_io && end_io == iomap_dio_end) {
+		struct iomap_dio *dio = (void *)bio->bi_private;
+		struct inode *inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
+
+		if (inode) {
+			*owner = inode;
+			r->owner = OWNER_DATA;
+			r->owner_ino = BPF_CORE_READ(inode, i_ino);
+			r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+			return;
+		}
+	}
+	if (page_owner(bio, r, &file_page, owner)) {
+		if (file_page)
+			r->owner = OWNER_DATA;
+		else if (is_journal_thread(task))
+			r->owner = OWNER_JOURNAL;
+		else if ((r->flags & REQUEST_METADATA) || bio->bi_bdev->bd_holder)
+			r->owner = OWNER_METADATA;
+		else
+			r->owner = OWNER_DEVICE;
+		return;
+	}
+	if (is_journal_thread(task)) {
+		r->owner = OWNER_JOURNAL;
+		return;
+	}
+	if (r->flags & REQUEST_METADATA) {
+		r->owner = OWNER_METADATA;
+		return;
+	}
+	/* Pages of the caller's own memory: direct I/O of the call that the thread is in. */
+	if (t && t->call >= 0 && (t->call_flags & CALL_HAS_FILE) &&
+	    (t->call_kind == CALL_READ || t->call_kind == CALL_WRITE)) {
+		struct inode *inode = (void *)t->inode;
+
+		if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK) {
+			r->owner = OWNER_DEVICE;
+			return;
+		}
+		r->owner = OWNER_DATA;
+		r->owner_ino = t->ino;
+		r->owner_dev = t->dev;
+		return;
+	}
+	r->owner = OWNER_UNKNOWN;
+}
+
+/*
+ * Work on a file's pages that is done for whoever used them: a kernel thread's, and a write from the page cache,
+ * which any process's sync can make. What another program reads, or writes around the cache, is its own, even of
+ * a file that the command has open too.
+ */
+static __always_inline bool writes_back(struct task_struct *task, const struct event_request *r)
+{
+	return (task->flags & PF_KTHREAD) || (r->op == OP_WRITE && r->owner_page != ~0ULL);
+}
+
+/* Fills in whose request it is, at the time when it is made. */
+static __always_inline void describe(struct bio *bio, __u32 opf, struct event_request *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = thread_of(task);
+	struct inode *owner = NULL;
+
+	r->header.kind = EVENT_REQUEST;
+	r->header.nr = 0xffff;
+	r->header.tid = task->pid;
+	r->tgid = task->tgid;
+	r->op = operation(opf);
+	r->flags = request_flags(opf);
+	r->owner_page = ~0ULL;
+	if (r->op == OP_FLUSH || !bio) {
+		r->owner = r->op == OP_FLUSH ? OWNER_FLUSH : OWNER_UNKNOWN;
+	} else if (!bio->bi_iter.bi_size && (r->flags & REQUEST_PREFLUSH)) {
+		r->owner = OWNER_FLUSH;
+	} else {
+		find_owner(bio, task, t, r, &owner);
+	}
+	if (task->tgid == recorder_tgid)
+		r->scope = SCOPE_OTHER;
+	else if (t && !t->kernel_thread)
+		r->scope = SCOPE_COMMAND;
+	else if (owner && r->owner == OWNER_DATA && writes_back(task, r) &&
+		 is_touched(owner, r->owner_dev, r->owner_ino))
+		r->scope = SCOPE_COMMAND;
+	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
+		r->scope = SCOPE_SHARED;
+	else
+		r->scope = SCOPE_OTHER;
+}
+
+#endif

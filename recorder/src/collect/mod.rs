@@ -1,0 +1,264 @@
+//! From the programs' records to the rows of a recording.
+
+mod threads;
+mod totals;
+mod waits;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fs;
+
+use anyhow::Result;
+use iowhy_readings::names::escaped;
+use iowhy_readings::{host, Reading};
+use iowhy_store::manifest::Sensor;
+use iowhy_store::{rows, Recording};
+
+use crate::cache::{Cache, Known};
+use crate::calls;
+use crate::event::{self, layout, Call, Sample};
+use crate::files::Files;
+use crate::kernel::{Drained, Lost};
+use crate::rows::{call, convert, request, TABLES};
+use threads::Threads;
+use totals::Totals;
+use waits::Waits;
+
+pub use waits::ReadStack;
+
+/// Processes outside the command that are named.
+const NEIGHBOURS_MOST: usize = 10_000;
+
+/// Tables of the kinds of records that [`convert`] does not know, which lack a row where one is lost.
+const STATEFUL: [(u8, &str); 6] = [
+    (layout::EVENT_CALL, "syscalls"),
+    (layout::EVENT_WAIT, "waits"),
+    (layout::EVENT_REQUEST, "block_requests"),
+    (layout::EVENT_FILE, "files"),
+    (layout::EVENT_THREAD, "threads"),
+    (layout::EVENT_EXIT, "threads"),
+];
+
+/// Takes records and makes rows of them.
+pub struct Collector {
+    recording: Recording,
+    threads: Threads,
+    totals: Totals,
+    waits: Waits,
+    /// Processes outside the command whose requests were seen.
+    neighbours: HashSet<u32>,
+    interval_start: u64,
+    cache: Cache,
+    files: Files,
+    /// What had been lost when it was last added to the manifest.
+    lost: Lost,
+    failure: Option<anyhow::Error>,
+}
+
+impl Collector {
+    pub fn new(recording: Recording, start_ns: u64) -> Collector {
+        Collector {
+            recording,
+            threads: Threads::new(start_ns),
+            totals: Totals::default(),
+            waits: Waits::default(),
+            neighbours: HashSet::new(),
+            interval_start: start_ns,
+            cache: Cache::default(),
+            files: Files::new(),
+            lost: Lost::default(),
+            failure: None,
+        }
+    }
+
+    pub fn recording(&mut self) -> &mut Recording {
+        &mut self.recording
+    }
+
+    /// Writes what is known of files at the end; gives the recording and the sensor of extents.
+    pub fn into_recording(mut self) -> Result<(Recording, Sensor)> {
+        let sensor = self.files.finish(&mut self.recording)?;
+        Ok((self.recording, sensor))
+    }
+
+    /// The first interval begins here.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.interval_start = now_ns;
+        self.threads.begin(now_ns);
+    }
+
+    /// What is known of the page cache here.
+    pub fn set_known(&mut self, known: Known) {
+        self.cache.known = known;
+    }
+
+    /// The process whose end [`Collector::main_ended`] is about.
+    pub fn set_main(&mut self, tgid: u32) {
+        self.threads.set_main(tgid);
+    }
+
+    pub fn main_ended(&self) -> bool {
+        self.threads.main_ended()
+    }
+
+    /// Processes in scope that have not ended.
+    pub fn alive(&self) -> Vec<i64> {
+        self.threads.processes()
+    }
+
+    /// The first failure to write, which ends the recording.
+    pub fn failed(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// One record of the ring. `stack` reads a kernel stack by its id.
+    pub fn event(&mut self, bytes: &[u8], stack: ReadStack<'_>) {
+        let done = self.write(bytes, stack);
+        self.note(done.unwrap_or(Ok(())));
+    }
+
+    /// Writes the rows of a record; None when it is of no known kind, or cut off.
+    fn write(&mut self, bytes: &[u8], stack: ReadStack<'_>) -> Option<Result<()>> {
+        let header: event::Header = event::read(bytes)?;
+        let recording = &mut self.recording;
+        match header.kind {
+            layout::EVENT_CALL => event::read(bytes).map(|e| self.call(&e)),
+            layout::EVENT_WAIT => event::read(bytes).map(|e| self.waits.add(&e, stack, recording)),
+            layout::EVENT_REQUEST => event::read(bytes).map(|e| self.request(&e)),
+            layout::EVENT_FILE => {
+                if self.files.seen(bytes, host::now_ns() as u64) {
+                    recording.lost("files", 1);
+                }
+                Some(Ok(()))
+            }
+            layout::EVENT_THREAD => event::read(bytes).map(|e| self.threads.begins(&e, recording)),
+            layout::EVENT_EXIT => event::read(bytes).map(|e| self.threads.exits(&e, recording)),
+            kind => convert(kind, bytes, recording),
+        }
+    }
+
+    fn request(&mut self, e: &event::Request) -> Result<()> {
+        let unknown = e.scope == layout::SCOPE_OTHER
+            && self.neighbours.len() < NEIGHBOURS_MOST
+            && self.neighbours.insert(e.tgid);
+        if unknown {
+            // One that has ended meanwhile stays a number.
+            if let Ok(comm) = fs::read(format!("/proc/{}/comm", e.tgid)) {
+                self.recording.push(rows::Neighbours {
+                    tgid: e.tgid.into(),
+                    comm: Cow::Owned(escaped(comm.trim_ascii_end())),
+                })?;
+            }
+        }
+        self.recording.push(request::row(e))
+    }
+
+    fn call(&mut self, e: &Call) -> Result<()> {
+        if e.header.flags & layout::CALL_UNRETURNED != 0 {
+            return self.recording.push(call::row(e, false));
+        }
+        if e.header.flags & layout::CALL_LOOKED_UP != 0 {
+            self.cache.looked_up(e);
+        }
+        if e.ret > 0
+            && e.header.flags & layout::CALL_HAS_FILE != 0
+            && calls::moves_bytes(e.header.nr)
+        {
+            self.files.add_bytes((e.dev, e.ino), e.ret as u64);
+        }
+        self.totals.add(e);
+        let row = call::row(e, !call::is_interrupted(e.ret));
+        self.recording.push(row)
+    }
+
+    /// One row of a sampler or of the watcher of /proc.
+    pub fn reading(&mut self, reading: Reading) {
+        let done = reading.push(&mut self.recording);
+        self.note(done);
+    }
+
+    fn note(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// The clocks of all threads, ten times a second, and what was drained; `now_ns` ends the interval.
+    pub fn interval(
+        &mut self,
+        samples: &[Sample],
+        drained: Drained,
+        lost: Lost,
+        now_ns: u64,
+    ) -> Result<()> {
+        let recording = &mut self.recording;
+        for sample in samples {
+            self.threads.clock(&sample.clock, false, recording)?;
+        }
+        self.threads.end_missing(recording)?;
+        let interval = (self.interval_start, now_ns);
+        for (key, total) in drained.totals.into_iter().chain(self.totals.take()) {
+            recording.push(call::total(key, &total, interval))?;
+        }
+        for (key, counts) in drained.cache {
+            // What mapped memory reads and dirties is in no call.
+            let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
+            if pages > 0 {
+                self.files.add_bytes((key.dev, key.ino), pages * 4096);
+            }
+            self.cache.add(key, &counts);
+        }
+        self.cache.rows(interval, &mut |row| recording.push(row))?;
+        self.interval_start = now_ns;
+        self.losses(lost);
+        self.files.tick(&mut self.recording, now_ns)?;
+        self.recording.tick(now_ns as i64)
+    }
+
+    fn losses(&mut self, lost: Lost) {
+        for &(kind, table) in STATEFUL.iter().chain(TABLES) {
+            let kind = usize::from(kind);
+            let more = lost.events[kind] - self.lost.events[kind];
+            self.recording.lost(table, more);
+        }
+        for (table, now, before) in [
+            ("page_cache", lost.cache, self.lost.cache),
+            ("syscall_totals", lost.totals, self.lost.totals),
+            ("threads", lost.threads, self.lost.threads),
+        ] {
+            self.recording.lost(table, now - before);
+        }
+        self.lost = lost;
+    }
+
+    /// The end: calls that have not returned, requests in flight, threads that live on.
+    pub fn finish(&mut self, samples: &[Sample], unfinished: &[event::Request]) -> Result<()> {
+        for sample in samples {
+            self.threads
+                .clock(&sample.clock, true, &mut self.recording)?;
+            if sample.call.header.kind == layout::EVENT_CALL {
+                self.recording.push(call::row(&sample.call, false))?;
+            }
+        }
+        for request in unfinished {
+            self.recording.push(request::row(request))?;
+        }
+        self.threads.finish(&mut self.recording)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_record_has_a_table_for_its_losses() {
+        let kinds: HashSet<u8> = STATEFUL
+            .iter()
+            .chain(TABLES)
+            .map(|(kind, _)| *kind)
+            .collect();
+        assert_eq!(kinds.len() + 1, event::KINDS);
+        assert_eq!(kinds.len(), STATEFUL.len() + TABLES.len());
+    }
+}

@@ -1,0 +1,217 @@
+//! The threads in scope, and their clocks.
+
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+
+use anyhow::Result;
+use iowhy_store::{rows, Recording};
+
+use crate::event::{self, layout, Clock};
+use crate::rows::thread;
+
+/// Readings of all clocks that miss a thread before its end is taken for lost.
+const MISSED_MOST: u32 = 2;
+
+/// What is known of a thread while it is in scope.
+struct Thread {
+    tgid: u32,
+    ppid: u32,
+    comm: [u8; 16],
+    start: u64,
+    /// Its clock when its time was last written.
+    written: Clock,
+    exiting: bool,
+    /// Readings of all clocks that have begun since it was last met.
+    unmet: u32,
+}
+
+impl Thread {
+    fn new(clock: &Clock, written: Clock) -> Thread {
+        Thread {
+            tgid: clock.tgid,
+            ppid: clock.ppid,
+            comm: clock.comm,
+            start: clock.start,
+            written,
+            exiting: false,
+            unmet: 1,
+        }
+    }
+}
+
+/// All threads in scope.
+pub struct Threads {
+    alive: HashMap<u32, Thread>,
+    /// Threads that ended in this interval and in the one before, with their start: a reading of the clocks
+    /// still meets the zombie, whose time has been written.
+    gone: [HashMap<u32, u64>; 2],
+    /// When the command began: it slept at its gate before.
+    begun: u64,
+    /// The command's first thread.
+    main: Option<u32>,
+    main_ended: bool,
+}
+
+impl Threads {
+    pub fn new(begun: u64) -> Threads {
+        Threads {
+            alive: HashMap::new(),
+            gone: Default::default(),
+            begun,
+            main: None,
+            main_ended: false,
+        }
+    }
+
+    /// The command's time begins here.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.begun = now_ns;
+    }
+
+    /// The process whose end [`Threads::main_ended`] is about.
+    pub fn set_main(&mut self, tgid: u32) {
+        self.main = Some(tgid);
+    }
+
+    pub fn main_ended(&self) -> bool {
+        self.main_ended
+    }
+
+    /// Processes that have not ended, sorted.
+    pub fn processes(&self) -> Vec<i64> {
+        let alive = self.alive.values().filter(|t| !t.exiting);
+        let mut processes: Vec<i64> = alive.map(|t| t.tgid.into()).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes
+    }
+
+    /// A thread that has come into scope, or has run exec.
+    pub fn begins(&mut self, e: &event::Thread, recording: &mut Recording) -> Result<()> {
+        let tid = e.header.tid;
+        if let Some(thread) = self.alive.get_mut(&tid) {
+            if e.header.flags & 1 != 0 || thread.start == e.ts {
+                thread.comm = e.comm;
+                return Ok(());
+            }
+            // The number is in use again: the end of the one before was not seen.
+            self.end(tid, None, recording)?;
+        }
+        let clock = Clock {
+            start: e.ts,
+            tgid: e.tgid,
+            ppid: e.ppid,
+            comm: e.comm,
+            ..Clock::default()
+        };
+        let thread = Thread::new(&clock, self.first_clock(tid, e.ts));
+        self.alive.insert(tid, thread);
+        Ok(())
+    }
+
+    /// A thread begins to end, or has ended.
+    pub fn exits(&mut self, e: &event::Exit, recording: &mut Recording) -> Result<()> {
+        self.clock(&e.clock, true, recording)?;
+        let tid = e.clock.tid;
+        if e.header.flags & 1 == 0 {
+            if let Some(thread) = self.alive.get_mut(&tid) {
+                thread.exiting = true;
+            }
+            return Ok(());
+        }
+        if self.main == Some(tid) {
+            self.main_ended = true;
+        }
+        self.end(tid, Some((e.clock.now, e.clock.exit_code)), recording)
+    }
+
+    /// Writes a thread's time since it was last written; `last`: also when it only slept.
+    pub fn clock(&mut self, clock: &Clock, last: bool, recording: &mut Recording) -> Result<()> {
+        let first = || Clock {
+            start: clock.start,
+            now: clock.start,
+            ..Clock::default()
+        };
+        let ended = |gone: &HashMap<u32, u64>| gone.get(&clock.tid) == Some(&clock.start);
+        let thread = match self.alive.entry(clock.tid) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(_) if self.gone.iter().any(ended) => return Ok(()),
+            Entry::Vacant(place) => place.insert(Thread::new(clock, first())),
+        };
+        if thread.start != clock.start {
+            // It has run exec from another thread and begins again, or its number is in use again.
+            thread.start = clock.start;
+            thread.written = first();
+        }
+        thread.comm = clock.comm;
+        thread.unmet = 0;
+        let Some(row) = thread::time(&thread.written, clock, last) else {
+            return Ok(());
+        };
+        thread.written = *clock;
+        recording.push(row)
+    }
+
+    /// All clocks were read: threads that two readings have not met have ended, and the record of it was lost.
+    pub fn end_missing(&mut self, recording: &mut Recording) -> Result<()> {
+        let mut ended = Vec::new();
+        for (&tid, thread) in &mut self.alive {
+            thread.unmet += 1;
+            if thread.unmet > MISSED_MOST {
+                ended.push(tid);
+            }
+        }
+        for tid in ended {
+            self.end(tid, None, recording)?;
+        }
+        self.gone.swap(0, 1);
+        self.gone[0].clear();
+        Ok(())
+    }
+
+    /// The recording ends: threads that live on get their rows, too.
+    pub fn finish(&mut self, recording: &mut Recording) -> Result<()> {
+        let alive: Vec<u32> = self.alive.keys().copied().collect();
+        for tid in alive {
+            self.end(tid, None, recording)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, tid: u32, end: Option<(u64, u32)>, recording: &mut Recording) -> Result<()> {
+        let Some(thread) = self.alive.remove(&tid) else {
+            return Ok(());
+        };
+        self.gone[0].insert(tid, thread.start);
+        recording.push(rows::Threads {
+            tid: tid.into(),
+            tgid: thread.tgid.into(),
+            ppid: Some(thread.ppid.into()),
+            comm: Cow::Owned(event::comm(&thread.comm)),
+            start_ns: self.began(tid, thread.start) as i64,
+            end_ns: end.map(|(at, _)| at as i64),
+            exit_code: end.map(|(_, code)| code.into()),
+        })
+    }
+
+    /// The clock of a thread that came into scope at `start`. The command slept at its gate until it began:
+    /// that is not its time.
+    fn first_clock(&self, tid: u32, start: u64) -> Clock {
+        let now = self.began(tid, start);
+        let mut clock = Clock {
+            start,
+            now,
+            ..Clock::default()
+        };
+        clock.states[usize::from(layout::SLEEPING)] = now - start;
+        clock
+    }
+
+    fn began(&self, tid: u32, start: u64) -> u64 {
+        match self.main == Some(tid) {
+            true => start.max(self.begun),
+            false => start,
+        }
+    }
+}

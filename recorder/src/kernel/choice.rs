@@ -1,0 +1,146 @@
+//! Which programs and sensors this kernel can run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iowhy_store::manifest::Sensor;
+use iowhy_tables::sensors::{self, Backend, FALLBACKS, PARAMETERS, SCHEDULER};
+
+/// What the kernel says of a tracepoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tracepoint {
+    Missing,
+    /// It is there; its parameters as in [`PARAMETERS`], where they can be read.
+    Has(Option<Vec<String>>),
+}
+
+/// What is loaded here, and what is not and why.
+#[derive(Debug)]
+pub struct Choice {
+    pub programs: BTreeSet<&'static str>,
+    pub sensors: Vec<Sensor>,
+}
+
+/// Chooses the programs whose tracepoints are there and that the kernel has not refused. `tracepoint_of` gives a
+/// program's tracepoint (None: it needs none), `ask` what the kernel says of it, `refused` the kernel's words on
+/// programs that it did not take.
+pub fn choose(
+    tracepoint_of: impl Fn(&str) -> Option<String>,
+    ask: impl Fn(&str) -> Tracepoint,
+    refused: &BTreeMap<String, String>,
+) -> Choice {
+    let why_not = |program: &str| {
+        if let Some(words) = refused.get(program) {
+            return Some(format!("this kernel refuses {program}: {words}"));
+        }
+        tracepoint_of(program).and_then(|name| why_not(program, &name, ask(&name)))
+    };
+    // The program itself, or the one that stands in for it; else why neither can run.
+    let pick = |program: &'static str| match why_not(program) {
+        None => Ok(program),
+        Some(why) => FALLBACKS
+            .iter()
+            .find(|(first, fallback)| *first == program && why_not(fallback).is_none())
+            .map(|(_, fallback)| *fallback)
+            .ok_or(why),
+    };
+    let mut programs = BTreeSet::new();
+    let mut sensors = Vec::new();
+    for row in of_programs() {
+        let needs: Result<Vec<_>, _> = SCHEDULER
+            .iter()
+            .chain(row.programs)
+            .map(|p| pick(p))
+            .collect();
+        let needs = match needs {
+            Ok(needs) => needs,
+            Err(why) => {
+                sensors.push(Sensor::missing(row.name, why));
+                continue;
+            }
+        };
+        programs.extend(needs);
+        let mut lacking = Vec::new();
+        for part in row.parts {
+            let found: Vec<_> = part.programs.iter().map(|p| pick(p)).collect();
+            match found.iter().find_map(|f| f.as_ref().ok()) {
+                Some(program) => {
+                    programs.insert(*program);
+                }
+                None if part.required_by.is_none_or(|p| pick(p).is_ok()) => {
+                    let why = found.into_iter().find_map(Result::err).unwrap_or_default();
+                    lacking.push(format!("without {} ({why})", part.lacking));
+                }
+                None => {}
+            }
+        }
+        sensors.push(Sensor {
+            why: (!lacking.is_empty()).then(|| lacking.join("; ")),
+            ..Sensor::ran(row.name)
+        });
+    }
+    Choice { programs, sensors }
+}
+
+fn why_not(program: &str, name: &str, found: Tracepoint) -> Option<String> {
+    let shape = PARAMETERS
+        .iter()
+        .find(|(p, _)| *p == program)
+        .map(|(_, shape)| *shape);
+    match (found, shape) {
+        (Tracepoint::Missing, _) => Some(match module_of(name) {
+            Some(module) => format!("no tracepoint {name}: {module} is not loaded, or lacks it"),
+            None => format!("no tracepoint {name} in this kernel"),
+        }),
+        (Tracepoint::Has(Some(found)), Some(shape)) if !fits(shape, &found) => Some(format!(
+            "the tracepoint {name} of this kernel has other parameters ({}) than from Linux 6.1 on",
+            found.join(" ")
+        )),
+        _ => None,
+    }
+}
+
+/// Whether a tracepoint's parameters begin with those that a program reads.
+fn fits(shape: &str, found: &[String]) -> bool {
+    let wanted: Vec<_> = shape.split(' ').collect();
+    found.len() >= wanted.len() && wanted.iter().zip(found).all(|(w, f)| w == f)
+}
+
+/// The module whose tracepoint this is; filesystems can be built in or not, or loaded later.
+pub fn module_of(tracepoint: &str) -> Option<&'static str> {
+    const NAMES: &[(&str, &str)] = &[
+        ("ext4_", "ext4"),
+        ("jbd2_", "jbd2"),
+        ("xfs_", "xfs"),
+        ("btrfs_", "btrfs"),
+        ("extent_writepage", "btrfs"),
+        ("__extent_writepage", "btrfs"),
+    ];
+    NAMES
+        .iter()
+        .find(|(start, _)| tracepoint.starts_with(start))
+        .map(|(_, module)| *module)
+}
+
+/// What /proc alone gives of the programs' sensors; `why` the programs do not run.
+pub fn from_proc(why: &str) -> Vec<Sensor> {
+    of_programs()
+        .map(|row| match row.from_proc {
+            true => Sensor::ran(row.name),
+            false => Sensor::missing(row.name, why),
+        })
+        .collect()
+}
+
+/// Every sensor of the programs as missing, for one reason.
+pub fn none(why: &str) -> Vec<Sensor> {
+    of_programs()
+        .map(|row| Sensor::missing(row.name, why))
+        .collect()
+}
+
+/// The sensors that programs give.
+fn of_programs() -> impl Iterator<Item = &'static sensors::Sensor> {
+    sensors::SENSORS
+        .iter()
+        .filter(|sensor| sensor.backend == Backend::Programs)
+}

@@ -1,0 +1,141 @@
+//! Loads the programs that this kernel can run.
+
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+
+use iowhy_tables::calls::Call;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{ErrorKind, OpenObject};
+
+use super::choice::{self, Choice, Tracepoint};
+use super::refusal;
+use super::tracepoints::Tracepoints;
+use super::Options;
+use crate::calls;
+use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
+
+/// Log level that shows how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
+const VERIFIER_STATISTICS: u32 = 4;
+
+/// Why no program runs.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux)")]
+    NoTypes(#[source] libbpf_rs::Error),
+    #[error("not permitted to load eBPF programs: CAP_BPF and CAP_PERFMON are lacking")]
+    NotPermitted,
+    #[error("{0}")]
+    NoSensor(String),
+    #[error("cannot open the programs")]
+    Broken(#[source] libbpf_rs::Error),
+    #[error("the kernel does not take the programs")]
+    Refused(#[source] libbpf_rs::Error),
+}
+
+/// The loaded programs and what was chosen of them.
+pub(super) struct Loaded {
+    pub skel: RecorderSkel<'static>,
+    pub choice: Choice,
+}
+
+/// Loads what this kernel can run.
+///
+/// A kernel may refuse a program though it has its tracepoint (a verifier that knows less): then that one is left out.
+pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
+    let log = refusal::listen();
+    let btf = Btf::from_vmlinux().map_err(LoadError::NoTypes)?;
+    let tracepoints = Tracepoints::new(&btf);
+    let tracepoint = |name: &str| {
+        if options.without.iter().any(|w| w == name) {
+            return Tracepoint::Missing;
+        }
+        tracepoints.get(name)
+    };
+    // The programs live as long as the process; the place of the object is needed as long, once.
+    let place: *mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut refused = BTreeMap::new();
+    loop {
+        // SAFETY: nothing else refers to it: what an earlier attempt put there went away with its error.
+        let place = unsafe { &mut *place };
+        let error = match attempt(place, options, &refused, &tracepoint, log) {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => error,
+        };
+        let forbidden =
+            matches!(&error, LoadError::Refused(e) if e.kind() == ErrorKind::PermissionDenied);
+        match refusal::take() {
+            None if forbidden => return Err(LoadError::NotPermitted),
+            // The verifier refuses with EACCES, too, but has words for it.
+            Some(refusal) if forbidden && !refusal.verified => return Err(LoadError::NotPermitted),
+            Some(refusal) if !refused.contains_key(&refusal.program) => {
+                refused.insert(refusal.program, refusal.words);
+            }
+            _ => return Err(error),
+        }
+    }
+}
+
+fn attempt(
+    place: &'static mut MaybeUninit<OpenObject>,
+    options: &Options,
+    refused: &BTreeMap<String, String>,
+    tracepoint: &dyn Fn(&str) -> Tracepoint,
+    log: bool,
+) -> Result<Loaded, LoadError> {
+    let mut open = RecorderSkelBuilder::default()
+        .open(place)
+        .map_err(LoadError::Broken)?;
+    let choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
+    if choice.programs.is_empty() {
+        let why = choice.sensors.iter().find_map(|s| s.why.clone());
+        return Err(LoadError::NoSensor(why.unwrap_or_default()));
+    }
+    for mut program in open.open_object_mut().progs_mut() {
+        let wanted = program
+            .name()
+            .to_str()
+            .is_some_and(|name| choice.programs.contains(name));
+        program.set_autoload(wanted);
+        program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
+    }
+    set_constants(&mut open, options, &choice);
+    let skel = open.load().map_err(LoadError::Refused)?;
+    Ok(Loaded { skel, choice })
+}
+
+fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options, choice: &Choice) {
+    let Some(rodata) = open.maps.rodata_data.as_mut() else {
+        unreachable!("the programs have constants");
+    };
+    for (number, call, record) in calls::recorded() {
+        let Call {
+            fd, bytes, offset, ..
+        } = *call;
+        let argument = |at: Option<u8>| at.map_or(-1, |at| at as i8);
+        let shape = &mut rodata.calls[number];
+        shape.kind = record as u8;
+        shape.fd_arg = argument(fd);
+        shape.bytes_arg = argument(bytes);
+        shape.offset_arg = argument(offset);
+        shape.how = calls::how(call);
+    }
+    rodata.whole_machine = options.whole_machine;
+    rodata.recorder_tgid = std::process::id();
+    rodata.estimate_lookups = !choice.programs.contains("on_get_pages");
+    rodata.no_io_start = !choice.programs.contains("on_io_start");
+    rodata.direct_flag = libc::O_DIRECT as u32;
+}
+
+/// The tracepoint in a program's section name (`tp_btf/NAME`); None for the iterator.
+fn tracepoint_of(open: &OpenRecorderSkel<'_>, program: &str) -> Option<String> {
+    open.open_object()
+        .progs()
+        .find(|p| p.name() == program)
+        .and_then(|p| {
+            p.section()
+                .to_str()?
+                .strip_prefix("tp_btf/")
+                .map(str::to_owned)
+        })
+}

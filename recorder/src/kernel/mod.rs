@@ -1,0 +1,312 @@
+//! The programs in the kernel: load and attach them, and read what they gather.
+
+pub mod choice;
+mod load;
+mod refusal;
+mod symbols;
+mod tables;
+mod tracepoints;
+
+use std::ffi::c_void;
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::ptr::{addr_of, addr_of_mut};
+
+use anyhow::{Context, Result};
+use iowhy_store::manifest::Sensor;
+use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info, bpf_prog_test_run_opts};
+use libbpf_rs::skel::Skel;
+use libbpf_rs::{
+    Iter, Link, MapCore, MapFlags, MapHandle, ProgramType, RingBuffer, RingBufferBuilder,
+};
+
+use crate::cache::Known;
+use crate::event::{self, CacheCounts, CacheKey, Request, Sample, Total, TotalKey};
+use crate::skeleton::{types, RecorderSkel};
+
+pub use load::LoadError;
+pub use symbols::Symbols;
+
+/// A sixteenth of what a half of the totals holds (bpf/syscall.h, totals_half).
+const CROWD: u64 = 8192;
+
+/// Whose events are kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Every thread of the machine, not only the command's.
+    pub whole_machine: bool,
+    /// Tracepoints to do without, as on a kernel that lacks them.
+    pub without: Vec<String>,
+}
+
+/// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.
+pub struct Probe {
+    skel: RecorderSkel<'static>,
+    links: Vec<Link>,
+    threads: Option<Link>,
+    /// Entries of the totals that had been made when they were last emptied.
+    emptied_totals: u64,
+    pub sensors: Vec<Sensor>,
+    /// What is known of the page cache.
+    pub known: Known,
+}
+
+/// Events that found no room, by kind, and counts that found none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    pub events: [u64; event::KINDS],
+    pub cache: u64,
+    pub totals: u64,
+    pub threads: u64,
+}
+
+/// What a program has cost, by the kernel's own count.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Cost {
+    pub name: String,
+    pub runs: u64,
+    pub ns: u64,
+    /// Times that it was not run because it was running already.
+    pub missed: u64,
+}
+
+/// One half of each drained table.
+#[derive(Default)]
+pub struct Drained {
+    pub totals: Vec<(TotalKey, Total)>,
+    pub cache: Vec<(CacheKey, CacheCounts)>,
+}
+
+impl Probe {
+    /// Loads what this kernel can run. An error says why it can run nothing.
+    pub fn load(options: &Options) -> Result<Probe, LoadError> {
+        let load::Loaded { skel, choice } = load::load(options)?;
+        let known = Known {
+            lookups: choice.programs.contains("on_get_pages"),
+            faults: choice.programs.contains("on_file_fault"),
+        };
+        Ok(Probe {
+            skel,
+            links: Vec::new(),
+            threads: None,
+            emptied_totals: 0,
+            sensors: choice.sensors,
+            known,
+        })
+    }
+
+    /// From here on the programs run.
+    pub fn attach(&mut self) -> Result<()> {
+        let find = &self.skel.progs.find_functions;
+        if find.autoload() {
+            run_once(find.as_fd()).context("cannot look up functions of the kernel")?;
+        }
+        for program in self.skel.object_mut().progs_mut() {
+            if !program.autoload() || program.prog_type() == ProgramType::Syscall {
+                continue;
+            }
+            let name = program.name().to_string_lossy().into_owned();
+            let link = program
+                .attach()
+                .with_context(|| format!("cannot attach {name}"))?;
+            if name == "each_thread" {
+                self.threads = Some(link);
+            } else {
+                self.links.push(link);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes these processes, or on the whole machine all, into scope as they run now.
+    pub fn adopt(&mut self, tgids: &[u32]) -> Result<()> {
+        for tgid in tgids {
+            self.skel
+                .maps
+                .targets
+                .update(&tgid.to_ne_bytes(), &[1], MapFlags::ANY)?;
+        }
+        self.set_adopting(true);
+        let walked = self.sample();
+        self.set_adopting(false);
+        for tgid in tgids {
+            let _ = self.skel.maps.targets.delete(&tgid.to_ne_bytes());
+        }
+        walked.map(drop)
+    }
+
+    /// The clocks of all threads in scope, and the calls that they are in.
+    pub fn sample(&self) -> Result<Vec<Sample>> {
+        let link = self
+            .threads
+            .as_ref()
+            .context("the walk over the threads is not attached")?;
+        let mut bytes = Vec::new();
+        Iter::new(link)
+            .context("cannot walk the threads")?
+            .read_to_end(&mut bytes)
+            .context("cannot walk the threads")?;
+        Ok(bytes
+            .chunks_exact(size_of::<Sample>())
+            .filter_map(event::read)
+            .collect())
+    }
+
+    /// The ring of events; `each` gets every record.
+    pub fn ring(&self, mut each: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
+        let map = MapHandle::try_from(&*self.skel.maps.ring)?;
+        let mut builder = RingBufferBuilder::new();
+        builder.add(&map, move |bytes| {
+            each(bytes);
+            0
+        })?;
+        builder.build().context("cannot map the ring of events")
+    }
+
+    /// Switches the tables that are counted into and empties the half that was written until now.
+    pub fn drain(&mut self) -> Drained {
+        let bss = self.bss();
+        self.emptied_totals = self.new_totals();
+        // SAFETY: the page of globals is mapped as long as the object lives; the programs only read it.
+        let old = unsafe {
+            let old = addr_of!((*bss).half).read_volatile();
+            addr_of_mut!((*bss).half).write_volatile(old + 1);
+            old
+        };
+        // A program that began before the switch may still be counting into the old half.
+        std::thread::sleep(std::time::Duration::from_micros(200));
+        let maps = &self.skel.maps;
+        let (totals, cache) = if old & 1 == 0 {
+            (maps.totals_0.as_fd(), maps.cache_0.as_fd())
+        } else {
+            (maps.totals_1.as_fd(), maps.cache_1.as_fd())
+        };
+        Drained {
+            totals: tables::empty(totals),
+            cache: tables::empty(cache),
+        }
+    }
+
+    /// Whether a table is so full that it should be emptied before the interval is over: thousands of threads
+    /// that begin and end together make as many entries in a moment.
+    pub fn is_crowded(&self) -> bool {
+        self.new_totals() - self.emptied_totals > CROWD
+    }
+
+    fn new_totals(&self) -> u64 {
+        // SAFETY: as in `drain`; aligned 64-bit reads do not tear.
+        unsafe { addr_of!((*self.bss()).new_totals).read_volatile() }
+    }
+
+    /// Requests that have not completed, or whose completion was not seen.
+    pub fn unfinished(&self) -> Vec<Request> {
+        tables::empty::<u64, Request>(self.skel.maps.requests.as_fd())
+            .into_iter()
+            .map(|(_, r)| r)
+            // An entry stays for the request that next has the same address.
+            .filter(|r| r.queued != 0)
+            .collect()
+    }
+
+    /// The kernel stacks that waits name.
+    pub fn stacks(&self) -> Result<Stacks> {
+        let program = self.skel.progs.name_function.as_fd().try_clone_to_owned()?;
+        let map = MapHandle::try_from(&*self.skel.maps.symbols)?;
+        Ok(Stacks {
+            map: MapHandle::try_from(&*self.skel.maps.stacks)?,
+            symbols: Symbols::new(program, map),
+        })
+    }
+
+    pub fn lost(&self) -> Lost {
+        let bss = self.bss();
+        // SAFETY: as in `drain`; aligned 64-bit reads do not tear.
+        unsafe {
+            Lost {
+                events: addr_of!((*bss).lost).read_volatile(),
+                cache: addr_of!((*bss).lost_counts).read_volatile(),
+                totals: addr_of!((*bss).lost_totals).read_volatile(),
+                threads: addr_of!((*bss).lost_threads).read_volatile(),
+            }
+        }
+    }
+
+    /// What each program has cost so far; all 0 unless the kernel counts (kernel.bpf_stats_enabled).
+    pub fn costs(&self) -> Vec<Cost> {
+        let programs = self.skel.object().progs().filter(|p| p.autoload());
+        programs
+            .filter_map(|program| {
+                let mut info = bpf_prog_info::default();
+                let mut size = size_of_val(&info) as u32;
+                // SAFETY: `info` is plain data of `size` bytes; its pointers are null, so that the kernel
+                // fills in numbers alone.
+                let done = unsafe {
+                    bpf_obj_get_info_by_fd(
+                        program.as_fd().as_raw_fd(),
+                        addr_of_mut!(info).cast::<c_void>(),
+                        &mut size,
+                    )
+                };
+                (done == 0).then(|| Cost {
+                    name: program.name().to_string_lossy().into_owned(),
+                    runs: info.run_cnt,
+                    ns: info.run_time_ns,
+                    missed: info.recursion_misses,
+                })
+            })
+            .collect()
+    }
+
+    fn set_adopting(&mut self, adopting: bool) {
+        // SAFETY: as in `drain`.
+        unsafe {
+            let place = addr_of_mut!((*self.bss()).adopting);
+            place.cast::<u8>().write_volatile(adopting.into());
+        }
+    }
+
+    fn bss(&self) -> *mut types::bss {
+        self.skel
+            .maps
+            .bss_data
+            .as_deref()
+            .map_or(std::ptr::null_mut(), |bss| {
+                std::ptr::from_ref(bss).cast_mut()
+            })
+    }
+}
+
+/// Kernel stacks by their ids.
+pub struct Stacks {
+    map: MapHandle,
+    symbols: Symbols,
+}
+
+impl Stacks {
+    /// The functions of a stack, innermost first.
+    pub fn read(&mut self, id: i32) -> Vec<String> {
+        let found = self.map.lookup(&id.to_ne_bytes(), MapFlags::ANY);
+        let bytes = found.ok().flatten().unwrap_or_default();
+        bytes
+            .chunks_exact(8)
+            .filter_map(|chunk| chunk.try_into().ok().map(u64::from_ne_bytes))
+            .take_while(|&address| address != 0)
+            .map(|address| self.symbols.name(address))
+            .collect()
+    }
+}
+
+/// Runs a program of the kind that user space calls (SEC("syscall")).
+fn run_once(program: BorrowedFd<'_>) -> Result<()> {
+    let mut options = libbpf_rs::libbpf_sys::bpf_test_run_opts {
+        sz: size_of::<libbpf_rs::libbpf_sys::bpf_test_run_opts>() as _,
+        ..Default::default()
+    };
+    // SAFETY: `options` says its own size and holds no pointers: the program takes no context.
+    let done = unsafe { bpf_prog_test_run_opts(program.as_raw_fd(), &mut options) };
+    if done != 0 {
+        return Err(std::io::Error::from_raw_os_error(-done)).context("cannot run a program");
+    }
+    anyhow::ensure!(options.retval == 0, "a program gave {}", options.retval);
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! A recording under way: what watches, what samples, and where the rows go.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use iowhy_readings::sampler::process_io::ProcessIo;
+use iowhy_readings::sampler::{Samplers, Scope};
+use iowhy_readings::{host, Reading, Roots};
+use iowhy_store::manifest::Sensor;
+use iowhy_store::{rows, Recording};
+
+use super::manifest::manifest;
+use super::{own, Request, Target};
+use crate::collect::Collector;
+use crate::kernel::Probe;
+use crate::process::spawn::Fate;
+use crate::watch::{Shared, Watch};
+
+/// Between two readings of every clock and sampler.
+const INTERVAL_NS: i64 = 100_000_000;
+/// How long the last records of a command that has ended are waited for.
+const LAST_RECORDS_NS: i64 = 50_000_000;
+/// Processes whose /proc/PID/io is read at each interval, at most.
+const PROCESSES_READ: usize = 256;
+
+/// A recording under way: what watches, what samples, and where the rows go.
+pub struct Live {
+    pub watch: Watch,
+    pub collector: Shared,
+    samplers: Samplers,
+    process_io: Result<ProcessIo, String>,
+    /// Processes whose /proc/PID/io was read and not yet written.
+    read: BTreeSet<i64>,
+    next_interval: i64,
+    /// CPU time of this process before the command's time began.
+    before_ns: i64,
+}
+
+impl Live {
+    /// Samples the control groups of this process, also where it is moved to later.
+    pub fn follow(&mut self, pid: u32) {
+        if let Ok(pid) = i32::try_from(pid) {
+            self.samplers.follow(&Roots::default(), pid);
+        }
+    }
+
+    pub fn new(request: &Request, probe: Result<Probe, String>) -> Result<Live> {
+        let roots = Roots::default();
+        let recording = Recording::create(&request.out, manifest(request))?;
+        let collector = Collector::new(recording, host::now_ns() as u64);
+        let collector = Rc::new(RefCell::new(collector));
+        let whole_machine = matches!(request.target, Target::Machine { .. });
+        let watch = match probe {
+            Ok(probe) => Watch::programs(probe, &collector)?,
+            Err(why) => Watch::proc(whole_machine, why),
+        };
+        let live = Live {
+            watch,
+            collector,
+            samplers: Samplers::new(&roots, Scope::default()),
+            process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
+            read: BTreeSet::new(),
+            next_interval: host::now_ns() + INTERVAL_NS,
+            before_ns: 0,
+        };
+        live.collector
+            .borrow_mut()
+            .recording()
+            .manifest_mut()
+            .source = live.watch.source();
+        live.note_sensors();
+        live.note_parts();
+        Ok(live)
+    }
+
+    /// The first readings, which take some milliseconds.
+    pub fn prepare(&mut self) {
+        self.sample(host::now_ns());
+        self.before_ns = own::cpu_ns().unwrap_or(0);
+    }
+
+    /// The command's time begins.
+    pub fn begin(&mut self) {
+        let now = host::now_ns();
+        let mut collector = self.collector.borrow_mut();
+        collector.begin(now as u64);
+        collector.recording().manifest_mut().command.start_ns = Some(now);
+    }
+
+    /// The command has ended, or is watched no longer.
+    pub fn ended(&mut self, at_ns: i64, status: Option<ExitStatus>, io: Option<rows::ProcessIo>) {
+        // What /proc showed a moment ago may have ended, the command itself first of all.
+        let runs = |pid: &i64| Path::new(&format!("/proc/{pid}")).exists();
+        let left = self.alive().iter().filter(|pid| runs(pid)).count();
+        let mut collector = self.collector.borrow_mut();
+        if let Some(row) = io {
+            self.read.remove(&row.tgid);
+            collector.reading(Reading::ProcessIo(row));
+        }
+        let manifest = collector.recording().manifest_mut();
+        manifest.command.end_ns = Some(at_ns);
+        // What loading and finishing cost the command did not feel.
+        manifest.recorder.cpu_ns = own::cpu_ns().map(|ns| ns - self.before_ns);
+        if let Some(status) = status {
+            manifest.command.exit_status = status.code().map(i64::from);
+            manifest.command.signal = status.signal().map(i64::from);
+            if left > 0 {
+                let note = format!("processes of the command that ran on after it: {left}");
+                manifest.notes.push(note);
+            }
+        }
+    }
+
+    pub fn alive(&self) -> Vec<i64> {
+        self.watch.alive(&self.collector)
+    }
+
+    /// Takes records until the command has ended (what it came to is returned), the time is over, or `stop`.
+    pub fn until(
+        &mut self,
+        fate: &Receiver<Fate>,
+        duration: Option<Duration>,
+        stop: &dyn Fn(&Live) -> bool,
+    ) -> Result<Option<Fate>> {
+        let end = duration.map(|d| host::now_ns() + d.as_nanos() as i64);
+        loop {
+            let taken = self.watch.take(&self.collector)?;
+            let now = host::now_ns();
+            if now >= self.next_interval {
+                self.interval(now)?;
+                if stop(self) {
+                    return Ok(None);
+                }
+            } else if self.watch.is_crowded() {
+                self.watch.interval(&self.collector, now)?;
+            }
+            if end.is_some_and(|end| now >= end) {
+                return Ok(None);
+            }
+            if let Ok(fate) = fate.recv_timeout(pause(taken)) {
+                return Ok(Some(fate));
+            }
+        }
+    }
+
+    /// Takes the last records of a command that ended at `end_ns`.
+    pub fn last_records(&mut self, end_ns: i64) -> Result<()> {
+        loop {
+            let taken = self.watch.take(&self.collector)?;
+            let late = host::now_ns() > end_ns + LAST_RECORDS_NS;
+            if taken <= 0 && (late || self.watch.is_done(&self.collector)) {
+                return self.collector.borrow_mut().failed();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn interval(&mut self, now: i64) -> Result<()> {
+        self.next_interval = (self.next_interval + INTERVAL_NS).max(now + INTERVAL_NS / 2);
+        self.watch.interval(&self.collector, now)?;
+        self.sample(now);
+        self.collector.borrow_mut().failed()
+    }
+
+    /// One reading of every sampler.
+    fn sample(&mut self, now: i64) {
+        let alive = self.alive();
+        let mut collector = self.collector.borrow_mut();
+        self.samplers
+            .sample(now, &mut |reading| collector.reading(reading));
+        if let Ok(process_io) = &mut self.process_io {
+            let watched = alive.iter().copied().take(PROCESSES_READ);
+            if let Err(error) = process_io.sample(now, watched.clone()) {
+                self.process_io = Err(format!("{error:#}"));
+                return;
+            }
+            let ended: Vec<i64> = self
+                .read
+                .iter()
+                .copied()
+                .filter(|tgid| alive.binary_search(tgid).is_err())
+                .collect();
+            for tgid in ended {
+                self.read.remove(&tgid);
+                if let Some(row) = process_io.take(tgid) {
+                    collector.reading(Reading::ProcessIo(row));
+                }
+            }
+            self.read.extend(watched);
+        }
+    }
+
+    fn note_sensors(&self) {
+        let process_io = match &self.process_io {
+            Ok(_) => Sensor::ran("process_io"),
+            Err(why) => Sensor::missing("process_io", why.as_str()),
+        };
+        let mut collector = self.collector.borrow_mut();
+        collector.recording().manifest_mut().sensors = [
+            self.watch.sensors(),
+            self.samplers.sensors(),
+            vec![process_io],
+        ]
+        .concat();
+    }
+
+    /// Notes of the sensors that run what they lack on this kernel.
+    fn note_parts(&self) {
+        let mut collector = self.collector.borrow_mut();
+        let manifest = collector.recording().manifest_mut();
+        for sensor in manifest.sensors.iter().filter(|s| s.ran) {
+            if let Some(why) = &sensor.why {
+                manifest.notes.push(format!("{}: {why}", sensor.name));
+            }
+        }
+    }
+
+    pub fn finish(mut self) -> Result<()> {
+        self.interval(host::now_ns())?;
+        self.note_sensors();
+        self.watch.finish(&self.collector)?;
+        let Ok(collector) = Rc::try_unwrap(self.collector) else {
+            unreachable!("the ring, which held the other reference, is gone");
+        };
+        let mut collector = collector.into_inner();
+        if let Ok(process_io) = self.process_io {
+            for row in process_io.finish() {
+                collector.reading(Reading::ProcessIo(row));
+            }
+        }
+        let (mut recording, extents) = collector.into_recording()?;
+        recording.manifest_mut().sensors.push(extents);
+        recording.manifest_mut().recorder.memory_peak_bytes = own::memory_peak_bytes();
+        recording.finish()
+    }
+}
+
+/// `[{"name", "runs", "ns", "missed"}, …]` of the programs in the kernel.
+pub fn write_costs(watch: &Watch, path: &Path) -> Result<()> {
+    let json = serde_json::to_vec(&watch.costs())?;
+    std::fs::write(path, json).with_context(|| path.display().to_string())
+}
+
+/// How long to leave the ring alone after this many records. It holds 64 MiB, about 600,000 records; to look at
+/// it seldom costs the command fewest of its turns on a CPU.
+fn pause(taken: i32) -> Duration {
+    Duration::from_millis(match taken {
+        100_000.. => 0,
+        10_000.. => 5,
+        _ => 25,
+    })
+}

@@ -1,0 +1,284 @@
+//! A recording from its start to its end.
+
+mod live;
+mod manifest;
+mod own;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{channel, Receiver};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use iowhy_readings::sampler::{Samplers, Scope};
+use iowhy_readings::{host, Roots};
+
+use crate::kernel::{choice, LoadError, Options, Probe};
+use crate::process::parent::Parent;
+use crate::process::signals::Signals;
+use crate::process::spawn::{self, Account, Fate};
+use live::{write_costs, Live};
+
+/// Exit status when the recording could not be made.
+const BROKEN: i32 = 125;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub out: PathBuf,
+    pub target: Target,
+    pub backend: Backend,
+    pub user: Option<String>,
+    pub without: Vec<String>,
+    /// Where to write what each program has cost the kernel, as JSON.
+    pub program_stats: Option<PathBuf>,
+}
+
+/// What gives the sensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Backend {
+    /// eBPF programs; an error where they cannot run
+    Bpf,
+    /// /proc alone
+    Proc,
+    /// eBPF programs where they can run, else /proc
+    Auto,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Run(Vec<OsString>),
+    Attach {
+        pids: Vec<u32>,
+        duration: Option<Duration>,
+    },
+    Machine {
+        duration: Option<Duration>,
+    },
+}
+
+/// A failure with the status that the recorder exits with.
+#[derive(Debug)]
+pub struct Failure {
+    /// Empty when it was said already.
+    pub message: String,
+    pub status: i32,
+    /// Nothing was recorded: there was no command or no process to record.
+    ran_nothing: bool,
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        Failure {
+            message: format!("{error:#}"),
+            status: BROKEN,
+            ran_nothing: false,
+        }
+    }
+}
+
+/// Records as asked; gives the exit status.
+pub fn record(request: &Request) -> Result<i32, Failure> {
+    let signals = Signals::catch()?;
+    let parent = Parent::named();
+    let account = request.user.as_deref().map(Account::of).transpose()?;
+    let probe = load(request)?;
+    let existed = request.out.exists();
+    let mut live = Live::new(request, probe)?;
+    let status = match &request.target {
+        Target::Run(argv) => run(&mut live, argv, account.as_ref(), &signals, &parent),
+        Target::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
+        Target::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
+    };
+    match status {
+        Ok(status) => {
+            if let Some(path) = &request.program_stats {
+                write_costs(&live.watch, path)?;
+            }
+            live.finish()?;
+            Ok(status)
+        }
+        Err(failure) => {
+            drop(live);
+            if failure.ran_nothing {
+                remove(&request.out, existed);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// The programs, or why they are not used.
+fn load(request: &Request) -> Result<Result<Probe, String>, Failure> {
+    if request.backend == Backend::Proc {
+        return Ok(Err("/proc alone was asked for (--mode proc)".into()));
+    }
+    let options = Options {
+        whole_machine: matches!(request.target, Target::Machine { .. }),
+        without: request.without.clone(),
+    };
+    match Probe::load(&options) {
+        Ok(probe) => Ok(Ok(probe)),
+        Err(error) if request.backend == Backend::Bpf => Err(anyhow::anyhow!(why(error)).into()),
+        Err(error) => Ok(Err(why(error))),
+    }
+}
+
+/// Why no program runs, in words for who can change it.
+fn why(error: LoadError) -> String {
+    if matches!(error, LoadError::NotPermitted) && !nix::unistd::geteuid().is_root() {
+        return "only root may load eBPF programs (CAP_BPF and CAP_PERFMON)".into();
+    }
+    format!("{:#}", anyhow::Error::from(error))
+}
+
+fn run(
+    live: &mut Live,
+    argv: &[OsString],
+    account: Option<&Account>,
+    signals: &Signals,
+    parent: &Parent,
+) -> Result<i32, Failure> {
+    let (fates, fate) = channel();
+    let held = spawn::hold(argv, account, fates).map_err(|error| {
+        let message = match fate.recv() {
+            Ok(Fate::Failed(why)) => format!("the command could not be started: {why}"),
+            _ => format!("{error:#}"),
+        };
+        Failure {
+            message,
+            status: BROKEN,
+            ran_nothing: true,
+        }
+    })?;
+    live.collector.borrow_mut().set_main(held.pid);
+    live.follow(held.pid);
+    signals.pass_to(held.pid);
+    held.settle();
+    live.prepare();
+    live.watch
+        .adopt(&[held.pid])
+        .context("cannot watch the command")?;
+    if signals.count() > 0 {
+        // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
+        return Err(Failure {
+            message: "interrupted before the command ran".into(),
+            status: 130,
+            ran_nothing: true,
+        });
+    }
+    // It was held until now, however long it took to take it into scope.
+    live.begin();
+    held.release();
+    let ended = live.until(&fate, None, &|live| {
+        signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
+    });
+    let ended = ended.map_err(|error| outlived(error, &fate))?;
+    signals.pass_no_more();
+    match ended {
+        Some(Fate::Failed(error)) => {
+            let (message, status) = spawn::not_run(&argv[0], &error);
+            Err(Failure {
+                message,
+                status,
+                ran_nothing: true,
+            })
+        }
+        Some(Fate::Ended { status, at_ns, io }) => {
+            live.last_records(at_ns)?;
+            live.ended(at_ns, Some(status), io);
+            Ok(spawn::shell_status(status))
+        }
+        None => {
+            live.ended(host::now_ns(), None, None);
+            Ok(130)
+        }
+    }
+}
+
+/// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
+fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
+    eprintln!("iowhy: {error:#}; the command runs on unrecorded");
+    let status = match fate.recv() {
+        Ok(Fate::Ended { status, .. }) if !status.success() => spawn::shell_status(status),
+        _ => BROKEN,
+    };
+    Failure {
+        message: String::new(),
+        status,
+        ran_nothing: false,
+    }
+}
+
+fn attach(
+    live: &mut Live,
+    pids: &[u32],
+    duration: Option<Duration>,
+    signals: &Signals,
+    parent: &Parent,
+) -> Result<i32, Failure> {
+    for pid in pids {
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            let message = format!("--pid {pid}: there is no such process");
+            return Err(Failure {
+                message,
+                status: 2,
+                ran_nothing: true,
+            });
+        }
+    }
+    if let Some(pid) = pids.first() {
+        live.follow(*pid);
+    }
+    live.prepare();
+    live.begin();
+    live.watch
+        .adopt(pids)
+        .context("cannot watch the processes")?;
+    let (_never, fate) = channel();
+    live.until(&fate, duration, &|live| {
+        signals.count() > 0 || parent.died() || live.alive().is_empty()
+    })?;
+    live.ended(host::now_ns(), None, None);
+    Ok(0)
+}
+
+fn machine(
+    live: &mut Live,
+    duration: Option<Duration>,
+    signals: &Signals,
+    parent: &Parent,
+) -> Result<i32, Failure> {
+    live.prepare();
+    live.begin();
+    live.watch.adopt(&[]).context("cannot watch the machine")?;
+    let (_never, fate) = channel();
+    live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
+    live.ended(host::now_ns(), None, None);
+    Ok(0)
+}
+
+/// Which sensors can run here, as JSON.
+pub fn probe(without: &[String]) -> String {
+    let options = Options {
+        whole_machine: false,
+        without: without.to_vec(),
+    };
+    let sensors = match Probe::load(&options) {
+        Ok(probe) => probe.sensors.clone(),
+        Err(error) => choice::none(&why(error)),
+    };
+    let samplers = Samplers::new(&Roots::default(), Scope::default());
+    let sensors = [sensors, samplers.sensors()].concat();
+    serde_json::json!({ "sensors": sensors }).to_string()
+}
+
+/// Takes away a recording of a command that never ran.
+fn remove(out: &Path, existed: bool) {
+    if existed {
+        let _ = std::fs::remove_file(out.join("manifest.json"));
+    } else {
+        let _ = std::fs::remove_dir_all(out);
+    }
+}

@@ -113,6 +113,7 @@ struct chunk_walk {
  * One word of a bitmap: up to 64 pages. A step for each word, not a loop over the words of a bitmap, keeps the
  * verifier's work small, which is most of the time that the recorder takes to start.
  */
+/* long: one walk for every action: each function of its own is looked at again by the verifier. */
 static long chunk_step(__u32 step, struct chunk_walk *w)
 {
 	struct chunk_key key = { .ino = w->ino, .dev = w->dev, .chunk = w->page >> CHUNK_SHIFT };

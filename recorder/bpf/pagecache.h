@@ -68,6 +68,7 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 	return 0;
 }
 
+/* long: read call, fault, write and readahead decide about the same values, and a program has 512 bytes of stack. */
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_page_add, struct folio *folio)
 {

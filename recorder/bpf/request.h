@@ -165,6 +165,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	return true;
 }
 
+/* long: the cases of who may own a request, each tried when those before it are not met. */
 static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
 				       struct event_request *r, struct inode **owner)
 {

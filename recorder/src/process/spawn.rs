@@ -165,6 +165,7 @@ impl Image {
     }
 }
 
+// long: what may be done between fork and exec is decided here, in one place.
 /// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
 pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -> Result<Held> {
     let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;

@@ -133,6 +133,7 @@ fn why(error: LoadError) -> String {
     format!("{:#}", anyhow::Error::from(error))
 }
 
+// long: the order of these steps is what matters, and is read here: held, watched, let go, ended.
 fn run(
     live: &mut Live,
     argv: &[OsString],

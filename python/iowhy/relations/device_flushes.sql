@@ -4,7 +4,7 @@
 -- Who asks for a flush sends a write without data, which the block layer turns into a flush of its
 -- own: that counts. Where a source shows no flushes of a device, the writes without data do. A flush
 -- that a kernel thread makes is the command's when the command waited for one as it was queued: in a
--- sync call, or for the journal or the device (O_SYNC, io_uring), on a device that it wrote to. Where
+-- sync call, or for the journal or the device (io_uring), on a device that it wrote to. Where
 -- neither calls nor waits were recorded, it is taken for the command's.
 -- column dev: block device, id
 -- column queue_ns: when it was queued, ns
@@ -26,14 +26,12 @@ WITH asked AS (
     WHERE op = 'flush' OR dev NOT IN (SELECT dev FROM asked WHERE op = 'flush')
 ), in_order AS (
     SELECT
-        s.ts_ns AS t_ns, s.ts_ns + s.dur_ns AS end_ns, CAST(NULL AS BIGINT) AS dev,
+        s.ts_ns AS t_ns, s.end_ns, CAST(NULL AS BIGINT) AS dev,
         CAST(NULL AS BIGINT) AS begin_ns, CAST(NULL AS BIGINT) AS complete_ns,
         CAST(NULL AS BIGINT) AS tgid, CAST(NULL AS BIGINT) AS tid,
         CAST(NULL AS BIGINT) AS owner_dev, CAST(NULL AS BIGINT) AS owner_ino,
         CAST(NULL AS BOOLEAN) AS in_scope, CAST(NULL AS BOOLEAN) AS counted
-    FROM main.syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    WHERE k.kind = 'sync'
+    FROM main.sync_calls s
     UNION ALL
     SELECT ts_ns, ts_ns + dur_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM main.waits

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from iowhy.recording import Recording
-from iowhy.recording.schema import tables
+from iowhy.recording.schema import Table, tables
 
 PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
 
@@ -97,11 +97,11 @@ def recorded_facts(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Rec
 def _span(
     connection: duckdb.DuckDBPyConnection, rows: Mapping[str, int]
 ) -> tuple[int | None, int | None]:
-    """First and last time in all tables, (None, None) when there is none."""
+    """When the first row of any table begins and the last one ends, (None, None) without rows."""
     parts = [
-        f"SELECT min({t.time}) AS first_ns, max({t.time}) AS last_ns FROM main.{t.name}"
-        for t in tables().values()
-        if t.time is not None and rows.get(t.name)
+        f"SELECT min({table.time}) AS first_ns, max({_end(table)}) AS last_ns FROM main.{table.name}"
+        for table in tables().values()
+        if table.time is not None and rows.get(table.name)
     ]
     if not parts:
         return None, None
@@ -109,3 +109,12 @@ def _span(
         f"SELECT min(first_ns), max(last_ns) FROM ({' UNION ALL '.join(parts)}) AS p"
     ).fetchall()[0]
     return first, last
+
+
+def _end(table: Table) -> str:
+    """When a row ends, in SQL: what has no length ends when it begins."""
+    names = {column.name for column in table.columns}
+    for length in ("interval_ns", "dur_ns"):
+        if length in names:
+            return f"{table.time} + coalesce({length}, 0)"
+    return f"coalesce(complete_ns, {table.time})" if "complete_ns" in names else str(table.time)

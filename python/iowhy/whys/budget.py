@@ -288,7 +288,7 @@ def _reaping(facts: "Facts", spans: "_Spans", spread: str) -> None:
         return
     moved = classes.DATA_READS | classes.DATA_WRITES | classes.SYNC_CALLS
     where = f"""sleeping_ns > 0 AND (name IN {classes.quoted(classes.REAP_CALLS)}
-      OR (name IN {classes.quoted(moved)} AND EXISTS (SELECT 1 FROM why_files AS f
+      OR (name IN {classes.quoted(moved)} AND EXISTS (SELECT 1 FROM named_files AS f
         WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino AND f.kind IN ('file', 'directory'))))"""
     source = spans("sleeping_ns, name AS call", "syscalls", "ts_ns + dur_ns", where)
     facts.run_sql(

@@ -3,7 +3,7 @@
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.layout import File
-from iowhy.whys.facts.requests import Owner
+from iowhy.whys.facts.owners import Owner
 from iowhy.whys.facts.stacks import mounted_sync
 
 #: Share of the waiting for storage from which it is reads that are looked at.

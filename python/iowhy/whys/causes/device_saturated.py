@@ -4,7 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.requests import written_in_runs_of
+from iowhy.whys.facts.stalls import written_in_runs_of
 from iowhy.whys.finding import Candidate, Claim, Link
 
 BUSY = 0.9
@@ -107,7 +107,7 @@ def _bulk_sync(facts: Facts) -> float | None:
         return None
     if each is None or each <= thresholds.BYTES_PER_SYNC:
         return None
-    run = written_in_runs_of(facts)
+    run = written_in_runs_of(facts.relations, facts.requests)
     return run if run is not None and run >= LARGE_BYTES else None
 
 

@@ -4,7 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.requests import stalls
+from iowhy.whys.facts.stalls import stalls
 from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.pasted_budget import NO_DIRECTION
 
@@ -41,7 +41,7 @@ def find(facts: Facts) -> Candidate | None:
         # A disk that empties its write cache to scattered places answers nobody meanwhile: that is the way of
         # such writes, not the disk's.
         scattered = requests.writes > requests.reads and _scattered(requests.jump_share)
-        late, count = (0.0, 0) if scattered else stalls(facts)
+        late, count = (0.0, 0) if scattered else stalls(facts.relations, facts.requests)
     outliers = late >= OUTLIERS and count >= 1
     slow = requests.count >= REQUESTS_MIN and median > allowed and shallow
     failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count

@@ -5,7 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.layout import File
-from iowhy.whys.facts.requests import Owner
+from iowhy.whys.facts.owners import Owner
 from iowhy.whys.finding import Candidate, Claim, Link
 
 # Waits for a file in pieces, or pauses because it is written slowly.

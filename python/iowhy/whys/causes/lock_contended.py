@@ -11,7 +11,7 @@ SHARE = 0.05
 
 _WHERE = """
 SELECT w.syscall, f.path, w.ino, count(*), sum(w.dur_ns), count(DISTINCT w.tid) FROM waits AS w
-LEFT JOIN why_files AS f ON f.dev = w.dev AND f.ino = w.ino
+LEFT JOIN named_files AS f ON f.dev = w.dev AND f.ino = w.ino
 WHERE w.reason IN ({reasons})
 GROUP BY w.syscall, f.path, w.ino ORDER BY sum(w.dur_ns) DESC LIMIT 1
 """

@@ -1,11 +1,10 @@
 """The page cache: asked for, missed, read ahead, evicted and read again."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
 
+#: Of nearly all machines; what a recording has is in relations.facts.page_bytes.
 PAGE_BYTES = 4096
 
 
@@ -13,9 +12,10 @@ PAGE_BYTES = 4096
 class Cache:
     """Pages over the whole recording; None where the source does not tell.
 
-    `hit_ratio` = 1 - pages added by reads / pages asked for. `reread_share`: of the pages that had
-    to be read, those that had been in the cache before. `passes` are hit ratios of one pass after
-    the other over the file that was read most (`top_*`).
+    `hit_ratio`: lookups of pages that were in memory before (see the relation cache_counts).
+    `added` are pages that were read, on demand or ahead. `reread_share`: of the pages that had to be
+    read, those that had been in the cache before. `passes` are hit ratios of one pass after the other
+    over the file that was read most (`top_*`).
     """
 
     known: bool
@@ -43,118 +43,145 @@ class Cache:
     working_set_bytes: float | None = None
 
 
+@dataclass(frozen=True)
+class _Sums:
+    lookups: int | None
+    misses: int | None
+    readahead: int | None
+    prefetched: int | None
+    evicted: int | None
+    dirtied: int | None
+    refaults: int | None
+    major_faults: int | None
+    added: int | None
+    hit_ratio: float | None
+    estimated: bool | None
+    worst: float | None
+    best: float | None
+
+
 _SUMS = """
-SELECT sum(lookup_pages) AS lookups, sum(demand_miss_pages) AS misses,
-  sum(readahead_pages) AS readahead, sum(prefetched_hit_pages) AS prefetched,
-  sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied, sum(refault_pages) AS refaults,
-  sum(major_faults) AS major, max(CASE WHEN estimated THEN 1 ELSE 0 END) AS estimated,
-  quantile_cont(CASE WHEN lookup_pages > 0 THEN
-    1 - least(1.0, (demand_miss_pages + coalesce(readahead_pages, 0)) / lookup_pages) END, 0.1)
+SELECT sum(lookup_pages) AS lookups, sum(miss_pages) AS misses, sum(readahead_pages) AS readahead,
+  sum(prefetched_pages) AS prefetched, sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied,
+  sum(refault_pages) AS refaults, sum(major_faults) AS major_faults, sum(added_pages) AS added,
+  sum(hit_pages) / nullif(sum(hit_of_pages), 0) AS hit_ratio, bool_or(estimated) AS estimated,
+  (SELECT quantile_cont(hit_pages / hit_of_pages, 0.1) FROM cache_counts WHERE hit_of_pages > 0)
     AS worst,
-  quantile_cont(CASE WHEN lookup_pages > 0 THEN
-    1 - least(1.0, (demand_miss_pages + coalesce(readahead_pages, 0)) / lookup_pages) END, 0.9)
+  (SELECT quantile_cont(hit_pages / hit_of_pages, 0.9) FROM cache_counts WHERE hit_of_pages > 0)
     AS best
-FROM page_cache
+FROM file_cache
 """
+
+
+@dataclass(frozen=True)
+class _Top:
+    dev: int
+    ino: int
+    path: str | None
+    size_bytes: int | None
+    asked: int | None
+    added: int | None
+    refaults: int | None
+    share: float | None
+    working: int | None
+
 
 _TOP = """
-WITH p AS (
-  SELECT dev, ino, sum(lookup_pages) AS asked,
-    sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0)) AS added,
-    sum(refault_pages) AS refaults
-  FROM page_cache WHERE ino IS NOT NULL AND dev IS NOT NULL GROUP BY dev, ino
-), k AS (
-  SELECT p.*, f.path, f.size_bytes, f.kind FROM p LEFT JOIN why_files AS f
-    ON f.dev = p.dev AND f.ino = p.ino)
-SELECT dev, ino, path, size_bytes, asked, added, refaults,
-  added / nullif(sum(added) OVER (), 0) AS share,
-  sum(CASE WHEN refaults > 0 THEN added - refaults END) OVER () AS working
-FROM k ORDER BY added DESC, asked DESC LIMIT 1
+SELECT p.dev, p.ino, f.path, f.size_bytes, p.lookup_pages AS asked, p.added_pages AS added,
+  p.refault_pages AS refaults,
+  p.added_pages / nullif(sum(p.added_pages) OVER (), 0) AS share,
+  sum(CASE WHEN p.refault_pages > 0 THEN p.added_pages - p.refault_pages END) OVER () AS working
+FROM file_cache AS p LEFT JOIN named_files AS f ON f.dev = p.dev AND f.ino = p.ino
+WHERE p.ino IS NOT NULL AND p.dev IS NOT NULL
+ORDER BY p.added_pages DESC NULLS LAST, p.lookup_pages DESC NULLS LAST, p.ino LIMIT 1
 """
 
 
-def measure(facts: "Facts") -> Cache:
-    """From page_cache and files."""
-    if not facts.has("page_cache"):
-        return Cache(known=facts.recording.ran("page_cache") and not facts.run.pasted)
-    sums = facts.numbers(_SUMS)
-    misses, readahead, lookups = sums["misses"], sums["readahead"], sums["lookups"]
-    added = None if misses is None else misses + (readahead or 0.0)
-    refaults = sums["refaults"]
-    if refaults is None and not facts.run.pasted:
-        group = facts.machine.group_refault_pages
-        refaults = group if group is not None else None
-    top = facts.rows(_TOP)
-    path, bytes_, asked, times, share, working = None, None, None, None, None, None
-    passes: tuple[float, ...] = ()
-    if top:
-        dev, ino, name, size, asked_pages, added_pages, again, part, working_set = top[0]
-        path = None if name is None else str(name)
-        bytes_ = _number(size)
-        if added_pages is not None and again is not None:
-            # What was read at least once, which may be less than the file.
-            once = (float(str(added_pages)) - float(str(again))) * PAGE_BYTES
-            bytes_ = once if not bytes_ or once < bytes_ / 2 else bytes_
-        asked = None if asked_pages is None else float(str(asked_pages)) * PAGE_BYTES
-        share = _number(part)
-        working = None if working_set is None else float(str(working_set)) * PAGE_BYTES
-        if bytes_ and added_pages is not None:
-            times = float(str(added_pages)) * PAGE_BYTES / bytes_
-        if bytes_:
-            passes = _passes(facts, int(str(dev)), int(str(ino)), bytes_)
-    prefetched = sums["prefetched"]
-    return Cache(
+def measure(relations: Relations, pasted: bool, group_refault_pages: float | None) -> Cache:
+    """From page_cache and files; refaults, where the events have none, from the control group."""
+    if not relations.has("page_cache"):
+        return Cache(known="page_cache" in relations.facts.ran and not pasted)
+    sums = relations.one(_Sums, _SUMS)
+    refaults: float | None = sums.refaults
+    if refaults is None and not pasted:
+        refaults = group_refault_pages
+    wasted = None
+    if sums.prefetched is not None and sums.readahead:
+        wasted = max(0.0, 1 - sums.prefetched / sums.readahead)
+    common = Cache(
         known=True,
-        estimated=bool(sums["estimated"]),
-        lookups=lookups,
-        misses=misses,
-        readahead=readahead,
-        prefetched_hits=prefetched,
-        evicted=sums["evicted"],
-        dirtied=sums["dirtied"],
+        estimated=bool(sums.estimated),
+        lookups=sums.lookups,
+        misses=sums.misses,
+        readahead=sums.readahead,
+        prefetched_hits=sums.prefetched,
+        evicted=sums.evicted,
+        dirtied=sums.dirtied,
         refaults=refaults,
-        major_faults=sums["major"],
-        hit_ratio=None if not lookups or added is None else max(0.0, 1 - added / lookups),
-        worst_hit_ratio=sums["worst"],
-        best_hit_ratio=sums["best"],
-        added=added,
-        reread_share=None if refaults is None or not added else min(1.0, refaults / added),
-        wasted_share=None
-        if prefetched is None or not readahead
-        else max(0.0, 1 - prefetched / readahead),
-        top_path=path,
+        major_faults=sums.major_faults,
+        hit_ratio=None if sums.hit_ratio is None else max(0.0, sums.hit_ratio),
+        worst_hit_ratio=None if sums.worst is None else max(0.0, sums.worst),
+        best_hit_ratio=None if sums.best is None else max(0.0, sums.best),
+        added=sums.added,
+        reread_share=None
+        if refaults is None or not sums.added
+        else min(1.0, refaults / sums.added),
+        wasted_share=wasted,
+    )
+    top = relations.read(_Top, _TOP)
+    return _with_top(relations, common, top[0]) if top else common
+
+
+def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:
+    page_bytes = relations.facts.page_bytes
+    bytes_ = None if top.size_bytes is None else float(top.size_bytes)
+    if top.added is not None and top.refaults is not None:
+        # What was read at least once, which may be less than the file.
+        once = float(top.added - top.refaults) * page_bytes
+        bytes_ = once if not bytes_ or once < bytes_ / 2 else bytes_
+    times = None
+    if bytes_ and top.added is not None:
+        times = top.added * page_bytes / bytes_
+    return replace(
+        common,
+        top_path=top.path,
         top_bytes=bytes_,
-        top_asked_bytes=asked,
+        top_asked_bytes=None if top.asked is None else float(top.asked) * page_bytes,
         top_times_read=times,
-        top_share=share,
-        passes=passes,
-        working_set_bytes=working,
+        top_share=top.share,
+        passes=_passes(relations, top, bytes_) if bytes_ else (),
+        working_set_bytes=None if top.working is None else float(top.working) * page_bytes,
     )
 
 
-def _passes(facts: "Facts", dev: int, ino: int, size_bytes: float) -> tuple[float, ...]:
+@dataclass(frozen=True)
+class _Pass:
+    number: int
+    of_pages: int | None
+    hit_pages: int | None
+
+
+def _passes(relations: Relations, top: _Top, size_bytes: float) -> tuple[float, ...]:
     """Hit ratio per pass over a file: a pass ends when as many pages were asked for as it has.
 
     Valid for passes that read the file from end to end; at most the first eight.
     """
-    pages = max(1, round(size_bytes / PAGE_BYTES))
-    rows = facts.rows(
+    pages = max(1, round(size_bytes / relations.facts.page_bytes))
+    rows = relations.read(
+        _Pass,
         f"""
         WITH i AS (
-          SELECT ts_ns, sum(lookup_pages) AS asked,
-            sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0)) AS added
-          FROM page_cache WHERE dev = {dev} AND ino = {ino} GROUP BY ts_ns
+          SELECT ts_ns, sum(lookup_pages) AS asked, sum(added_pages) AS added,
+            sum(hit_pages) AS hits, sum(hit_of_pages) AS of_pages
+          FROM cache_counts WHERE dev = {top.dev} AND ino = {top.ino} GROUP BY ts_ns
         ), c AS (SELECT *, sum(asked) OVER (ORDER BY ts_ns) - asked / 2 AS done FROM i)
-        SELECT CAST(floor(done / {pages}) AS BIGINT) AS pass, sum(asked), sum(added) FROM c
-        WHERE asked > 0 OR added > 0 GROUP BY pass ORDER BY pass LIMIT 8
-        """
+        SELECT CAST(floor(done / {pages}) AS BIGINT) AS number, sum(of_pages) AS of_pages,
+          sum(hits) AS hit_pages
+        FROM c WHERE asked > 0 OR added > 0 GROUP BY number ORDER BY number LIMIT 8
+        """,
     )
     return tuple(
-        max(0.0, 1 - float(str(added)) / float(str(asked)))
-        for _, asked, added in rows
-        if asked is not None and float(str(asked)) >= pages / 8
+        max(0.0, row.hit_pages / row.of_pages)
+        for row in rows
+        if row.hit_pages is not None and row.of_pages is not None and row.of_pages >= pages / 8
     )
-
-
-def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))

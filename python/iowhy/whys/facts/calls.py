@@ -1,12 +1,11 @@
 """System calls: how many, how long, how much of it on a CPU, how they walk through the files."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from iowhy.relations import Relations
 from iowhy.whys import classes
-
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.whys.facts.sampling import sampled
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,10 @@ class Group:
 
     @property
     def cpu_share(self) -> float | None:
-        """Share of their time on a CPU or ready for one."""
-        if not self.total_ns or self.cpu_ns is None:
+        """Share of their time on a CPU or ready for one; None where either is not known."""
+        if not self.total_ns or self.cpu_ns is None or self.runnable_ns is None:
             return None
-        return (self.cpu_ns + (self.runnable_ns or 0.0)) / self.total_ns
+        return (self.cpu_ns + self.runnable_ns) / self.total_ns
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,9 @@ class Walk:
 class Calls:
     """`known` is false when no source recorded single calls; `by_name` then may hold totals.
 
-    `syncs` are the calls that make data durable: fsync and the like, or, where these hardly wait,
-    the writes of files opened with O_SYNC or O_DSYNC (`by_write`).
+    `syncs` are the calls that make data durable: fsync and the like, and the writes that waited for
+    it (the relation sync_calls); `by_write` when most of the waiting for sync is in writes.
+    `sync_wall_ns`: time in which at least one thread was inside such a call.
     """
 
     known: bool
@@ -85,212 +85,234 @@ class Calls:
     by_write: bool = False
 
 
-#: Calls of at most this many bytes: there the call costs more than the copy.
+#: What counts as tiny in the relation call_totals: there the call costs more than the copy.
 TINY_BYTES = 1024
 #: Pairs of calls below which their order is chance, and the least share of calls in pairs.
 PAIRS_MIN = 16
 PAIRED = 0.4
 
-_NAMED = """
-CREATE TEMP TABLE IF NOT EXISTS why_calls AS
-SELECT c.*, coalesce(f.kind, 'file') AS kind FROM (
-  SELECT name, dev, ino, coalesce(bytes <= {tiny} AND ret > 0, false) AS tiny,
-    count(*) AS calls, sum(dur_ns)::DOUBLE AS total_ns,
-    sum(cpu_ns)::DOUBLE AS cpu_ns, sum(runnable_ns)::DOUBLE AS runnable_ns,
-    sum(blocked_ns)::DOUBLE AS blocked_ns, sum(sleeping_ns)::DOUBLE AS sleeping_ns,
-    sum(bytes)::DOUBLE AS bytes, sum(CASE WHEN ret > 0 THEN ret END)::DOUBLE AS done_bytes,
-    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
-  FROM syscalls GROUP BY ALL) AS c
-LEFT JOIN why_files AS f ON f.dev = c.dev AND f.ino = c.ino
-"""
+
+@dataclass(frozen=True)
+class _Sums:
+    """The sums of calls, `what` they are of: a name, or all (empty)."""
+
+    what: str | None
+    calls: int
+    total_ns: int | None
+    cpu_ns: int | None
+    runnable_ns: int | None
+    blocked_ns: int | None
+    sleeping_ns: int | None
+    bytes: int | None
+    done_bytes: int | None
+    files: int | None
+    errors: int | None
+    wall_ns: int | None = None
+    median_bytes: float | None = None
+    by_write: bool | None = None
+
+    @property
+    def group(self) -> Group:
+        """As the facts show it."""
+        return Group(
+            calls=self.calls,
+            total_ns=float(self.total_ns or 0),
+            cpu_ns=self.cpu_ns,
+            runnable_ns=self.runnable_ns,
+            blocked_ns=self.blocked_ns,
+            sleeping_ns=self.sleeping_ns,
+            bytes=self.bytes,
+            done_bytes=self.done_bytes,
+            files=self.files,
+            errors=self.errors or 0,
+        )
+
 
 _SUMS = """
-sum(calls), sum(total_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns), sum(sleeping_ns),
-sum(bytes), sum(done_bytes), count(DISTINCT (dev, ino)), sum(errors)
+coalesce(sum(calls), 0) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
+sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, count(DISTINCT (dev, ino)) AS files,
+sum(errors) AS errors
 """
 
 #: What lies in a filesystem or on a device: a read from a pipe or a socket is no disk I/O.
-_STORED = "kind IN ('file', 'directory', 'device', 'unknown')"
+_STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
-_STREAMS = """
-NOT EXISTS (SELECT 1 FROM why_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
-  AND f.kind IN ('pipe', 'socket', 'anonymous'))
+_SYNCS = """
+WITH s AS (
+  SELECT *, max(end_ns) OVER (
+    ORDER BY ts_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM sync_calls
+)
+SELECT name AS what, by_write, count(*) AS calls, sum(dur_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+  sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
+  sum(bytes) AS bytes, sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
+  count(DISTINCT (dev, ino)) AS files, sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors,
+  sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before, ts_ns)))) AS wall_ns,
+  median(CASE WHEN name = 'msync' THEN bytes END) AS median_bytes
+FROM s GROUP BY GROUPING SETS ((name, by_write), ())
 """
 
 
-def measure(facts: "Facts") -> Calls:
+def measure(relations: Relations, by_write: bool) -> Calls:
     """From syscalls; else, for pasted totals, from syscall_totals."""
-    if facts.has("syscalls"):
-        return _single(facts)
-    if facts.has("syscall_totals"):
-        return _totals(facts)
+    if relations.has("syscalls"):
+        return _single(relations, by_write)
+    if relations.has("syscall_totals"):
+        return _totals(relations)
     return Calls(known=False)
 
 
-def prepare(facts: "Facts") -> None:
-    """Make the table why_calls: the calls summed by name and file."""
-    facts.run_sql(_NAMED.format(tiny=TINY_BYTES))
-
-
-def _single(facts: "Facts") -> Calls:
-    prepare(facts)
+def _single(relations: Relations, by_write: bool) -> Calls:
+    reads, writes = classes.quoted(classes.DATA_READS), classes.quoted(classes.DATA_WRITES)
     by_name = {
-        str(row[0]): _group(row[1:])
-        for row in facts.rows(f"SELECT name, {_SUMS} FROM why_calls GROUP BY name")
+        str(row.what): row.group
+        for row in relations.read(
+            _Sums, f"SELECT name AS what, {_SUMS} FROM call_totals GROUP BY name"
+        )
     }
-    reads = classes.quoted(classes.DATA_READS)
-    writes = classes.quoted(classes.DATA_WRITES)
-    syncs = classes.quoted(classes.SYNC_CALLS)
-
-    def stored(names: str, more: str = "true") -> Group:
-        where = f"name IN {names} AND {_STORED} AND {more}"
-        return _group(facts.rows(f"SELECT {_SUMS} FROM why_calls WHERE {where}")[0])
-
-    synced = stored(syncs)
-    sync_names = syncs
-    by_write = _synchronous_writes(facts)
-    if by_write:
-        synced, sync_names = stored(writes), writes
-    ranked = [
-        (g.total_ns, name)
-        for name, g in by_name.items()
-        if name in (classes.DATA_WRITES if by_write else classes.SYNC_CALLS)
-    ]
-    walks = _walks(facts, reads, writes)
-    moved = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
+    moving = {
+        row.what: row.group
+        for row in relations.read(
+            _Sums,
+            f"""
+            SELECT 'read' AS what, {_SUMS} FROM call_totals WHERE name IN {reads} AND {_STORED}
+            UNION ALL
+            SELECT 'write', {_SUMS} FROM call_totals WHERE name IN {writes} AND {_STORED}
+            UNION ALL
+            SELECT 'tiny', {_SUMS} FROM call_totals
+            WHERE (name IN {reads} OR name IN {writes}) AND {_STORED} AND tiny
+            """,
+        )
+    }
+    synced = relations.read(_Sums, _SYNCS)
+    total = next(row for row in synced if row.what is None)
+    heaviest = max(
+        (row for row in synced if row.what is not None and row.by_write is by_write),
+        key=lambda row: (row.total_ns or 0, row.what),
+        default=None,
+    )
+    walks = _walks(relations, reads, writes)
     return Calls(
         known=True,
         by_name=by_name,
-        idle_by_name=_idle(facts),
-        reads=stored(reads),
-        writes=stored(writes),
-        syncs=synced,
-        tiny=stored(moved, "tiny"),
-        reading=walks.get("r", Walk()),
-        writing=walks.get("w", Walk()),
-        sync_name=max(ranked)[1] if ranked else None,
-        sync_median_bytes=_sync_bytes(facts) if "msync" in by_name else None,
-        sync_wall_ns=_sync_wall(facts, sync_names) if synced.calls else None,
+        idle_by_name=_idle(relations),
+        reads=moving["read"],
+        writes=moving["write"],
+        syncs=total.group,
+        tiny=moving["tiny"],
+        reading=walks.get("read", Walk()),
+        writing=walks.get("write", Walk()),
+        sync_name=None
+        if heaviest is None or heaviest.what is None
+        else heaviest.what.removesuffix(" (O_SYNC)"),
+        sync_median_bytes=total.median_bytes,
+        sync_wall_ns=total.wall_ns,
         by_write=by_write,
     )
 
 
-def _walks(facts: "Facts", reads: str, writes: str) -> dict[str, Walk]:
-    kept = facts.slice("syscalls", "ts_ns")
-    rows = facts.rows(
+@dataclass(frozen=True)
+class _Steps:
+    direction: str
+    median_bytes: float | None
+    calls: int
+    pairs: int
+    jumps: int
+
+
+def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
+    kept = sampled(relations, "syscalls", "ts_ns")
+    found = relations.read(
+        _Steps,
         f"""
         WITH c AS (
-          SELECT CASE WHEN name IN {reads} THEN 'r' ELSE 'w' END AS way, bytes, "offset",
+          SELECT CASE WHEN name IN {reads} THEN 'read' ELSE 'write' END AS direction, bytes, "offset",
             lag("offset" + CASE WHEN ret > 0 THEN ret ELSE bytes END) OVER (
               PARTITION BY dev, ino, tid, name IN {reads} ORDER BY ts_ns) AS before
           FROM syscalls
           WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
-            AND coalesce(ret, 1) > 0 AND {_STREAMS}
+            AND coalesce(ret, 1) > 0 AND NOT EXISTS (
+              SELECT 1 FROM named_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
+                AND f.kind IN ('pipe', 'socket', 'anonymous'))
         )
-        SELECT way, median(bytes), count(before), count(*),
-          sum(CASE WHEN "offset" <> before THEN 1 ELSE 0 END) FROM c GROUP BY way
-        """
+        SELECT direction, median(bytes) AS median_bytes, count(*) AS calls, count(before) AS pairs,
+          count(*) FILTER (WHERE "offset" <> before) AS jumps FROM c GROUP BY direction
+        """,
     )
     return {
-        str(way): Walk(
-            _number(middle),
-            None
-            if int(str(pairs)) < max(PAIRS_MIN, int(str(number)) * PAIRED)
-            else float(str(jumps)) / int(str(pairs)),
-            int(str(pairs)),
+        row.direction: Walk(
+            row.median_bytes,
+            None if row.pairs < max(PAIRS_MIN, row.calls * PAIRED) else row.jumps / row.pairs,
+            row.pairs,
         )
-        for way, middle, pairs, number, jumps in rows
+        for row in found
     }
 
 
-def _synchronous_writes(facts: "Facts") -> bool:
-    """Whether most of the waiting for sync is in writes."""
-    if facts.run.pasted or not facts.has("thread_time"):
-        return False
-    budget, sync = facts.budget, {classes.SYNC}
-    return budget.calls(classes.DATA_WRITES, sync) > 0.5 * budget.elapsed(classes.SYNC)
+@dataclass(frozen=True)
+class _Idle:
+    name: str
+    total_ns: int
 
 
-def _sync_bytes(facts: "Facts") -> float | None:
-    return facts.numbers("SELECT median(bytes) AS m FROM syscalls WHERE name = 'msync'")["m"]
-
-
-def _sync_wall(facts: "Facts", syncs: str) -> float | None:
-    """Time in which at least one thread was inside a sync-like call (union of intervals)."""
-    return facts.numbers(
-        f"""
-        WITH s AS (
-          SELECT ts_ns, ts_ns + dur_ns AS until, max(ts_ns + dur_ns) OVER (
-            ORDER BY ts_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-          FROM syscalls WHERE name IN {syncs})
-        SELECT sum(greatest(0, until - greatest(ts_ns, coalesce(before, ts_ns)))) AS ns FROM s
-        """
-    )["ns"]
-
-
-def _idle(facts: "Facts") -> dict[str, float]:
+def _idle(relations: Relations) -> dict[str, float]:
     """Time by call that waits for something else than storage, from the totals of all calls.
 
     A parent's wait for a child that is in the recording itself says nothing: what the child waits for
     does.
     """
-    if not facts.has("syscall_totals"):
+    if not relations.has("syscall_totals"):
         return {}
-    return {
-        str(name): float(str(total))
-        for name, total in facts.rows(
-            f"""SELECT name, sum(total_ns) AS t FROM syscall_totals
-            WHERE name IN {classes.quoted(classes.IDLE_CALLS)} AND NOT (
-              name IN ('wait4', 'waitid', 'waitpid') AND tgid IN (SELECT ppid FROM threads
-                WHERE ppid IS NOT NULL AND tgid <> ppid))
-            GROUP BY name ORDER BY t DESC LIMIT 5"""
+    found = relations.read(
+        _Idle,
+        f"""SELECT name, sum(total_ns) AS total_ns FROM syscall_totals
+        WHERE name IN {classes.quoted(classes.IDLE_CALLS)} AND NOT (
+          name IN ('wait4', 'waitid', 'waitpid') AND tgid IN (SELECT ppid FROM threads
+            WHERE ppid IS NOT NULL AND tgid <> ppid))
+        GROUP BY name ORDER BY total_ns DESC LIMIT 5""",
+    )
+    return {row.name: float(row.total_ns) for row in found}
+
+
+@dataclass(frozen=True)
+class _Total:
+    name: str
+    calls: int
+    total_ns: int
+    cpu_ns: int | None
+    errors: int
+
+
+def _totals(relations: Relations) -> Calls:
+    by_name = {
+        row.name: Group(
+            calls=row.calls, total_ns=float(row.total_ns), cpu_ns=row.cpu_ns, errors=row.errors
+        )
+        for row in relations.read(
+            _Total,
+            """SELECT name, sum(calls) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+            sum(errors) AS errors FROM syscall_totals GROUP BY name""",
         )
     }
-
-
-def _totals(facts: "Facts") -> Calls:
-    rows = facts.rows(
-        """SELECT name, sum(calls), sum(total_ns), sum(cpu_ns), NULL, NULL, NULL, NULL, NULL,
-        NULL, sum(errors) FROM syscall_totals GROUP BY name"""
-    )
-    by_name = {str(row[0]): _group(row[1:]) for row in rows}
     ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]
-
-    def among(names: frozenset[str]) -> Group:
-        chosen = [group for name, group in by_name.items() if name in names]
-        known = [group.cpu_ns for group in chosen if group.cpu_ns is not None]
-        return Group(
-            calls=sum(group.calls for group in chosen),
-            total_ns=sum(group.total_ns for group in chosen),
-            cpu_ns=sum(known) if known else None,
-        )
-
     return Calls(
         known=False,
         by_name=by_name,
-        idle_by_name=_idle(facts),
-        reads=among(classes.DATA_READS),
-        writes=among(classes.DATA_WRITES),
-        syncs=among(classes.SYNC_CALLS),
+        idle_by_name=_idle(relations),
+        reads=_together(by_name, classes.DATA_READS),
+        writes=_together(by_name, classes.DATA_WRITES),
+        syncs=_together(by_name, classes.SYNC_CALLS),
         sync_name=max(ranked)[1] if ranked else None,
     )
 
 
-def _group(row: tuple[object, ...]) -> Group:
-    n = [_number(value) for value in row]
+def _together(by_name: dict[str, Group], names: Iterable[str]) -> Group:
+    """Some calls of the totals; their CPU time only where that of each is known."""
+    found = [by_name[name] for name in names if name in by_name]
+    cpu = [group.cpu_ns for group in found if group.cpu_ns is not None]
     return Group(
-        calls=int(n[0] or 0),
-        total_ns=n[1] or 0.0,
-        cpu_ns=n[2],
-        runnable_ns=n[3],
-        blocked_ns=n[4],
-        sleeping_ns=n[5],
-        bytes=n[6],
-        done_bytes=n[7],
-        files=None if n[8] is None else int(n[8]),
-        errors=int(n[9] or 0),
+        calls=sum(group.calls for group in found),
+        total_ns=sum(group.total_ns for group in found),
+        cpu_ns=sum(cpu) if cpu and len(cpu) == len(found) else None,
     )
-
-
-def _number(value: object) -> float | None:
-    return None if value is None else float(str(value))

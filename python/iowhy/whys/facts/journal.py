@@ -1,10 +1,8 @@
 """The journals of the file systems that the command used."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
 
 
 @dataclass(frozen=True)
@@ -20,28 +18,40 @@ class Journal:
     blocks_per_commit: float | None
 
 
-def measure(facts: "Facts") -> Journal:
+@dataclass(frozen=True)
+class _Commits:
+    commits: int
+    time_ns: int | None
+    mean_ns: float | None
+    flushing_share: float | None
+    logging_share: float | None
+    handles_per_commit: float | None
+    blocks_per_commit: float | None
+
+
+_COMMITS = """
+SELECT count(*) AS commits, sum(dur_ns) AS time_ns, avg(dur_ns) AS mean_ns,
+  sum(flushing_ns) / nullif(sum(CASE WHEN flushing_ns IS NOT NULL THEN dur_ns END), 0)
+    AS flushing_share,
+  sum(logging_ns) / nullif(sum(CASE WHEN logging_ns IS NOT NULL THEN dur_ns END), 0)
+    AS logging_share,
+  avg(handles) AS handles_per_commit, avg(blocks) AS blocks_per_commit
+FROM journal_commits WHERE dev IN (SELECT dev FROM own_filesystems)
+"""
+
+
+def measure(relations: Relations) -> Journal:
     """From journal_commits."""
-    if not facts.has("journal_commits"):
-        ran = facts.recording.ran("journal_jbd2") or facts.recording.ran("journal_xfs")
+    if not relations.has("journal_commits"):
+        ran = {"journal_jbd2", "journal_xfs"} & relations.facts.ran
         return Journal(0 if ran else None, None, None, None, None, None, None)
-    row = facts.numbers(
-        f"""
-        SELECT count(*) AS n, sum(dur_ns) AS t, avg(dur_ns) AS mean,
-          sum(flushing_ns) / nullif(sum(CASE WHEN flushing_ns IS NOT NULL THEN dur_ns END), 0)
-            AS flushing,
-          sum(logging_ns) / nullif(sum(CASE WHEN logging_ns IS NOT NULL THEN dur_ns END), 0)
-            AS logging,
-          avg(handles) AS handles, avg(blocks) AS blocks
-        FROM journal_commits WHERE {facts.own_filesystems()}
-        """
-    )
+    found = relations.one(_Commits, _COMMITS)
     return Journal(
-        commits=int(row["n"] or 0),
-        time_ns=row["t"],
-        mean_ns=row["mean"],
-        flushing_share=row["flushing"],
-        logging_share=row["logging"],
-        handles_per_commit=row["handles"],
-        blocks_per_commit=row["blocks"],
+        commits=found.commits,
+        time_ns=found.time_ns,
+        mean_ns=found.mean_ns,
+        flushing_share=found.flushing_share,
+        logging_share=found.logging_share,
+        handles_per_commit=found.handles_per_commit,
+        blocks_per_commit=found.blocks_per_commit,
     )

@@ -1,10 +1,8 @@
 """Where the files lie: extents after (else before) the command, and who allocated them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
 
 
 @dataclass(frozen=True)
@@ -66,32 +64,19 @@ WITH phases AS (
     avg(CASE WHEN last IS NULL THEN NULL WHEN tid <> last THEN 1.0 ELSE 0.0 END) AS mixed
   FROM a GROUP BY dev, ino
 )
-SELECT l.dev, l.ino, f.path, l.breaks + 1, l.bytes,
-  CASE WHEN l.bytes <= 4096 THEN 1.0 ELSE 1 - l.breaks / (l.bytes / 4096 - 1) END,
-  w.allocations, w.writers, w.mixed
+SELECT l.dev, l.ino, f.path, l.breaks + 1 AS extents, l.bytes,
+  CASE WHEN l.bytes <= {page} THEN 1.0
+    ELSE greatest(0.0, 1 - l.breaks / (l.bytes / {page} - 1)) END AS sequentiality,
+  w.allocations, w.writers, w.mixed AS interleaved
 FROM l LEFT JOIN w ON w.dev = l.dev AND w.ino = l.ino
-LEFT JOIN why_files AS f ON f.dev = l.dev AND f.ino = l.ino
+LEFT JOIN named_files AS f ON f.dev = l.dev AND f.ino = l.ino
 ORDER BY l.breaks DESC, l.bytes DESC LIMIT 50
 """
 
 
-def measure(facts: "Facts") -> Layout:
+def measure(relations: Relations) -> Layout:
     """From extents and allocations."""
-    if not facts.has("extents"):
+    if not relations.has("extents"):
         return Layout(())
-    return Layout(
-        tuple(
-            File(
-                dev=int(str(row[0])),
-                ino=int(str(row[1])),
-                path=None if row[2] is None else str(row[2]),
-                extents=int(str(row[3])),
-                bytes=float(str(row[4])),
-                sequentiality=max(0.0, float(str(row[5]))),
-                allocations=None if row[6] is None else int(str(row[6])),
-                writers=None if row[7] is None else int(str(row[7])),
-                interleaved=None if row[8] is None else float(str(row[8])),
-            )
-            for row in facts.rows(_FILES)
-        )
-    )
+    page = relations.facts.page_bytes
+    return Layout(tuple(relations.read(File, _FILES.format(page=page))))

@@ -1,11 +1,8 @@
 """The machine while it ran: CPUs, memory, limits, pressure."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
-
+from iowhy.relations import Relations
 
 #: Share of samples with blocked processes from which they are what the machine does: more often than not.
 BLOCKED = 0.5
@@ -56,7 +53,9 @@ class Machine:
     @property
     def waits_for_disks(self) -> bool:
         """No process ever waits to run, and mostly some are blocked."""
-        return bool(self.runnable_always_zero) and (self.blocked_share or 0.0) >= BLOCKED
+        return bool(self.runnable_always_zero) and (
+            self.blocked_share is not None and self.blocked_share >= BLOCKED
+        )
 
     @property
     def cache_room_bytes(self) -> float | None:
@@ -67,7 +66,7 @@ class Machine:
             return float(self.memory_limit_bytes)
         if self.cached_peak_bytes is None:
             return None
-        return self.cached_peak_bytes + (self.free_bytes or 0.0)
+        return self.cached_peak_bytes + (0.0 if self.free_bytes is None else self.free_bytes)
 
 
 _CPU = """
@@ -88,7 +87,7 @@ WITH change AS (
   FROM shares WHERE u + s + i + w + st > 0 GROUP BY cpu
 )
 SELECT
-  max(CASE WHEN cpu = -1 THEN u / (u + s + i + w + st) END) AS "user",
+  max(CASE WHEN cpu = -1 THEN u / (u + s + i + w + st) END) AS user_share,
   max(CASE WHEN cpu = -1 THEN s / (u + s + i + w + st) END) AS system,
   max(CASE WHEN cpu = -1 THEN i / (u + s + i + w + st) END) AS idle,
   max(CASE WHEN cpu = -1 THEN w / (u + s + i + w + st) END) AS iowait,
@@ -131,7 +130,7 @@ WITH span AS (
     min(io_limit_read_ops_per_s) AS read_ops, min(io_limit_write_ops_per_s) AS write_ops
   FROM cgroup_samples GROUP BY path
 )
-SELECT max(throttled) AS throttled, max(span_ns) AS span_ns,
+SELECT max(throttled / nullif(span_ns, 0)) AS throttled,
   max(CASE WHEN periods > 0 THEN throttled_periods / periods END) AS throttled_periods,
   min(quota) AS quota, min(memory_limit) AS memory_limit, max(hits) AS hits,
   max(cached) AS cached, max(refault) AS refault, min(read_limit) AS read_limit,
@@ -139,67 +138,121 @@ SELECT max(throttled) AS throttled, max(span_ns) AS span_ns,
 FROM span
 """
 
+#: Sums of a counter's growth over its span, by resource and kind.
 _PRESSURE = """
-SELECT resource, kind, max(total_ns) - min(total_ns), max(ts_ns) - min(ts_ns)
+SELECT resource, kind, max(total_ns) - min(total_ns) AS stalled_ns, max(ts_ns) - min(ts_ns) AS span_ns
 FROM pressure_samples WHERE scope = 'machine' GROUP BY resource, kind
 """
 
 
-def measure(facts: "Facts") -> Machine:
+@dataclass(frozen=True)
+class _Cpu:
+    user_share: float | None = None
+    system: float | None = None
+    idle: float | None = None
+    iowait: float | None = None
+    steal: float | None = None
+    busiest: float | None = None
+    saturated: float | None = None
+    samples: int | None = None
+    cpus: int | None = None
+
+
+@dataclass(frozen=True)
+class _Memory:
+    total: int | None = None
+    free: float | None = None
+    cached: float | None = None
+    cached_peak: int | None = None
+    dirty_peak: int | None = None
+
+
+@dataclass(frozen=True)
+class _Vm:
+    swap: int | None = None
+    scan: int | None = None
+    refault: int | None = None
+    running: float | None = None
+    blocked: float | None = None
+    most_running: float | None = None
+    blocked_share: float | None = None
+
+
+@dataclass(frozen=True)
+class _Group:
+    throttled: float | None = None
+    throttled_periods: float | None = None
+    quota: float | None = None
+    memory_limit: int | None = None
+    hits: int | None = None
+    cached: int | None = None
+    refault: int | None = None
+    read_limit: float | None = None
+    write_limit: float | None = None
+    read_ops: float | None = None
+    write_ops: float | None = None
+
+
+@dataclass(frozen=True)
+class _Pressure:
+    resource: str
+    kind: str
+    stalled_ns: int | None
+    span_ns: int | None
+
+
+def measure(relations: Relations) -> Machine:
     """From the samples; None where a table is empty."""
-    none: dict[str, float | None] = {}
-    cpu = facts.numbers(_CPU) if facts.has("cpu_samples") else none
-    memory = facts.numbers(_MEMORY) if facts.has("memory_samples") else none
-    vm = facts.numbers(_VM) if facts.has("vm_samples") else none
-    group = facts.numbers(_GROUP) if facts.has("cgroup_samples") else none
-    pressure: dict[tuple[str, str], float] = {}
-    if facts.has("pressure_samples"):
-        for resource, kind, stalled, span in facts.rows(_PRESSURE):
-            if isinstance(span, int) and span > 0 and isinstance(stalled, int):
-                pressure[str(resource), str(kind)] = stalled / span
-    user, system, steal = cpu.get("user"), cpu.get("system"), cpu.get("steal")
-    busy = None if user is None or system is None else user + system + (steal or 0.0)
-    throttled, span_ns = group.get("throttled"), group.get("span_ns")
-    cpus = facts.manifest.host.cpus or int(cpu.get("cpus") or 0) or None
-    total = facts.manifest.host.memory_bytes
-    if total is None and memory.get("total") is not None:
-        total = int(memory["total"] or 0)
-    limit = group.get("memory_limit")
-    most = vm.get("most_running")
-    blocked_share = vm.get("blocked_share")
+    cpu = relations.one(_Cpu, _CPU) if relations.has("cpu_samples") else _Cpu()
+    memory = relations.one(_Memory, _MEMORY) if relations.has("memory_samples") else _Memory()
+    vm = relations.one(_Vm, _VM) if relations.has("vm_samples") else _Vm()
+    group = relations.one(_Group, _GROUP) if relations.has("cgroup_samples") else _Group()
+    pressure = {
+        (one.resource, one.kind): one.stalled_ns / one.span_ns
+        for one in (
+            relations.read(_Pressure, _PRESSURE) if relations.has("pressure_samples") else ()
+        )
+        if one.stalled_ns is not None and one.span_ns
+    }
+    busy = None
+    if cpu.user_share is not None and cpu.system is not None:
+        # A source without steal has none to tell: it is in none of the other states.
+        busy = cpu.user_share + cpu.system + (0.0 if cpu.steal is None else cpu.steal)
+    facts = relations.facts
+    most = vm.most_running
     return Machine(
-        cpus=cpus,
+        cpus=facts.cpus if facts.cpus is not None else cpu.cpus or None,
         busy=busy,
-        user=user,
-        system=system,
-        idle=cpu.get("idle"),
-        iowait=cpu.get("iowait"),
-        steal=steal,
-        busiest_cpu=cpu.get("busiest"),
-        samples=int(cpu.get("samples") or 0),
-        saturated_share=cpu.get("saturated"),
-        memory_bytes=total,
-        free_bytes=memory.get("free"),
-        cached_bytes=memory.get("cached"),
-        cached_peak_bytes=memory.get("cached_peak"),
-        dirty_peak_bytes=memory.get("dirty_peak"),
-        swap_pages=vm.get("swap"),
-        direct_scan_pages=vm.get("scan"),
-        refault_file_pages=vm.get("refault"),
-        runnable=vm.get("running"),
-        blocked=vm.get("blocked"),
+        user=cpu.user_share,
+        system=cpu.system,
+        idle=cpu.idle,
+        iowait=cpu.iowait,
+        steal=cpu.steal,
+        busiest_cpu=cpu.busiest,
+        samples=cpu.samples or 0,
+        saturated_share=cpu.saturated,
+        memory_bytes=facts.memory_bytes if facts.memory_bytes is not None else memory.total,
+        free_bytes=memory.free,
+        cached_bytes=memory.cached,
+        cached_peak_bytes=memory.cached_peak,
+        dirty_peak_bytes=memory.dirty_peak,
+        swap_pages=vm.swap,
+        direct_scan_pages=vm.scan,
+        refault_file_pages=vm.refault,
+        runnable=vm.running,
+        blocked=vm.blocked,
         runnable_always_zero=None if most is None else most == 0,
-        blocked_share=blocked_share,
-        throttled_share=throttled / span_ns if throttled is not None and span_ns else None,
-        throttled_periods_share=group.get("throttled_periods"),
-        quota_cores=group.get("quota"),
-        memory_limit_bytes=None if limit is None else int(limit),
-        memory_limit_hits=group.get("hits"),
-        group_cached_bytes=group.get("cached"),
-        group_refault_pages=group.get("refault"),
-        read_limit_bytes_per_s=group.get("read_limit"),
-        write_limit_bytes_per_s=group.get("write_limit"),
-        read_limit_ops_per_s=group.get("read_ops"),
-        write_limit_ops_per_s=group.get("write_ops"),
+        blocked_share=vm.blocked_share,
+        throttled_share=group.throttled,
+        throttled_periods_share=group.throttled_periods,
+        quota_cores=group.quota,
+        memory_limit_bytes=group.memory_limit,
+        memory_limit_hits=group.hits,
+        group_cached_bytes=group.cached,
+        group_refault_pages=group.refault,
+        read_limit_bytes_per_s=group.read_limit,
+        write_limit_bytes_per_s=group.write_limit,
+        read_limit_ops_per_s=group.read_ops,
+        write_limit_ops_per_s=group.write_ops,
         pressure=pressure,
     )

@@ -1,10 +1,8 @@
 """Summary numbers and histograms that other tools printed: curt, filemon, fileplace, iozone, …"""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
 
 
 @dataclass(frozen=True)
@@ -45,26 +43,30 @@ WITH b AS (
   SELECT *, sum(n) OVER (PARTITION BY metric ORDER BY low) AS upto,
     sum(n) OVER (PARTITION BY metric) AS total FROM b WHERE n > 0
 )
-SELECT metric, max(total), min(CASE WHEN 2 * upto >= total THEN (low + coalesce(high, low)) / 2 END)
+SELECT metric, max(total) AS total,
+  min(CASE WHEN 2 * upto >= total THEN (low + coalesce(high, low)) / 2 END) AS middle
 FROM c GROUP BY metric
 """
 
 
-def measure(facts: "Facts") -> Measured:
+@dataclass(frozen=True)
+class _Histogram:
+    metric: str
+    total: float
+    middle: float | None
+
+
+def measure(relations: Relations) -> Measured:
     """From measurements and histograms."""
-    numbers: tuple[Number, ...] = ()
-    if facts.has("measurements"):
-        numbers = tuple(
-            Number(str(tool), str(subject), str(metric), float(str(value)))
-            for tool, subject, metric, value in facts.rows(
-                """SELECT lower(tool), subject, metric, avg(value) FROM measurements
-                GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000"""
-            )
+    numbers: list[Number] = []
+    if relations.has("measurements"):
+        numbers = relations.read(
+            Number,
+            """SELECT lower(tool) AS tool, subject, metric, avg(value) AS value FROM measurements
+            GROUP BY lower(tool), subject, metric ORDER BY 1, 2, 3 LIMIT 5000""",
         )
     histograms: dict[str, tuple[float, float | None]] = {}
-    if facts.has("histograms"):
-        histograms = {
-            str(metric): (float(str(total)), None if middle is None else float(str(middle)))
-            for metric, total, middle in facts.rows(_HISTOGRAMS)
-        }
-    return Measured(numbers, histograms)
+    if relations.has("histograms"):
+        found = relations.read(_Histogram, _HISTOGRAMS)
+        histograms = {one.metric: (one.total, one.middle) for one in found}
+    return Measured(tuple(numbers), histograms)

@@ -28,9 +28,9 @@ def space(facts: Facts) -> Space:
     found: dict[str, float | None] = {}
     if facts.has("writeback"):
         found = facts.numbers(
-            f"""SELECT count(*) AS passes, sum(pages_written) AS pages,
+            """SELECT count(*) AS passes, sum(pages_written) AS pages,
             count(DISTINCT (dev, ino)) AS inodes FROM writeback
-            WHERE reason = 'fs_free_space' AND {facts.own_filesystems()}"""
+            WHERE reason = 'fs_free_space' AND dev IN (SELECT dev FROM own_filesystems)"""
         )
     refused = None
     if facts.has("syscalls"):

@@ -1,10 +1,8 @@
 """The command's threads: how many, and which one works most."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
 
 
 @dataclass(frozen=True)
@@ -19,33 +17,42 @@ class Threads:
     cores_wanted: float | None
 
 
-_TOP = """
-SELECT tid, sum(coalesce(cpu_user_ns, 0) + coalesce(cpu_kernel_ns, 0)) AS cpu_ns,
-  sum(coalesce(runnable_ns, 0)) AS runnable_ns, any_value(tgid)
-FROM thread_time GROUP BY tid
+@dataclass(frozen=True)
+class _Sums:
+    count: int
+    processes: int
+    cpu_ns: int | None
+    runnable_ns: int | None
+    top_ns: int | None
+    top_name: str | None
+
+
+_SUMS = """
+WITH t AS (
+  SELECT tid, any_value(tgid) AS tgid, sum(cpu_user_ns + coalesce(cpu_kernel_ns, 0)) AS cpu_ns,
+    sum(runnable_ns) AS runnable_ns
+  FROM thread_time GROUP BY tid
+), s AS (
+  SELECT count(*) AS count, count(DISTINCT tgid) AS processes, sum(cpu_ns) AS cpu_ns,
+    sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns, arg_max(tid, cpu_ns) AS top FROM t
+)
+SELECT s.* EXCLUDE (top), (SELECT any_value(comm) FROM threads WHERE tid = s.top) AS top_name FROM s
 """
 
 
-def measure(facts: "Facts") -> Threads:
+def measure(relations: Relations) -> Threads:
     """From thread_time and threads."""
-    elapsed = facts.run.elapsed_ns
-    if not facts.has("thread_time") or not elapsed:
+    elapsed_ns = relations.facts.elapsed_ns
+    if not relations.has("thread_time") or not elapsed_ns:
         return Threads(None, None, None, None, None, None)
-    row = facts.numbers(
-        f"SELECT count(*) AS n, sum(cpu_ns) AS cpu, sum(runnable_ns) AS runnable, "
-        f"max(cpu_ns) AS top, arg_max(tid, cpu_ns) AS tid, "
-        f"count(DISTINCT tgid) AS processes FROM ({_TOP}) AS t(tid, cpu_ns, runnable_ns, tgid)"
-    )
-    name = None
-    if facts.has("threads") and row["tid"] is not None:
-        found = facts.rows(f"SELECT comm FROM threads WHERE tid = {int(row['tid'])} LIMIT 1")
-        name = str(found[0][0]) if found else None
-    cpu, runnable = row["cpu"] or 0.0, row["runnable"] or 0.0
+    found = relations.one(_Sums, _SUMS)
+    cpu, runnable = found.cpu_ns, found.runnable_ns
     return Threads(
-        count=int(row["n"] or 0),
-        processes=int(row["processes"] or 0),
-        top_share=(row["top"] or 0.0) / elapsed,
-        top_name=name,
-        cores_used=cpu / elapsed,
-        cores_wanted=(cpu + runnable) / elapsed,
+        count=found.count,
+        processes=found.processes,
+        top_share=None if found.top_ns is None else found.top_ns / elapsed_ns,
+        top_name=found.top_name,
+        cores_used=None if cpu is None else cpu / elapsed_ns,
+        # Where it is not told who waits for a CPU, no more is known than what runs.
+        cores_wanted=None if cpu is None or runnable is None else (cpu + runnable) / elapsed_ns,
     )

@@ -1,0 +1,26 @@
+-- title: A filesystem of the command: that it writes to, else that its calls name
+-- filtered as: nothing
+-- Journals and writeback of the whole machine are recorded, and most of it is somebody else's. Where
+-- no calls were recorded either, any filesystem may be its own.
+-- kept: table
+-- column dev: filesystem, id
+-- when syscalls
+WITH written AS (
+    SELECT DISTINCT owner_dev AS dev
+    FROM main.block_requests
+    WHERE in_scope AND op = 'write' AND owner_dev IS NOT NULL
+)
+SELECT dev FROM written
+UNION
+SELECT dev FROM main.syscalls WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
+-- else
+WITH written AS (
+    SELECT DISTINCT owner_dev AS dev
+    FROM main.block_requests
+    WHERE in_scope AND op = 'write' AND owner_dev IS NOT NULL
+)
+SELECT dev FROM written
+UNION
+SELECT dev FROM main.writeback WHERE NOT EXISTS (SELECT 1 FROM written)
+UNION
+SELECT dev FROM main.journal_commits WHERE NOT EXISTS (SELECT 1 FROM written)

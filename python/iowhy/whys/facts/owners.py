@@ -1,0 +1,69 @@
+"""The files whose requests cost most, and how the command's requests lie on their device."""
+
+from dataclasses import dataclass
+
+from iowhy.relations import Relations
+
+#: Requests of a file that follow another one, below which their order is chance.
+STEPS_MIN = 16
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The command's data requests of one file; `time_share` is of the time of all of its requests."""
+
+    dev: int
+    ino: int
+    path: str | None
+    count: int
+    bytes: float
+    time_ns: float
+    time_share: float
+    median_bytes: float | None
+    jump_share: float | None
+
+
+@dataclass(frozen=True)
+class _Row:
+    dev: int
+    ino: int
+    path: str | None
+    count: int
+    bytes: int
+    time_ns: int | None
+    median_bytes: float | None
+    steps: int
+    jumps: int
+
+
+_OWNERS = """
+WITH top AS (
+  SELECT * FROM file_requests WHERE dev = {dev} ORDER BY time_ns DESC NULLS LAST, owner_ino LIMIT 5
+), m AS (
+  SELECT owner_dev, owner_ino, median(bytes) AS median_bytes FROM command_requests
+  WHERE dev = {dev} AND owner_ino IN (SELECT owner_ino FROM top) GROUP BY owner_dev, owner_ino
+)
+SELECT t.owner_dev AS dev, t.owner_ino AS ino, f.path, t.requests AS count, t.bytes, t.time_ns,
+  m.median_bytes, t.steps, t.jumps
+FROM top AS t LEFT JOIN m ON m.owner_dev = t.owner_dev AND m.owner_ino = t.owner_ino
+LEFT JOIN named_files AS f ON f.dev = t.owner_dev AND f.ino = t.owner_ino
+ORDER BY t.time_ns DESC NULLS LAST, t.owner_ino
+"""
+
+
+def owners(relations: Relations, dev: int, all_time_ns: float) -> tuple[Owner, ...]:
+    """The five files with the most request time on a device."""
+    return tuple(
+        Owner(
+            dev=row.dev,
+            ino=row.ino,
+            path=row.path,
+            count=row.count,
+            bytes=float(row.bytes),
+            time_ns=float(row.time_ns or 0),
+            time_share=(row.time_ns or 0) / all_time_ns if all_time_ns else 0.0,
+            median_bytes=row.median_bytes,
+            jump_share=row.jumps / row.steps if row.steps >= STEPS_MIN else None,
+        )
+        for row in relations.read(_Row, _OWNERS.format(dev=dev))
+    )

@@ -121,7 +121,9 @@ def run(options: Run) -> None:
     keep = options.keep
     if keep is not None:
         check_new(keep)
-    _say(f"{one.name}: {chosen.name} ({chosen.text}) on {choice.fs}, {choice.device}")
+    _say(
+        f"{one.name}: {chosen.name} ({chosen.text}) on {choice.fs}, {choice.device}; Ctrl-C ends it"
+    )
 
     def look(recording: Path) -> None:
         found = overview(open_recording(recording))
@@ -143,6 +145,7 @@ def verify_(options: Verify) -> None:
     names, on = options.names, options.on
     chosen = [scenario.scenario(name) for name in names] if names else list(scenario.scenarios())
     checks: list[Check] = []
+    _say(f"{len(chosen)} scenarios, some minutes for all; Ctrl-C ends it and puts everything back")
     for check in verify.verify(
         chosen,
         fs=on.fs,

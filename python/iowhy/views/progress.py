@@ -81,7 +81,7 @@ class TrialsLine:
 
     def step(self, text: str) -> None:
         """Something other than a trial."""
-        self._line.step(text)
+        self._line.step(f"{text}; Ctrl-C ends it")
 
     def trial(self, name: str, done: int, at_most: int) -> None:
         """Before each trial. The estimate is what is left at most: it may end earlier."""

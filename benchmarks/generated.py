@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.generated_machine import DISK, FS, INTERVAL_NS, LOOP, START_NS, machine
 from iowhy.recording import Manifest, Recording
 from iowhy.recording.manifest import Clock, Host
 from iowhy.recording.writer import write_recording
@@ -44,9 +45,6 @@ REASONS = np.array(
         "other",
     ]
 )
-START_NS = 5_000_000_000_000
-FS, DISK, LOOP = 7 << 20, 253 << 20, 7 << 20
-INTERVAL_NS = 100_000_000
 
 
 def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int = 50) -> Recording:
@@ -59,9 +57,7 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
     tables["thread_time"] = _thread_time(rng, end_ns, threads)
     tables["block_requests"] = _requests(rng, calls // 2, end_ns, threads, files)
     tables["page_cache"] = _page_cache(rng, end_ns, files)
-    tables |= _small(rng, end_ns, threads, files)
-    tables |= _samples(rng, end_ns)
-    tables |= _limits(rng, end_ns)
+    tables |= machine(rng, end_ns, threads, files)
     manifest = Manifest.made(
         argv=["generated"],
         start_ns=START_NS,
@@ -225,236 +221,3 @@ def _page_cache(rng: np.random.Generator, end_ns: int, files: int) -> pa.Table:
             "estimated": np.zeros(count, dtype=bool),
         }
     )
-
-
-def _small(rng: np.random.Generator, end_ns: int, threads: int, files: int) -> dict[str, pa.Table]:
-    some = 400
-    times = np.sort(rng.integers(START_NS, end_ns, some))
-    ino = rng.integers(1, files + 1, some)
-    tid = rng.integers(0, threads, some) + 1000
-    tgid = 1000 + (tid - 1000) // 4 * 4
-    numbers = np.arange(threads) + 1000
-    extents = files * 6
-    return {
-        "syscall_totals": pa.table(
-            {
-                "ts_ns": times,
-                "interval_ns": np.full(some, INTERVAL_NS),
-                "tgid": tgid,
-                "tid": tid,
-                "name": np.array(["futex", "brk", "read"])[rng.integers(0, 3, some)],
-                "calls": rng.integers(1, 100, some),
-                "errors": rng.integers(0, 2, some),
-                "total_ns": rng.integers(1_000, 10_000_000, some),
-                "max_ns": rng.integers(1_000, 100_000, some),
-                "cpu_ns": rng.integers(100, 1_000, some),
-            }
-        ),
-        "writeback": pa.table(
-            {
-                "ts_ns": times,
-                "dur_ns": rng.integers(1_000, 1_000_000, some),
-                "tgid": np.full(some, 77),
-                "tid": np.full(some, 77),
-                "dev": np.full(some, FS),
-                "ino": ino,
-                "reason": np.array(["background", "sync", "fsync"])[rng.integers(0, 3, some)],
-                "pages_written": rng.integers(1, 400, some),
-                "dirtied_age_ns": rng.integers(1, 10**10, some),
-            }
-        ),
-        "dirty_throttle": pa.table(
-            {
-                "ts_ns": times,
-                "tgid": tgid,
-                "tid": tid,
-                "pause_ns": rng.integers(1_000_000, 200_000_000, some),
-                "dirty_pages": rng.integers(1, 1_000, some),
-                "limit_pages": np.full(some, 1_000),
-            }
-        ),
-        "journal_commits": pa.table(
-            {
-                "ts_ns": times,
-                "dur_ns": rng.integers(1_000, 10_000_000, some),
-                "dev": np.full(some, FS),
-                "kind": np.full(some, "jbd2"),
-                "transaction": np.arange(some),
-                "wait_ns": rng.integers(0, 1_000, some),
-                "locked_ns": rng.integers(0, 1_000, some),
-                "flushing_ns": rng.integers(0, 1_000, some),
-                "logging_ns": rng.integers(0, 1_000, some),
-                "handles": rng.integers(1, 100, some),
-                "blocks": rng.integers(1, 50, some),
-            }
-        ),
-        "allocations": pa.table(
-            {
-                "ts_ns": times,
-                "tgid": tgid,
-                "tid": tid,
-                "dev": np.full(some, FS),
-                "ino": ino,
-                "logical_block": np.arange(some) * 16,
-                "physical_block": rng.integers(0, 1 << 20, some),
-                "blocks": rng.integers(1, 16, some),
-            }
-        ),
-        "extents": pa.table(
-            {
-                "phase": np.tile(["before", "after"], extents // 2),
-                "dev": np.full(extents, FS),
-                "ino": np.repeat(np.arange(files) + 1, 6),
-                "logical_bytes": np.tile(np.repeat(np.arange(3) * 65536, 2), files),
-                "physical_bytes": pa.array(
-                    rng.integers(0, 4, extents) * 65536, mask=rng.random(extents) < 0.05
-                ),
-                "bytes": np.full(extents, 65536),
-                "flags": pa.array([["unwritten"], []] * (extents // 2), pa.list_(pa.string())),
-            }
-        ),
-        "files": pa.table(
-            {
-                "dev": np.full(files, FS),
-                "ino": np.arange(files) + 1,
-                "path": [f"/srv/data/file-{n:05d}.db" for n in range(1, files + 1)],
-                "kind": np.full(files, "file"),
-                "size_bytes": rng.integers(0, 1 << 30, files),
-                "deleted": np.zeros(files, dtype=bool),
-            }
-        ),
-        "filesystems": pa.table(
-            {
-                "dev": [FS],
-                "kind": ["ext4"],
-                "mount": ["/srv"],
-                "options": ["rw"],
-                "disk_dev": [LOOP],
-                "block_bytes": [4096],
-            }
-        ),
-        "devices": pa.table(
-            {
-                "dev": [DISK, LOOP],
-                "name": ["vda", "loop0"],
-                "below_dev": pa.array([None, DISK], pa.int64()),
-                "size_bytes": [1 << 40, 1 << 34],
-            }
-        ),
-        "threads": pa.table(
-            {
-                "tid": numbers,
-                "tgid": 1000 + (numbers - 1000) // 4 * 4,
-                "ppid": np.full(threads, 1),
-                "comm": [f"worker-{n}" for n in range(threads)],
-                "start_ns": np.full(threads, START_NS),
-                "end_ns": np.full(threads, end_ns),
-                "exit_code": np.zeros(threads, dtype=np.int64),
-            }
-        ),
-        "histograms": pa.table(
-            {
-                "metric": ["request_latency_ns", "request_bytes"],
-                "dev": ["nvme0n1", "nvme0n1"],
-                "low": [1024, 4096],
-                "high": [2048, 8192],
-                "count": [7, 9],
-            }
-        ),
-    }
-
-
-def _samples(rng: np.random.Generator, end_ns: int) -> dict[str, pa.Table]:
-    times = np.arange(START_NS, end_ns, INTERVAL_NS)
-    n = len(times)
-
-    def counter(step: int) -> np.ndarray:
-        return np.cumsum(rng.integers(0, step, n))
-
-    cpu = []
-    for number in (-1, 0, 1):
-        columns = {
-            name: counter(10**8) for name in ("user_ns", "system_ns", "idle_ns", "iowait_ns")
-        }
-        cpu.append(
-            pa.table(
-                {
-                    "ts_ns": times,
-                    "cpu": np.full(n, number),
-                    **columns,
-                    "irq_ns": counter(1000),
-                    "steal_ns": counter(1000),
-                }
-            )
-        )
-    levels = ("free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
-    rates = (
-        "context_switches",
-        "forks",
-        "page_in_bytes",
-        "page_out_bytes",
-        "swap_in_pages",
-        "swap_out_pages",
-        "major_faults",
-        "direct_scan_pages",
-    )
-    disk = ("reads", "read_bytes", "read_ns", "writes", "written_bytes", "write_ns")
-    disk += ("busy_ns", "queue_ns", "flushes", "flush_ns")
-    return {
-        "cpu_samples": pa.concat_tables(cpu),
-        "memory_samples": pa.table(
-            {"ts_ns": times, **{name: rng.integers(0, 1 << 33, n) for name in levels}}
-        ),
-        "vm_samples": pa.table(
-            {
-                "ts_ns": times,
-                "procs_running": rng.integers(0, 5, n),
-                "procs_blocked": rng.integers(0, 5, n),
-                **{name: counter(1000) for name in rates},
-            }
-        ),
-        "disk_samples": pa.table(
-            {"ts_ns": times, "dev": np.full(n, 8 << 20), **{name: counter(10**6) for name in disk}}
-        ),
-    }
-
-
-def _limits(rng: np.random.Generator, end_ns: int) -> dict[str, pa.Table]:
-    """A control group that is held back, pressure, and numbers that a tool printed."""
-    times = np.arange(START_NS, end_ns, INTERVAL_NS)
-    n = len(times)
-    counters = ("cpu_throttled_ns", "cpu_periods", "cpu_throttled_periods", "memory_limit_hits")
-    group = {name: np.cumsum(rng.integers(0, 5, n)) for name in (*counters, "refault_file_pages")}
-    return {
-        "cgroup_samples": pa.table(
-            {
-                "ts_ns": times,
-                "path": ["/made"] * n,
-                **group,
-                "cpu_quota_cores": np.full(n, 1.5),
-                "memory_bytes": rng.integers(0, 1 << 30, n),
-                "memory_limit_bytes": np.full(n, 1 << 30),
-                "cached_bytes": rng.integers(0, 1 << 29, n),
-            }
-        ),
-        "pressure_samples": pa.concat_tables(
-            pa.table(
-                {
-                    "ts_ns": times,
-                    "scope": ["machine"] * n,
-                    "resource": [resource] * n,
-                    "kind": ["some"] * n,
-                    "total_ns": np.cumsum(rng.integers(0, 10**6, n)),
-                }
-            )
-            for resource in ("cpu", "io", "memory")
-        ),
-        "measurements": pa.table(
-            {
-                "tool": ["fio", "fio", "curt"],
-                "subject": ["job", "job", "fsync"],
-                "metric": ["read_iops", "read_iops", "elapsed_mean_ns"],
-                "value": [10.0, 20.0, 5.5],
-            }
-        ),
-    }

@@ -148,6 +148,7 @@ def test_small_files_against_large_ones_with_the_waits(tmp_path: Path) -> None:
     alone = judge_with_rows(pasted(tmp_path / "a", {"measurements": rows}))
     found = leads(alone, "sync-storm", 0.45, 0.55)
     assert "2.0 times as long" in chain(found) and found.confidence < 0.6
+    assert alone.answer.startswith("sync-storm: 50 % of the time that small files take: ")
     rows += measure("latencytop", "iozone: fsync: device cache flush", share=0.9, max_ns=30 * MS)
     rows += measure("latencytop", "iozone: reading from file", share=0.1, max_ns=MS)
     both = judge_with_rows(pasted(tmp_path / "b", {"measurements": rows}))

@@ -128,7 +128,7 @@ def test_json_form(judged: Judge) -> None:
     assert made["answer"] == verdict.answer
     first = made["findings"][0]
     assert set(first) == {
-        "cause", "title", "share", "confidence", "lowered_by", "chain", "against", "remedies",
+        "cause", "title", "share", "share_of", "confidence", "lowered_by", "chain", "against", "remedies",
         "experiment",
     }  # fmt: skip
     assert set(first["chain"][0]) == {"statement", "value", "unit", "report"}

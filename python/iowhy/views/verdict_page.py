@@ -106,7 +106,7 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
     sure = f"confidence {units.percent(proven.confidence if proven else finding.confidence)}"
     paragraph(
         out,
-        f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of the time, {sure}",
+        f"{number}. {finding.title} ({finding.cause}): {units.percent(finding.share)} of {finding.share_of}, {sure}",
         "bold",
     )
     for link in finding.chain:

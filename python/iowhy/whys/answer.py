@@ -72,7 +72,12 @@ def answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, fl
 
 def _lead(finding: Finding, of: str) -> str:
     remedy = finding.remedies[0] if finding.remedies else ""
-    words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}."
+    if finding.share_of == "the time":
+        words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}."
+    else:
+        words = (
+            f"{finding.cause}: {percent(finding.share)} of {finding.share_of}: {finding.summary}."
+        )
     if remedy:
         words += f" {remedy[0].upper()}{remedy[1:]}."
     return words

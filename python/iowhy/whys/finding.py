@@ -42,7 +42,8 @@ class Candidate:
     """A cause that a recording shows, before it is settled which cause gets which time.
 
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
-    are measurements that speak against it. `fixed_share` is for evidence without any budget.
+    are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
+    what that is a share of. `provable` is false where the cause's experiment could not help here.
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` stand in their place, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it.
@@ -58,6 +59,8 @@ class Candidate:
     remedies: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
     fixed_share: float | None = None
+    share_of: str = "the time"
+    provable: bool = True
     needs: tuple[str, ...] = ()
 
 
@@ -67,7 +70,8 @@ class Finding:
 
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
     would prove it, `unsafe` that it gives up durability. `healthy` says that nothing is wrong: a finding
-    that explains no time, in the place of others.
+    that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
+    time, but where no time was printed.
     """
 
     cause: str
@@ -82,6 +86,7 @@ class Finding:
     summary: str = ""
     unsafe: bool = False
     healthy: bool = False
+    share_of: str = "the time"
 
     @property
     def proof(self) -> str | None:

@@ -150,8 +150,9 @@ def _finding(
         chain=candidate.chain,
         against=(*candidate.against, *also),
         remedies=remedies,
-        experiment=cause.experiment,
+        experiment=cause.experiment if candidate.provable else None,
         summary=candidate.summary,
         unsafe=cause.unsafe_proof,
         healthy=cause.only_if is not None,
+        share_of=candidate.share_of if candidate.fixed_share is not None else "the time",
     )

@@ -18,6 +18,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "cause": finding.cause,
                 "title": finding.title,
                 "share": finding.share,
+                "share_of": finding.share_of,
                 "confidence": finding.confidence,
                 "lowered_by": list(finding.lowered_by),
                 "chain": [

@@ -26,6 +26,15 @@ def test_not_when_the_fdatasync_really_waits(judged: Judge) -> None:
     absent(judged(story), "cpu-serial")
 
 
+def test_more_workers_are_no_remedy_where_memory_is_short(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "read", 100, blocked=5 * MS, reason="memory_reclaim", io=False, bytes_=None
+    )
+    found = finding(judged(story), "cpu-serial")
+    assert found is not None and not any("in parallel" in remedy for remedy in found.remedies)
+    assert any("memory" in remedy for remedy in found.remedies)
+
+
 def test_not_when_every_cpu_works(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.97).thread(11, user=0.97)
     absent(judged(story), "cpu-serial")

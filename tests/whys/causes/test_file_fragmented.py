@@ -1,7 +1,9 @@
 """file-fragmented: large calls, small scattered requests, many extents."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, finding, leads
-from ..made import KIB, MIB, MS, Story
+from ..made import DISK, FS, KIB, MIB, MS, Story
 
 
 def imdb(*, extents: int, extent: int, request: int, jump: bool, service: int = 2 * MS) -> Story:
@@ -32,6 +34,18 @@ def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
         assert said in text, text
     for other in ("flush-cost", "random-access", "device-saturated", "sync-storm"):
         assert finding(verdict, other) is None
+
+
+@pytest.mark.parametrize(("kind", "ahead"), [("ext4", True), ("btrfs", False)])
+def test_blocks_allocated_ahead_help_only_where_they_are_kept(
+    kind: str, ahead: bool, judged: Judge
+) -> None:
+    story = imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True)
+    story.add("filesystems", dev=FS, kind=kind, mount="/data", options="rw", disk_dev=DISK)
+    found = leads(judged(story), "file-fragmented", 0.85, 0.95)
+    assert any("fallocate" in remedy for remedy in found.remedies) == ahead
+    assert any("chattr +C" in remedy for remedy in found.remedies) != ahead
+    assert (found.experiment == "preallocate") == ahead
 
 
 def test_not_a_file_in_one_piece(judged: Judge) -> None:

@@ -12,7 +12,14 @@ def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
 def test_direct_reads_in_order_of_4_kib(judged: Judge) -> None:
     story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB, reason="direct_io")
     story.requests(1900, service=MS - 10_000)
-    leads(judged(story), "small-requests", 0.85)
+    found = leads(judged(story), "small-requests", 0.85)
+    assert "no O_DIRECT" in " ".join(found.remedies)
+
+
+def test_who_uses_the_page_cache_is_not_told_to(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB)
+    found = leads(judged(story.requests(1900, service=MS - 10_000)), "small-requests", 0.85)
+    assert found.remedies and "O_DIRECT" not in " ".join(found.remedies)
 
 
 def test_not_cached_reads_of_4_kib(judged: Judge) -> None:

@@ -143,6 +143,7 @@ def _pasted(facts: Facts) -> Candidate | None:
             else f"work on parts that fit {size(cached)}, all steps on one part before the next"
         ),
         fixed_share=None if facts.budget.known else 1 - cache.hit_ratio,
+        share_of="the pages asked for",
     )
 
 

@@ -1,6 +1,6 @@
 """The work keeps one CPU busy, or a few, while others idle."""
 
-from iowhy.whys import classes, links, next_command
+from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.budget import SERIAL_CORES
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
@@ -34,6 +34,7 @@ def find(facts: Facts) -> Candidate | None:
     if none_left:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: none is left to use")
+    no_memory = budget.elapsed(classes.MEMORY) >= thresholds.LISTED
     idle_others = machine.idle is not None and machine.idle >= LEFT_OVER
     waits_more = budget.elapsed(*classes.STORAGE) > share
     return Candidate(
@@ -50,9 +51,17 @@ def find(facts: Facts) -> Candidate | None:
         ),
         confidence=confidence,
         lowered_by=tuple(lowered),
-        # More threads would only wait for CPUs that others have.
-        remedies=_NONE_LEFT if none_left else _FEWER_SYNCS if computing_syncs else (),
-        behind=("cpu-saturated",) if none_left else (),
+        # More threads would only wait for CPUs that others have, or for memory that is not there.
+        remedies=(
+            _NONE_LEFT
+            if none_left
+            else _NO_MEMORY
+            if no_memory
+            else _FEWER_SYNCS
+            if computing_syncs
+            else ()
+        ),
+        behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
         against=(
             ("the rates in the text are of the device, not of CPUs",)
             if facts.measured.metric("read_iops") and waits_more
@@ -123,6 +132,11 @@ _FEWER_SYNCS = (
     "sync less often: put more into one transaction (group commit); each call computes, whatever the device",
     "use a CPU with a faster single core",
     "do less of it: profile the busiest thread",
+)
+_NO_MEMORY = (
+    "do less of it: profile the busiest thread",
+    "give it more memory: more workers would need more of it still",
+    "use a CPU with a faster single core",
 )
 _NONE_LEFT = (
     "do less of it: profile the busiest thread",

@@ -33,6 +33,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     remains_ns = moved * 1e9 / order
     name = file.path or f"inode {file.ino}"
+    copied = _copied_on_write(facts, file.dev)
     return Candidate(
         claims=(Claim(AMONG, fraction=share * (1 - remains_ns / waiting_ns)),),
         chain=chain_of(
@@ -52,8 +53,27 @@ def find(facts: Facts) -> Candidate | None:
             f"goes to {name}, which lies in {count(file.extents)} extents, so that calls become "
             f"requests of {size(owner.median_bytes)} that jump"
         ),
+        remedies=_COPY_ON_WRITE if copied else (),
+        provable=not copied,
         needs=("block_requests", "extents"),
     )
+
+
+#: Filesystems that put what is written again to another place: blocks allocated ahead are not kept.
+COPIES_ON_WRITE = frozenset({"btrfs", "bcachefs", "zfs"})
+_COPY_ON_WRITE = (
+    "switch copy-on-write off for it while it is empty (chattr +C on it or its directory, nodatacow)",
+    "defragment what is there (btrfs filesystem defragment, or copy it)",
+    "write more at a time: what is written together is laid out together",
+)
+
+
+def _copied_on_write(facts: Facts, dev: int) -> bool:
+    """Whether the file's filesystem never overwrites in place; False where it is not known."""
+    if not facts.has("filesystems"):
+        return False
+    kinds = facts.rows(f"SELECT kind FROM filesystems WHERE dev = {dev} LIMIT 1")
+    return bool(kinds) and str(kinds[0][0]) in COPIES_ON_WRITE
 
 
 def _asked(facts: Facts) -> Link | None:
@@ -147,6 +167,7 @@ def _printed(facts: Facts) -> Candidate | None:
         confidence=0.85,
         lowered_by=() if fixed is None else ("shares of time are not in the text",),
         fixed_share=fixed,
+        share_of="the requests",
     )
 
 

@@ -110,6 +110,7 @@ def _printed(facts: Facts) -> Candidate | None:
         summary="waits while the device goes from place to place, because the application jumps",
         confidence=0.7,
         fixed_share=None if facts.budget.known else seeks,
+        share_of="the requests",
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
+from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Candidate, Claim
 
 TINY_CALLS = 10_000
@@ -103,9 +104,18 @@ def _small(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for requests of {size(requests.median_bytes)} that could be one large one",
+        remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls", "block_requests", "waits"),
     )
 
+
+def _around_the_cache(facts: Facts) -> bool:
+    """Whether it uses direct I/O or durable writes: only then the page cache has nothing to gather."""
+    direct = any(piece.reason == "direct_io" for piece in facts.budget.pieces)
+    return direct or (facts.calls.by_write and durable_writes(facts) is not False)
+
+
+_LARGER = "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)"
 
 CAUSE = Cause(
     name="small-requests",
@@ -146,7 +156,7 @@ CAUSE = Cause(
         "calls that jump: then size is not what is wrong (random-access)",
     ),
     remedies=(
-        "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)",
+        _LARGER,
         "let the page cache gather it: no O_DIRECT, no O_SYNC",
     ),
     experiment=None,

@@ -157,6 +157,7 @@ def _measured(facts: Facts) -> Candidate | None:
             else "that the files are synced is not in the text; latencytop or strace would show it",
         ),
         fixed_share=None if known else 1 - 1 / worst.times,
+        share_of="the time that small files take",
     )
 
 

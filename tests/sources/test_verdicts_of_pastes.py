@@ -98,3 +98,21 @@ def test_waiting_without_a_direction_has_none(tmp_path: Path) -> None:
     for at, (read, written) in enumerate([(0, 90000), (90000, 0)]):
         found = verdict(tmp_path / f"v{at}", VMSTAT + row.format(read, written) * 6)
         assert found.budget.elapsed("waiting to read") == (0.9 if read else 0)
+
+
+def test_fios_own_time_is_shared_by_its_calls(tmp_path: Path) -> None:
+    """95 ms for 456 writes and 4.55 s for 455 syncs in 5 s of one job."""
+    text = (
+        "job: (groupid=0, jobs=1): err= 0: pid=7: Mon Dec 16 12:34:15 2019\n"
+        "  write: IOPS=91, BW=364KiB/s (1kB/s)(1824KiB/5000msec); 0 zone resets\n"
+        "     lat (usec): min=1, max=999, avg=208.33, stdev= 3.47\n"
+        "  fsync/fdatasync/sync_file_range:\n"
+        "    sync (msec): min=1, max=99, avg=10.00, stdev= 3.47\n"
+        "  cpu          : usr=1.00%, sys=2.00%, ctx=100, majf=0, minf=12\n"
+        "     issued rwts: total=0,456,0,455 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+    found = verdict(tmp_path, text)
+    # The kernel's CPU time is taken off the calls, each by its part.
+    assert abs(found.budget.elapsed("waiting for sync") - (4.645 - 0.1) * 4.55 / 4.645 / 5) < 1e-3
+    assert abs(found.budget.elapsed("on-CPU kernel") - 0.02) < 1e-6
+    assert any("fio's own time" in note for note in found.notes)

@@ -38,7 +38,7 @@ class Pasted:
 
 def measure(facts: "Facts") -> Pasted | None:
     """The first of the ways that has its evidence; None when none has."""
-    for way in (_single_calls, _call_totals, _reasons, _curt, _machine):
+    for way in (_single_calls, _call_totals, _reasons, _curt, _machine, _fio):
         found = way(facts)
         if found is not None and sum(found.elapsed.values()) > 0:
             return found
@@ -129,6 +129,50 @@ def _curt(facts: "Facts") -> Pasted | None:
     times = {name: mean * calls.get(name, 1.0) for name, mean in elapsed.items()}
     on_cpu = {name: mean * calls.get(name, 1.0) for name, mean in cpu.items() if name in elapsed}
     return _of_calls(times, on_cpu, sum(times.values()), "calls")
+
+
+def _fio(facts: "Facts") -> Pasted | None:
+    """fio's own time: what its jobs' calls take of their run, the CPU's part taken off; last, as it is of fio alone."""
+    numbers: dict[str, dict[str, float]] = {}
+    for one in facts.measured.numbers:
+        if one.tool == "fio":
+            numbers.setdefault(one.subject, {})[one.metric] = one.value
+    sums: dict[Key, float] = {}
+    for job in numbers.values():
+        run_ns = max(job.get("read_runtime_ns", 0.0), job.get("write_runtime_ns", 0.0))
+        run_ns *= job.get("jobs", 1.0)
+        seconds = run_ns / 1e9 / max(job.get("jobs", 1.0), 1.0)
+        reads = job.get("read_count", job.get("read_iops", 0.0) * seconds)
+        writes = job.get("write_count", job.get("write_iops", 0.0) * seconds)
+        times = {
+            (classes.READ, "read"): job.get("read_lat_mean_ns", 0.0) * reads,
+            (classes.WRITE, "write"): job.get("write_lat_mean_ns", 0.0) * writes,
+            (classes.SYNC, "fsync"): job.get("sync_lat_mean_ns", 0.0) * job.get("sync_count", 0.0),
+        }  # fmt: skip
+        in_calls = sum(times.values())
+        if not run_ns or not in_calls:
+            continue
+        user, kernel = (job.get(f"cpu_{part}_share", 0.0) * run_ns for part in ("user", "kernel"))
+        # Several requests under way at once (iodepth) take more than the run together.
+        waiting = max(0.0, min(in_calls, run_ns - user) - kernel)
+        for (cls, call), time in times.items():
+            key: Key = (cls, call, None, None)
+            sums[key] = sums.get(key, 0.0) + waiting * time / in_calls
+        for cls, time in ((classes.USER, user), (classes.KERNEL, kernel)):
+            sums[cls, None, None, None] = sums.get((cls, None, None, None), 0.0) + time
+        rest = max(0.0, run_ns - user - kernel - waiting)
+        sums[classes.IDLE, None, None, None] = (
+            sums.get((classes.IDLE, None, None, None), 0.0) + rest
+        )
+    whole = sum(sums.values())
+    if whole <= 0:
+        return None
+    return Pasted(
+        {key: time / whole for key, time in sums.items()},
+        dict(sums),
+        notes=("shares are of fio's own time: its calls are not those of another program",),
+        basis="calls",
+    )
 
 
 def _machine(facts: "Facts") -> Pasted | None:

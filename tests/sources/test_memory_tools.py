@@ -67,9 +67,11 @@ def test_top_old_and_new() -> None:
     assert parsed.rejects == []
 
 
-def test_one_iteration_of_top_is_no_load() -> None:
+def test_the_first_iteration_of_top_alone_is_no_load() -> None:
+    """Where the command shows that it is the first; another screen was copied while top ran."""
     text = (FIXTURES / "top-3.2.txt").read_text().split("\n\ntop -")[0]
-    parsed = read("top", text)
+    assert len(read("top", text).intervals) == 1
+    parsed = read("top", text, "top -b -n 1")
     assert parsed.intervals == []
     assert parsed.missing == ["top -b -d 1 -n 5"]
 

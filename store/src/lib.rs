@@ -14,12 +14,10 @@
 
 mod batch;
 mod encoding;
-mod folder;
 pub mod manifest;
 mod recording;
 pub mod rows;
 mod writer;
 
-pub use folder::Owner;
 pub use recording::{Limits, Recording};
 pub use rows::{Name, Row};

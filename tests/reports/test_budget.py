@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
-from iowhy.relations.calls import KINDS, WAITS
 from iowhy.reports import Filters, run
-from iowhy.tables import reasons
-from iowhy.whys import classes
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 
 
@@ -78,79 +75,6 @@ def test_every_second_of_one_thread(make: Make) -> None:
     assert shares["waiting for sync"] == pytest.approx(0.2)
     assert shares["idle"] == pytest.approx(0.21)
     assert sum(shares.values()) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("reason", "syscall", "expected"),
-    [
-        ("journal_commit", "pwrite64", "waiting for sync"),  # O_SYNC
-        ("page_writeback", "pwrite64", "waiting for sync"),
-        ("page_writeback", "ftruncate", "waiting to write"),
-        ("stable_page", "pwrite64", "waiting to write"),
-        ("discard", "ioctl", "waiting to write"),  # fstrim
-        ("discard", "fsync", "waiting for sync"),
-        ("metadata_lock", "unlink", "waiting for a lock"),
-        ("userfault", None, "idle"),
-        ("log_force", "fsync", "waiting for sync"),
-        ("device_flush", None, "waiting for sync"),
-        ("page_lock", "fsync", "waiting for sync"),
-        ("page_lock", "ftruncate", "waiting to write"),
-        ("page_lock", None, "waiting to read"),
-        ("inode_lock", "fsync", "waiting for a lock"),
-        ("memory_map_lock", None, "waiting for a lock"),
-        ("io_throttle", "fsync", "throttled"),
-        ("writeback_throttle", "write", "waiting to write"),
-        ("page_read", None, "waiting to read"),  # a page fault
-        ("metadata_read", "openat", "waiting to read"),
-        ("metadata_read", "fsync", "waiting for sync"),
-        ("other", "openat", "waiting to write"),  # O_TRUNC frees blocks
-        ("fuse", "openat", "waiting to read"),
-        ("request_queue_full", "read", "waiting to read"),
-        ("request_queue_full", "write", "waiting to write"),
-        ("request_queue_full", "msync", "waiting for sync"),
-        ("journal_space", "rename", "waiting to write"),
-        ("direct_io", "sendfile", "waiting to read"),
-        ("direct_io", "copy_file_range", "waiting to write"),
-        ("fuse", "pread64", "waiting to read"),
-        ("fuse", "statx", "waiting to read"),
-        ("swap", "read", "waiting for memory"),
-        ("vfork", "vfork", "idle"),
-        ("kernel_sync", "umount2", "unexplained"),
-        ("other", "fsync", "waiting for sync"),
-        ("other", "ioctl", "waiting to read"),  # the kernel counts it as I/O wait
-    ],
-)
-def test_class_of_a_wait(make: Make, reason: str, syscall: str | None, expected: str) -> None:
-    rec = make(
-        {
-            "thread_time": [spent(0, 100 * MS, blocked=100 * MS)],
-            "waits": [wait(0, 100 * MS, reason, syscall=syscall)],
-        }
-    )
-    assert nonzero(rec) == {expected: 100 * MS}
-
-
-def test_every_reason_of_the_recorder_is_known() -> None:
-    assert set(reasons()) == set(WAITS)
-
-
-def test_every_wait_is_of_the_class_that_the_whys_give_it(make: Make) -> None:
-    """The report and the verdict class each reason in each call alike.
-
-    Calls that collect asynchronous I/O are left out: the report divides them by the requests in flight.
-    """
-    calls = [name for kind, names in KINDS.items() if kind != "collect" for name in names]
-    waits: dict[str, list[dict[str, object]]] = {}
-    for reason in [*WAITS, "other"]:
-        for name in [*calls, "ioctl", None]:
-            for io in (False, True):
-                same = waits.setdefault(classes.of_wait(reason, name, io), [])
-                same.append(wait(len(same) * MS, MS, reason, syscall=name, io=io))
-    assert set(waits) == set(classes.ALL) - classes.CPU - {classes.RUNNABLE}
-    for name, rows in waits.items():
-        length = len(rows) * MS
-        rec = make({"thread_time": [spent(0, length, blocked=length)], "waits": rows}, end_s=10)
-        assert nonzero(rec) == {name: length}
 
 
 def test_a_wait_over_many_intervals(make: Make) -> None:
@@ -230,7 +154,8 @@ def test_threads_in_turn_add_up_and_threads_at_once_share(make: Make) -> None:
                 spent(0, 100 * MS, tid=1, user=50 * MS),
                 spent(0, 100 * MS, tid=2, kernel=50 * MS),
             ]
-        }
+        },
+        end_s=0.1,
     )
     found = budget(turns)
     assert found["on-CPU user"][1] == pytest.approx(0.5)
@@ -242,7 +167,8 @@ def test_threads_in_turn_add_up_and_threads_at_once_share(make: Make) -> None:
                 spent(0, 100 * MS, tid=1, user=100 * MS),
                 *(spent(0, 100 * MS, tid=t, runnable=100 * MS) for t in (2, 3, 4)),
             ]
-        }
+        },
+        end_s=0.1,
     )
     found = budget(at_once)
     assert found["on-CPU user"][1] == pytest.approx(0.25)
@@ -408,8 +334,7 @@ def test_adds_up_whatever_was_recorded(make: Make, data: st.DataObject) -> None:
     found = budget(rec)
     total = sum(row["interval_ns"] for row in rows)
     if not total:
-        assert {ns for ns, _ in found.values()} == {None}
-        return
+        return  # then single calls tell what they can, as in the verdict
     assert sum(ns for ns, _ in found.values()) == total
     assert all(ns >= 0 for ns, _ in found.values())
     assert sum(share for _, share in found.values()) == pytest.approx(1.0)

@@ -8,13 +8,13 @@ from decimal import Decimal
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from benchmarks.generated import generate
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
-from iowhy.reports import Filters, reports, run, statement
+from iowhy.reports import Filters, reports, run, spark_statements
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +76,19 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
+def on_spark(
+    spark: SparkSession, rec: Recording, name: str, filters: Filters | None = None
+) -> DataFrame:
+    *before, last = spark_statements(rec, name, filters)
+    for statement in before:
+        spark.sql(statement)
+    return spark.sql(last)
+
+
 @pytest.mark.parametrize("name", sorted(reports()))
 def test_spark_agrees(name: str, made: Recording, spark: SparkSession) -> None:
     ours = run(made, name)
-    theirs = spark.sql(statement(made, name, dialect="spark"))
+    theirs = on_spark(spark, made, name)
     assert theirs.columns == ours.column_names
     expected = sorted((tuple(row.values()) for row in ours.to_pylist()), key=key)
     found = sorted((tuple(map(normal, row)) for row in theirs.collect()), key=key)
@@ -89,9 +98,14 @@ def test_spark_agrees(name: str, made: Recording, spark: SparkSession) -> None:
         assert all(map(same, row, other)), (row, other)
 
 
+def test_the_budget_is_the_same_to_the_nanosecond(made: Recording, spark: SparkSession) -> None:
+    ours = [tuple(row.values()) for row in run(made, "budget").to_pylist()]
+    assert ours == [tuple(row) for row in on_spark(spark, made, "budget").collect()]
+
+
 def test_filters_on_spark(made: Recording, spark: SparkSession) -> None:
     filters = Filters(since="0.001", until="5ms", pids=(1000,), file="*-0000?.db")
     ours = run(made, "files", filters)
-    theirs = spark.sql(statement(made, "files", filters, dialect="spark")).collect()
+    theirs = on_spark(spark, made, "files", filters).collect()
     assert ours.num_rows == len(theirs) > 0
     assert sum(ours["calls"].to_pylist()) == sum(row.calls for row in theirs) > 0

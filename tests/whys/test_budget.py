@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iowhy.tables import reasons
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.facts import Facts
@@ -83,51 +82,6 @@ def test_a_wait_across_intervals_is_spread_over_them() -> None:
     made = budget(story)
     assert made.line(classes.SYNC).thread_s == pytest.approx(0.75)
     assert made.line(classes.READ).elapsed_share == pytest.approx(0.25)
-
-
-def test_classes_of_waits() -> None:
-    for reason, call, io, expected in (
-        ("page_read", "read", True, classes.READ),
-        ("page_read", "write", True, classes.READ),
-        ("page_read", None, True, classes.READ),
-        ("metadata_read", "openat", True, classes.READ),
-        ("direct_io", "pread64", True, classes.READ),
-        ("other", "openat", True, classes.WRITE),  # O_TRUNC frees blocks
-        ("fuse", "openat", False, classes.READ),
-        ("device_flush", None, True, classes.SYNC),  # an io_uring worker
-        ("direct_io", "pwrite64", True, classes.WRITE),
-        ("page_writeback", "fsync", True, classes.SYNC),
-        ("page_writeback", "write", True, classes.SYNC),  # O_SYNC
-        ("page_writeback", "ftruncate", True, classes.WRITE),
-        ("stable_page", "write", True, classes.WRITE),
-        ("discard", "ioctl", True, classes.WRITE),
-        ("discard", "fsync", True, classes.SYNC),
-        ("metadata_lock", "fsync", False, classes.LOCK),
-        ("userfault", None, False, classes.IDLE),
-        ("journal_commit", "fdatasync", False, classes.SYNC),
-        ("journal_space", "unlink", False, classes.WRITE),
-        ("device_flush", "fsync", False, classes.SYNC),
-        ("dirty_throttle", "write", False, classes.THROTTLED),
-        ("io_throttle", "fsync", False, classes.THROTTLED),
-        ("request_queue_full", "pwrite64", True, classes.WRITE),
-        ("writeback_throttle", "write", True, classes.WRITE),
-        ("writeback_throttle", "fsync", True, classes.SYNC),
-        ("swap", None, True, classes.MEMORY),
-        ("memory_reclaim", "read", False, classes.MEMORY),
-        ("inode_lock", "fsync", False, classes.LOCK),
-        ("memory_map_lock", None, False, classes.LOCK),
-        ("page_lock", None, False, classes.READ),
-        ("vfork", "vfork", False, classes.IDLE),
-        ("other", "ioctl", False, classes.UNEXPLAINED),
-        ("other", None, True, classes.READ),
-        ("Writing a page to disk", None, None, classes.WRITE),
-        ("EXT3: Waiting for journal access", None, None, classes.SYNC),
-    ):
-        assert classes.of_wait(reason, call, io) == expected, (reason, call)
-
-
-def test_every_reason_of_the_recorder_has_a_class() -> None:
-    assert set(reasons()) == classes.KNOWN_REASONS
 
 
 def test_without_reasons_the_time_is_unexplained_not_zero() -> None:

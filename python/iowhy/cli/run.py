@@ -14,7 +14,6 @@ from iowhy.options.process_ids import process_ids
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns
 from iowhy.sources import live
-from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -81,7 +80,9 @@ def command(options: Options) -> None:
     out = options.output or live.free_name(_named_after(options), Path.cwd())
     check_new(out)
     status = _record(options, out)
-    leave_root()
+    owner = live.invoking_user()
+    if owner is not None:
+        live.give(out, owner)
     if not options.quiet:
         _verdict(out, options.as_json)
     if status != DONE:
@@ -91,11 +92,10 @@ def command(options: Options) -> None:
 def _record(options: Options, out: Path) -> int:
     """The exit status of what was recorded."""
     if options.argv:
-        invoking = invoking_user()
         return live.record(
             options.argv,
             out,
-            user=options.user or (invoking.name if invoking is not None else None),
+            user=options.user or live.invoking_user(),
             mode=options.mode,
             stdout_to_stderr=options.as_json,
         )

@@ -237,8 +237,10 @@ def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
     total = after.elapsed_s - before.elapsed_s
     found = []
     for line in before.budget.lines:
-        first = line.elapsed_share * before.elapsed_s
-        second = after.budget.line(line.cls).elapsed_share * after.elapsed_s
+        other = after.budget.line(line.cls)
+        if line.elapsed_ns is None or other.elapsed_ns is None:
+            return ()
+        first, second = line.elapsed_ns / 1e9, other.elapsed_ns / 1e9
         if first == 0 and second == 0:
             continue
         explains = (second - first) / total if total else None

@@ -37,8 +37,7 @@ It may name any table and any other relation: what it needs is found by name, cy
 
 `recording` is one row: start_ns (of the command: the origin of all `_s` columns), end_ns and
 elapsed_ns (of the command, or of the part chosen by --since and --until), cpus, memory_bytes,
-page_bytes, slice_ns (a round length for reports over time), grid_ns (the cells of the budget),
-and ran_SENSOR, one for each sensor. `call_kinds` and `wait_kinds` are made from calls.py.
+page_bytes, slice_ns (a round length for reports over time), and ran_SENSOR, one for each sensor. `call_kinds` and `wait_kinds` are made from calls.py.
 
 **To read relations** in a report or in `iowhy sql`, name them. In Python, `Relations(connection,
 recorded_facts(recording, connection))` is a connection on which each relation is made when a query

@@ -7,12 +7,34 @@ import duckdb
 
 from iowhy.recording import Recording
 from iowhy.recording.schema import Table, tables
-from iowhy.tables import sensors
 
 PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
 
-#: Every sensor, in the order in which they are shown.
-SENSORS = tuple(sensors())
+SENSORS = (
+    "syscalls",
+    "thread_time",
+    "waits",
+    "stacks",
+    "block_requests",
+    "page_cache",
+    "lookups",
+    "writeback",
+    "dirty_throttle",
+    "journal_jbd2",
+    "journal_xfs",
+    "allocations_ext4",
+    "allocations_xfs",
+    "allocations_btrfs",
+    "extents",
+    "files",
+    "cpu_samples",
+    "memory_samples",
+    "vm_samples",
+    "disk_samples",
+    "pressure_samples",
+    "cgroup_samples",
+    "process_io",
+)
 
 
 @dataclass(frozen=True)
@@ -42,11 +64,6 @@ class RecordedFacts:
             if self.elapsed_ns <= longest_s * 1_000_000_000:
                 return slice_ns
         return 60_000_000_000
-
-    @property
-    def grid_ns(self) -> int:
-        """The cells in which the budget matches waits with time: 100 ms, at most 20,000 of them."""
-        return 100_000_000 * max(1, -(-self.elapsed_ns // (100_000_000 * 20_000)))
 
 
 def recorded_facts(rec: Recording, connection: duckdb.DuckDBPyConnection) -> RecordedFacts:

@@ -1,9 +1,11 @@
 """Relations whose rows are no table's: facts of the recording, and lists that SQL joins with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from iowhy.relations.calls import KINDS, WAITS
+from iowhy.relations.cpu_limits import SATURATED, SERIAL_CORES, SHORTAGE
 from iowhy.relations.facts import SENSORS, RecordedFacts
+from iowhy.tables import budget_classes as classes
+from iowhy.tables import calls, reason_words, reasons
 
 
 def recording(facts: RecordedFacts) -> str:
@@ -16,7 +18,6 @@ def recording(facts: RecordedFacts) -> str:
         "memory_bytes": facts.memory_bytes,
         "page_bytes": facts.page_bytes,
         "slice_ns": facts.slice_ns,
-        "grid_ns": facts.grid_ns,
     }
     columns = [
         f"CAST({'NULL' if value is None else value} AS BIGINT) AS {name}"
@@ -27,21 +28,84 @@ def recording(facts: RecordedFacts) -> str:
 
 
 def call_kinds(_: RecordedFacts) -> str:
-    """What each I/O system call is for (calls.py)."""
-    rows = ", ".join(f"('{name}', '{kind}')" for kind, names in KINDS.items() for name in names)
-    return f"SELECT name, kind FROM (VALUES {rows}) AS c(name, kind)"
+    """What each system call is for (tables/calls.toml)."""
+    return _values(
+        ("name", "kind", "direction", "moves_data", "reaps", "opens"),
+        [
+            (c.name, c.kind, c.direction, c.moves_data, c.reaps, c.effect == "open")
+            for c in calls().values()
+            if c.kind is not None
+        ],
+    )
 
 
 def wait_kinds(_: RecordedFacts) -> str:
-    """What each reason of a wait counts as (calls.py)."""
-    rows = ", ".join(f"('{reason}', '{kind}', '{part}')" for reason, (kind, part) in WAITS.items())
-    return f"SELECT reason, budget, part FROM (VALUES {rows}) AS w(reason, budget, part)"
+    """What each reason of a wait counts as (tables/reasons.toml)."""
+    return _values(
+        ("reason", "budget", "part", "opening", "outside"),
+        [(r.name, r.budget_class, r.part, r.opening, r.outside) for r in reasons().values()],
+    )
+
+
+def wait_words(_: RecordedFacts) -> str:
+    """Parts of words in other tools' reasons (tables/classes.toml)."""
+    return _values(
+        ("place", "word", "class"),
+        [
+            (place, word, words.budget_class)
+            for place, words in enumerate(reason_words(), 1)
+            for word in words.any_of
+        ],
+    )
+
+
+def budget_classes(_: RecordedFacts) -> str:
+    """The classes of the time budget (tables/classes.toml)."""
+    return _values(
+        ("place", "key", "class"),
+        [(place, c.key, c.name) for place, c in enumerate(classes().values(), 1)],
+    )
+
+
+def cpu_limits(facts: RecordedFacts) -> str:
+    """One row: from what use of the CPUs on it counts as what (cpu_limits.py)."""
+    del facts
+    return (
+        f"SELECT CAST({SERIAL_CORES} AS DOUBLE) AS serial_cores, "
+        f"CAST({SATURATED} AS DOUBLE) AS saturated_share, "
+        f"CAST({SHORTAGE} AS DOUBLE) AS shortage_share"
+    )
+
+
+def _values(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows of text, whole numbers, truth values and NULL as a SELECT."""
+    names = ", ".join(columns)
+    given = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+    # A column that is NULL in its first rows has no type of its own.
+    typed = ", ".join(
+        f"CAST({name} AS VARCHAR) AS {name}"
+        if any(isinstance(row[at], str) for row in rows)
+        else name
+        for at, name in enumerate(columns)
+    )
+    return f"SELECT {typed} FROM (VALUES {given}) AS v({names})"
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
 
 
 LITERALS: dict[str, Callable[[RecordedFacts], str]] = {
     "recording": recording,
     "call_kinds": call_kinds,
     "wait_kinds": wait_kinds,
+    "wait_words": wait_words,
+    "budget_classes": budget_classes,
+    "cpu_limits": cpu_limits,
 }
 """By name; not filtered."""
 
@@ -56,23 +120,56 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("memory_bytes", "memory of the machine", "bytes"),
             ("page_bytes", "size of a page", "bytes"),
             ("slice_ns", "a round length for reports over time", "ns"),
-            ("grid_ns", "length of the budget's cells", "ns"),
             *((f"ran_{name}", f"whether the sensor {name} ran", "bool") for name in SENSORS),
         ),
     ),
     "call_kinds": (
-        "One I/O system call by its name",
+        "One system call of a known kind by its name",
         (
             ("name", "system call", "text"),
-            ("kind", "read, write, copy, sync, lookup, change or collect", "text"),
+            ("kind", "read, write, copy, sync, lookup, change, collect or idle", "text"),
+            ("direction", "of a copy: whether a wait in it is one to read or to write", "text"),
+            ("moves_data", "it moves a file's data and gives the number of bytes", "bool"),
+            ("reaps", "interruptible sleep in it waits for asynchronous I/O", "bool"),
+            ("opens", "it opens a file by its name", "bool"),
         ),
     ),
     "wait_kinds": (
         "One reason of the recorder's for a wait",
         (
             ("reason", "reason", "text"),
-            ("budget", "its class in the time budget", "text"),
+            ("budget", "its class in the time budget, or how the call decides that", "text"),
             ("part", "its part in the time of a sync call", "text"),
+            ("opening", "its class in a call that opens a file, where the call decides", "text"),
+            ("outside", "its class outside any call, where the call decides", "text"),
+        ),
+    ),
+    "wait_words": (
+        "A part of a word in another tool's reason for a wait",
+        (
+            ("place", "the lowest place decides", "number"),
+            ("word", "the letters", "text"),
+            ("class", "key of the class of the time budget", "text"),
+        ),
+    ),
+    "budget_classes": (
+        "One class of the time budget",
+        (
+            ("place", "place in the order in which they are shown", "number"),
+            ("key", "short name, in other relations", "text"),
+            ("class", "name", "text"),
+        ),
+    ),
+    "cpu_limits": (
+        "One row: from what use of the CPUs on it counts as what",
+        (
+            ("serial_cores", "CPUs wanted at once, at most, for serial work", "number"),
+            ("saturated_share", "of the CPUs, at least, for all being in use", "share"),
+            (
+                "shortage_share",
+                "of the time on or for a CPU, waiting, for too few of them",
+                "share",
+            ),
         ),
     ),
 }

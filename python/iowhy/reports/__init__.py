@@ -1,7 +1,16 @@
 """Reports: one SQL file each, run over a recording's tables by DuckDB here and by Spark for fleets."""
 
-from iowhy.reports.engine import run, run_all, statement
+from iowhy.reports.engine import run, run_all, spark_statements, statement
 from iowhy.reports.filters import Filters
 from iowhy.reports.report import Report, find, reports
 
-__all__ = ["Filters", "Report", "find", "reports", "run", "run_all", "statement"]
+__all__ = [
+    "Filters",
+    "Report",
+    "find",
+    "reports",
+    "run",
+    "run_all",
+    "spark_statements",
+    "statement",
+]

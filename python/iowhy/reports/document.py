@@ -33,7 +33,7 @@ of which title and question are needed. Besides the tables it can select from
 
 | relation | holds |
 |---|---|
-| recording | one row: start_ns, end_ns, elapsed_ns, cpus, memory_bytes, page_bytes, slice_ns, grid_ns, \
+| recording | one row: start_ns, end_ns, elapsed_ns, cpus, memory_bytes, page_bytes, slice_ns, \
 and ran_SENSOR for each sensor ({", ".join(SENSORS)}) |
 | call_kinds | name and kind of the I/O calls: read, write, copy, sync, lookup, change, collect |
 | wait_kinds | reason of a wait, its class in the budget, its part in sync |

@@ -67,21 +67,24 @@ def query(rec: Recording, sql: str) -> "pa.Table":
         )
 
 
-def statement(
-    rec: Recording, name: str | Report, filters: Filters | None = None, dialect: str = "duckdb"
-) -> str:
-    """The whole SQL of a report: what `run` executes, or the same for Spark.
-
-    For Spark, the recording's tables must be there as (temporary) views of their names.
-    """
+def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:
+    """The whole SQL of a report: what `run` executes."""
     report = name if isinstance(name, Report) else find(name)
     with rec.connected() as connection:
-        sql = _statement(rec, report, filters or Filters(), connection)
-    if dialect != "spark":
-        return sql
+        return _statement(rec, report, filters or Filters(), connection)
+
+
+def spark_statements(
+    rec: Recording, name: str | Report, filters: Filters | None = None
+) -> list[str]:
+    """The same for Spark: statements to run one after the other, of which the last gives the rows.
+
+    The recording's tables must be there as (temporary) views of their names.
+    """
     from iowhy.reports.spark import to_spark
 
-    return to_spark(sql, report.where)
+    report = name if isinstance(name, Report) else find(name)
+    return to_spark(statement(rec, report, filters), report.where)
 
 
 def plain(table: "pa.Table") -> "pa.Table":

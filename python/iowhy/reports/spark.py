@@ -4,11 +4,18 @@ import sqlglot
 from sqlglot import exp
 
 from iowhy.errors import Problem
+from iowhy.relations import relations
+from iowhy.relations.compose import WHOLE
 from iowhy.reports.sql_errors import first_line
 
 
-def to_spark(sql: str, where: str = "the report") -> str:
-    """DuckDB's SQL as Spark's. Raises Problem where it cannot be said there."""
+def to_spark(sql: str, where: str = "the report") -> list[str]:
+    """DuckDB's SQL as Spark's: statements to run one after the other, of which the last gives the rows.
+
+    The others keep the relations that are to be kept: Spark puts a definition in each place that names
+    it, and with relations of relations of relations would not get done. Raises Problem for what cannot
+    be said there.
+    """
     try:
         tree = sqlglot.parse_one(sql, read="duckdb")
     except sqlglot.ParseError as error:
@@ -28,7 +35,37 @@ def to_spark(sql: str, where: str = "the report") -> str:
             else node
         )
     )
-    return str(tree.sql(dialect="spark", pretty=True))
+    views = {cte.alias: cte for cte in tree.ctes if not _is_kept(cte.alias)}
+    made = []
+    for cte in tree.ctes:
+        if _is_kept(cte.alias):
+            made += [f"UNCACHE TABLE IF EXISTS {cte.alias}", f"DROP VIEW IF EXISTS {cte.alias}"]
+            made.append(f"CACHE TABLE {cte.alias} AS {_with_needed(cte.this, views)}")
+    tree.set("with_", None)
+    return [*made, _with_needed(tree, views)]
+
+
+def _is_kept(name: str) -> bool:
+    relation = relations().get(name.removeprefix(WHOLE))
+    return relation is not None and relation.kept
+
+
+def _with_needed(query: exp.Expression, views: dict[str, exp.CTE]) -> str:
+    """The query in Spark's SQL, behind the definitions that it needs."""
+    needed: set[str] = set()
+
+    def look(at: exp.Expression) -> None:
+        for table in at.find_all(exp.Table):
+            if table.name in views and table.name not in needed:
+                needed.add(table.name)
+                look(views[table.name].this)
+
+    look(query)
+    whole = query.copy()
+    front = [cte.copy() for name, cte in views.items() if name in needed]
+    if front:
+        whole.set("with_", exp.With(expressions=[*front, *whole.ctes]))
+    return str(whole.sql(dialect="spark", pretty=True))
 
 
 def _own_names(outer: exp.CTE) -> None:

@@ -80,6 +80,26 @@ class Reason:
     budget_class: str
     part: str
     doc: str
+    #: Where the class is what the call asks for: in a call that opens a file, and outside any call.
+    opening: str | None = None
+    outside: str | None = None
+
+
+@dataclass(frozen=True)
+class BudgetClass:
+    """A class of the time budget: `key` in SQL, `name` as it is shown, `group` (classes.toml)."""
+
+    key: str
+    name: str
+    group: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """Parts of words in other tools' reasons that tell the class of a wait."""
+
+    budget_class: str
+    any_of: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -113,9 +133,29 @@ def reasons() -> dict[str, Reason]:
     """All reasons of waits by name."""
     entries: dict[str, dict[str, str]] = _load("reasons")["reason"]
     return {
-        name: Reason(name, entry["class"], entry["part"], entry["doc"])
+        name: Reason(
+            name,
+            entry["class"],
+            entry["part"],
+            entry["doc"],
+            entry.get("opening"),
+            entry.get("outside"),
+        )
         for name, entry in entries.items()
     }
+
+
+@cache
+def budget_classes() -> dict[str, BudgetClass]:
+    """The classes of the time budget by their keys, in the order in which they are shown."""
+    entries: dict[str, dict[str, str]] = _load("classes")["class"]
+    return {key: BudgetClass(key, entry["name"], entry["group"]) for key, entry in entries.items()}
+
+
+@cache
+def reason_words() -> tuple[Words, ...]:
+    """The words of other tools' reasons, in the order in which they decide."""
+    return tuple(Words(entry["class"], tuple(entry["any"])) for entry in _load("classes")["words"])
 
 
 @cache

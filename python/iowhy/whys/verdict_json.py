@@ -40,7 +40,9 @@ def as_json(verdict: Verdict) -> dict[str, object]:
             {
                 "class": line.cls,
                 "thread_s": line.thread_s,
+                "thread_ns": line.thread_ns,
                 "share": line.share,
+                "elapsed_ns": line.elapsed_ns,
                 "elapsed_share": line.elapsed_share,
             }
             for line in (verdict.budget.lines if verdict.budget.known else ())

@@ -1,7 +1,7 @@
 """All CPUs that the command may use are busy."""
 
+from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.whys import classes, links, next_command, thresholds
-from iowhy.whys.budget import SATURATED, SHORTAGE
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts

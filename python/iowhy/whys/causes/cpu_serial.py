@@ -1,7 +1,7 @@
 """The work keeps one CPU busy, or a few, while others idle."""
 
+from iowhy.relations.cpu_limits import SERIAL_CORES
 from iowhy.whys import classes, links, next_command, thresholds
-from iowhy.whys.budget import SERIAL_CORES
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts

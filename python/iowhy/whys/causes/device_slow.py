@@ -1,12 +1,12 @@
 """The device takes long for a request although little is asked of it."""
 
 from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import stalls
 from iowhy.whys.finding import Candidate, Claim
-from iowhy.whys.pasted_budget import NO_DIRECTION
 
 SERVICE_NS = 20e6
 # 50 MB/s: the inner tracks of an old disk.

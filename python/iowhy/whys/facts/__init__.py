@@ -63,10 +63,6 @@ class Facts:
             for name, value in zip(names, row, strict=True)
         }
 
-    def run_sql(self, sql: str) -> None:
-        """A statement without a result."""
-        self.relations.execute(sql)
-
     def has(self, table: str) -> bool:
         """Whether a table has any row."""
         return self.relations.has(table)
@@ -79,7 +75,7 @@ class Facts:
     @cached_property
     def budget(self) -> budgets.Budget:
         """Where the time went."""
-        return budgets.measure(self)
+        return budgets.measure(self.relations)
 
     @cached_property
     def machine(self) -> machine.Machine:

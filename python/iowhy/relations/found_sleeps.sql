@@ -1,0 +1,35 @@
+-- title: Sleep for storage in calls of one kind in the part of their own thread's interval in one cell
+-- kept: table
+-- As found_waits, for the interruptible sleep of classed_sleeps.
+-- column part_id: number of the part in thread_cells, number
+-- column syscall: call, text
+-- column class: read, write, sync or collect, text
+-- column parts: length in sixteenths of a nanosecond, number
+WITH events AS NOT MATERIALIZED (
+    SELECT
+        s.tid, s.syscall, s.class, s.sleeping_ns, s.dur_ns,
+        s.ts_ns AS begin_ns, s.ts_ns + s.dur_ns AS end_ns,
+        least(greatest(s.ts_ns - g.start_ns, 0) // g.grid_ns, g.last_cell) AS from_cell,
+        least(greatest(s.ts_ns + s.dur_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
+    FROM main.classed_sleeps s
+    CROSS JOIN budget_grid g
+), in_cells AS NOT MATERIALIZED (
+    SELECT tid, syscall, class, sleeping_ns, dur_ns, begin_ns, end_ns, from_cell AS cell FROM events
+    UNION ALL
+    SELECT tid, syscall, class, sleeping_ns, dur_ns, begin_ns, end_ns,
+        unnest(generate_series(from_cell + 1, to_cell)) AS cell
+    FROM events
+    WHERE from_cell < to_cell
+)
+SELECT
+    t.part_id,
+    e.syscall,
+    e.class,
+    CAST(sum(floor(
+        (least(e.end_ns, t.end_ns) - greatest(e.begin_ns, t.begin_ns)) * 16
+        * CASE WHEN e.sleeping_ns < e.dur_ns THEN e.sleeping_ns / e.dur_ns ELSE 1.0 END
+    )) AS BIGINT) AS parts
+FROM in_cells e
+JOIN thread_cells t ON t.tid = e.tid AND t.cell = e.cell
+WHERE e.begin_ns < t.end_ns AND t.begin_ns < e.end_ns
+GROUP BY t.part_id, e.syscall, e.class

@@ -1,0 +1,95 @@
+-- title: Time of one class by the call and reason behind it, from other tools' text, before rounding
+-- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
+-- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
+-- column origin: calls, totals, latencytop, curt, machine or fio, text
+-- column class: key of the class, text
+-- column syscall: call, text
+-- column reason: reason, text
+-- column mode: how the CPUs were used then, where it is time on a CPU, text
+-- column thread_parts: time of all threads in sixteenths of a nanosecond; NULL where nothing counts threads, number
+-- column elapsed_parts: what falls to it of the elapsed time; all add up to that, number
+WITH in_calls AS (
+    SELECT
+        origin, syscall, class,
+        total_ns - least(total_ns, coalesce(cpu_ns, 0)) AS waiting_ns,
+        least(total_ns, coalesce(cpu_ns, 0)) AS cpu_ns
+    FROM printed_calls
+    -- `strace -c` without -w prints the calls' time on a CPU, which says nothing of waiting.
+    WHERE origin <> 'totals'
+        OR EXISTS (SELECT 1 FROM printed_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
+), traced AS (
+    SELECT
+        r.elapsed_ns * (SELECT count(DISTINCT tid) FROM syscalls) AS whole_ns,
+        (SELECT sum(total_ns) FROM printed_calls WHERE origin = 'calls') AS in_calls_ns
+    FROM recording r
+), printed AS (
+    SELECT
+        p.reason, p.syscall, c.class, p.total_ns, p.share,
+        count(p.total_ns) OVER () > 0 AS timed
+    FROM printed_waits p
+    JOIN main.wait_classes c
+        ON c.reason = p.reason AND c.syscall IS NOT DISTINCT FROM p.syscall AND c.io IS NULL
+), cpus AS (
+    SELECT
+        m.*,
+        -- From processes that are blocked (BSD): what looks at these takes it for storage.
+        coalesce(d.read_share, CASE WHEN m.iowait THEN NULL ELSE 1.0 END) AS read_share,
+        m.busy_cpus + m.waiting_cpus AS active,
+        least(1.0, m.busy_cpus + m.waiting_cpus) / nullif(m.busy_cpus + m.waiting_cpus, 0) AS scale
+    FROM machine_use m
+    CROSS JOIN read_direction d
+), ways AS (
+    SELECT
+        6 AS place, 'fio' AS origin, class, syscall, CAST(NULL AS VARCHAR) AS reason,
+        CAST(NULL AS VARCHAR) AS mode, total_ns * 16 AS thread_parts, total_ns AS elapsed_parts
+    FROM fio_time
+    UNION ALL
+    SELECT
+        CASE origin WHEN 'calls' THEN 1 WHEN 'totals' THEN 2 ELSE 4 END,
+        origin, class, syscall, NULL, NULL, waiting_ns * 16, waiting_ns
+    FROM in_calls
+    UNION ALL
+    SELECT
+        CASE origin WHEN 'calls' THEN 1 WHEN 'totals' THEN 2 ELSE 4 END,
+        origin, 'kernel', syscall, NULL, NULL, cpu_ns * 16, cpu_ns
+    FROM in_calls
+    UNION ALL
+    SELECT 1, 'calls', 'unexplained', NULL, 'outside the calls that were traced', NULL,
+        (whole_ns - in_calls_ns) * 16, whole_ns - in_calls_ns
+    FROM traced
+    WHERE whole_ns > in_calls_ns
+    UNION ALL
+    SELECT 3, 'latencytop', class, syscall, reason, NULL,
+        CASE WHEN timed THEN total_ns * 16 END,
+        CASE WHEN timed THEN total_ns ELSE CAST(round(share * 1e9) AS BIGINT) END
+    FROM printed
+    UNION ALL
+    SELECT 5, 'machine', 'user', NULL, NULL, mode, NULL, CAST(round(user_cpus * scale * 1e9) AS BIGINT)
+    FROM cpus
+    UNION ALL
+    SELECT 5, 'machine', 'kernel', NULL, NULL, mode, NULL,
+        CAST(round((busy_cpus - user_cpus) * scale * 1e9) AS BIGINT)
+    FROM cpus
+    UNION ALL
+    SELECT 5, 'machine', 'read', NULL, NULL, NULL, NULL,
+        CAST(round(waiting_cpus * read_share * scale * 1e9) AS BIGINT)
+    FROM cpus
+    UNION ALL
+    SELECT 5, 'machine', 'write', NULL, NULL, NULL, NULL,
+        CAST(round(waiting_cpus * (1 - read_share) * scale * 1e9) AS BIGINT)
+    FROM cpus
+    UNION ALL
+    SELECT 5, 'machine', 'unexplained', NULL,
+        'I/O of which the text does not say whether it reads or writes', NULL, NULL,
+        CAST(round(waiting_cpus * scale * 1e9) AS BIGINT)
+    FROM cpus
+    WHERE read_share IS NULL
+    UNION ALL
+    SELECT 5, 'machine', 'idle', NULL, NULL, NULL, NULL,
+        CAST(round(greatest(1 - active, 0) * 1e9) AS BIGINT)
+    FROM cpus
+)
+SELECT w.origin, w.class, w.syscall, w.reason, w.mode, w.thread_parts, w.elapsed_parts
+FROM ways w
+JOIN (SELECT min(place) AS place FROM ways WHERE elapsed_parts > 0) f ON f.place = w.place
+WHERE w.elapsed_parts > 0

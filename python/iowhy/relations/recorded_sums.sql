@@ -1,0 +1,53 @@
+-- title: Recorded threads' time of one class by the call and reason behind it, before rounding
+-- Lengths are in sixteenths of a nanosecond.
+-- column class: key of the class, text
+-- column syscall: call, text
+-- column reason: reason, text
+-- column mode: how the CPUs were used then, where it is time on or for a CPU, text
+-- column thread_parts: time of all threads, number
+-- column elapsed_parts: what falls to it of the elapsed time, number
+WITH shares AS (
+    SELECT
+        r.row_id,
+        sum(floor(r.waiting_parts * (b.shared_parts / b.active_parts))) / sum(r.waiting_parts) AS share
+    FROM row_cells r
+    JOIN budget_cells b ON b.cell = r.cell
+    WHERE r.waiting_parts > 0
+    GROUP BY r.row_id
+), on_cpu AS (
+    SELECT 'user' AS class, mode, user_parts AS parts, shared_parts / active_parts AS share
+    FROM budget_cells
+    UNION ALL
+    SELECT 'kernel', mode, kernel_parts, shared_parts / active_parts FROM budget_cells
+    UNION ALL
+    SELECT 'runnable', mode, runnable_parts, shared_parts / active_parts FROM budget_cells
+)
+SELECT
+    class,
+    CAST(NULL AS VARCHAR) AS syscall,
+    CAST(NULL AS VARCHAR) AS reason,
+    mode,
+    CAST(sum(parts) AS BIGINT) AS thread_parts,
+    CAST(sum(floor(parts * share)) AS BIGINT) AS elapsed_parts
+FROM on_cpu
+WHERE parts > 0
+GROUP BY class, mode
+UNION ALL
+SELECT
+    o.class, o.syscall, o.reason, NULL,
+    CAST(sum(o.parts) AS BIGINT),
+    CAST(sum(floor(o.parts * s.share)) AS BIGINT)
+FROM off_cpu o
+JOIN shares s ON s.row_id = o.row_id
+WHERE o.class <> 'idle'
+GROUP BY o.class, o.syscall, o.reason
+UNION ALL
+SELECT class, syscall, reason, NULL, CAST(sum(parts) AS BIGINT), 0
+FROM off_cpu
+WHERE class = 'idle'
+GROUP BY class, syscall, reason
+UNION ALL
+SELECT 'idle', NULL, NULL, NULL, 0,
+    16 * max(g.elapsed_ns) - CAST(coalesce(sum(b.shared_parts), 0) AS BIGINT)
+FROM budget_grid g
+LEFT JOIN budget_cells b ON true

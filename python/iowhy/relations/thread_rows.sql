@@ -1,0 +1,40 @@
+-- title: One thread's time by state in one interval, whole
+-- kept: table
+-- What was not told of a state is in unseen_ns; rows of one thread and time are taken as one.
+-- column row_id: number of the interval, number
+-- column tid: thread, id
+-- column ts_ns: start, ns
+-- column end_ns: end, ns
+-- column tgid: process, id
+-- column user_ns: on a CPU outside system calls, or anywhere where that is not told apart, ns
+-- column kernel_ns: on a CPU inside system calls, ns
+-- column runnable_ns: ready and waiting for a CPU, ns
+-- column blocked_ns: in uninterruptible sleep, ns
+-- column sleeping_ns: in interruptible sleep, ns
+-- column unseen_ns: the rest of the interval, ns
+-- column knows_blocked: false where blocked_ns was not told, bool
+-- column knows_sleeping: false where sleeping_ns was not told, bool
+SELECT
+    row_number() OVER (ORDER BY tid, ts_ns) AS row_id,
+    tid, ts_ns, end_ns, tgid, user_ns, kernel_ns, runnable_ns, blocked_ns, sleeping_ns,
+    greatest(end_ns - ts_ns - user_ns - kernel_ns - runnable_ns - blocked_ns - sleeping_ns, 0)
+        AS unseen_ns,
+    knows_blocked,
+    knows_sleeping
+FROM (
+    SELECT
+        tid,
+        ts_ns,
+        ts_ns + max(interval_ns) AS end_ns,
+        max(tgid) AS tgid,
+        CAST(sum(greatest(coalesce(cpu_user_ns, 0), 0)) AS BIGINT) AS user_ns,
+        CAST(sum(greatest(coalesce(cpu_kernel_ns, 0), 0)) AS BIGINT) AS kernel_ns,
+        CAST(sum(greatest(coalesce(runnable_ns, 0), 0)) AS BIGINT) AS runnable_ns,
+        CAST(sum(greatest(coalesce(blocked_ns, 0), 0)) AS BIGINT) AS blocked_ns,
+        CAST(sum(greatest(coalesce(sleeping_ns, 0), 0)) AS BIGINT) AS sleeping_ns,
+        count(blocked_ns) > 0 AS knows_blocked,
+        count(sleeping_ns) > 0 AS knows_sleeping
+    FROM thread_time
+    WHERE interval_ns > 0
+    GROUP BY tid, ts_ns
+) AS t

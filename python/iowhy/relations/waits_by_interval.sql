@@ -1,0 +1,72 @@
+-- title: Waits, and sleep for storage, of one class, reason and call in one interval of a thread
+-- kept: table
+-- Collecting asynchronous I/O is a wait to read or to write as the requests of the process are that are in
+-- flight in the cell: uninterruptible by their time in flight, interruptible only while there are any, and for
+-- all threads of the process together not more than the requests' own time.
+-- column row_id: number of the interval in thread_rows, number
+-- column asleep: interruptible sleep, else uninterruptible, bool
+-- column class: key of the class, text
+-- column syscall: call, NULL outside any, text
+-- column reason: reason, NULL where none was recorded, text
+-- column parts: length in sixteenths of a nanosecond, number
+WITH blocked AS (
+    SELECT f.part_id, c.class, c.syscall, c.reason, f.parts
+    FROM found_waits f
+    JOIN main.wait_classes c ON c.key = f.key
+), sleeping AS (
+    SELECT t.part_id, t.tgid, t.cell, (t.end_ns - t.begin_ns) * 16 AS own_parts, sum(f.parts) AS parts
+    FROM found_sleeps f
+    JOIN thread_cells t ON t.part_id = f.part_id
+    WHERE f.class = 'collect'
+    GROUP BY t.part_id, t.tgid, t.cell, t.begin_ns, t.end_ns
+), while_busy AS (
+    SELECT
+        s.part_id, s.tgid, s.cell, s.parts, r.flight_ns, r.read_share,
+        least(s.parts, CAST(floor(s.own_parts * r.busy_share) AS BIGINT)) AS busy_parts
+    FROM sleeping s
+    JOIN requests_collected r ON r.tgid = s.tgid AND r.cell = s.cell
+), by_process AS (
+    SELECT tgid, cell, sum(busy_parts) AS busy_parts FROM while_busy GROUP BY tgid, cell
+), collected AS (
+    SELECT
+        f.part_id, f.syscall, f.parts, w.read_share,
+        floor(
+            f.parts * (w.busy_parts / w.parts) * least(1.0, w.flight_ns * 16 / p.busy_parts)
+        ) AS busy_parts
+    FROM found_sleeps f
+    JOIN while_busy w ON w.part_id = f.part_id
+    JOIN by_process p ON p.tgid = w.tgid AND p.cell = w.cell
+    WHERE f.class = 'collect' AND w.busy_parts > 0
+), located AS (
+    SELECT part_id, false AS asleep, class, syscall, reason, parts FROM blocked WHERE class <> 'collect'
+    UNION ALL
+    SELECT b.part_id, false, 'read', b.syscall, b.reason, floor(b.parts * coalesce(r.read_share, 1))
+    FROM blocked b
+    JOIN thread_cells t ON t.part_id = b.part_id
+    LEFT JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell
+    WHERE b.class = 'collect'
+    UNION ALL
+    SELECT b.part_id, false, 'write', b.syscall, b.reason, b.parts - floor(b.parts * r.read_share)
+    FROM blocked b
+    JOIN thread_cells t ON t.part_id = b.part_id
+    JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell
+    WHERE b.class = 'collect'
+    UNION ALL
+    SELECT part_id, true, class, syscall, NULL, parts FROM found_sleeps WHERE class <> 'collect'
+    UNION ALL
+    SELECT part_id, true, 'read', syscall, NULL, floor(busy_parts * read_share) FROM collected
+    UNION ALL
+    SELECT part_id, true, 'write', syscall, NULL, busy_parts - floor(busy_parts * read_share)
+    FROM collected
+    UNION ALL
+    SELECT f.part_id, true, 'unexplained', f.syscall, 'asynchronous I/O, its requests were not recorded',
+        f.parts
+    FROM found_sleeps f
+    CROSS JOIN recording r
+    WHERE f.class = 'collect' AND NOT r.ran_block_requests
+)
+SELECT t.row_id, l.asleep, l.class, l.syscall, l.reason, CAST(sum(l.parts) AS BIGINT) AS parts
+FROM located l
+JOIN thread_cells t ON t.part_id = l.part_id
+WHERE l.parts > 0
+GROUP BY t.row_id, l.asleep, l.class, l.syscall, l.reason

@@ -1,0 +1,27 @@
+-- title: An uninterruptible wait, with the call that it was in
+-- filtered as: waits
+-- Where waits were not recorded, the uninterruptible time of single calls stands for them: it lies
+-- somewhere in the call, and its reason is not known.
+-- column ts_ns: start, ns
+-- column dur_ns: length, ns
+-- column blocked_ns: how much of the length was uninterruptible sleep, ns
+-- column tgid: process, id
+-- column tid: thread, id
+-- column reason: reason of the recorder or of another tool; NULL where only calls were recorded, text
+-- column syscall: call; `io_uring worker` in a thread of the kernel that makes none; NULL in a page fault, text
+-- column io: whether the kernel counts it as I/O wait, bool
+-- when syscalls and not ran waits and not waits
+SELECT
+    ts_ns, dur_ns, blocked_ns, tgid, tid, CAST(NULL AS VARCHAR) AS reason, name AS syscall,
+    CAST(NULL AS BOOLEAN) AS io
+FROM main.syscalls
+WHERE blocked_ns > 0 AND dur_ns > 0
+-- else
+SELECT
+    w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, w.reason,
+    CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END
+        AS syscall,
+    w.io
+FROM main.waits w
+LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = w.tid
+WHERE w.dur_ns > 0

@@ -1,4 +1,5 @@
 -- title: One row: the machine's CPUs in place of threads, from what vmstat, iostat and the like print
+-- kept: table
 -- filtered as: nothing
 -- A busy CPU stands for a thread at work, one in iowait for one that waits. One task that always waits makes one
 -- of four CPUs wait, and so do many that wait now and then: it is taken for one where a device that is busy all the

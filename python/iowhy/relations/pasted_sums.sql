@@ -1,4 +1,5 @@
 -- title: Time of one class by the call and reason behind it, from other tools' text, before rounding
+-- kept: table
 -- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
 -- column origin: calls, totals, latencytop, curt, machine or fio, text

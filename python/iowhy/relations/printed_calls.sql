@@ -1,4 +1,5 @@
 -- title: The calls of one name by the time in them, where no thread's time was recorded
+-- kept: table
 -- column origin: where the numbers are from: single calls, totals, or AIX's curt, text
 -- column syscall: call, text
 -- column total_ns: time of all of its calls, ns

@@ -1,4 +1,5 @@
 -- title: Recorded threads' time of one class by the call and reason behind it, before rounding
+-- kept: table
 -- Lengths are in sixteenths of a nanosecond.
 -- column class: key of the class, text
 -- column syscall: call, text

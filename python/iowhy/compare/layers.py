@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iowhy.recording import Recording
+from iowhy.relations import Relations, recorded_facts
 from iowhy.whys import classes
 from iowhy.whys.verdict import Verdict
 
@@ -30,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a layer, by SQL over a recording's tables; unknown without its sensor.
+    """One number of a layer, by SQL over a recording's relations; unknown without its sensor.
 
     ``classes`` are those of the budget that it can account for, the first one foremost.
     """
@@ -59,26 +60,6 @@ class Changed:
         return self.after / self.before
 
 
-_SYNC = classes.quoted(classes.SYNC_CALLS)
-# What kernel threads submit for everybody may be a neighbour's.
-_MINE = (
-    "(in_scope OR (in_scope IS NULL "
-    "AND coalesce(owner_kind, 'unknown') NOT IN ('journal', 'metadata', 'flush')))"
-)
-# A flush by a kernel thread is the command's where it waits for one: in a sync call, or for the
-# journal or the device (O_SYNC, io_uring).
-_FLUSHES = f"""
-WITH syncs AS (
-    SELECT ts_ns, ts_ns + dur_ns AS end_ns FROM syscalls WHERE name IN {_SYNC}
-    UNION ALL
-    SELECT ts_ns, ts_ns + dur_ns FROM waits
-    WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
-), spans AS (
-    SELECT ts_ns, max(end_ns) OVER (ORDER BY ts_ns ROWS UNBOUNDED PRECEDING) AS end_ns FROM syncs
-)
-SELECT count(*) FROM block_requests AS q ASOF LEFT JOIN spans AS s ON q.queue_ns >= s.ts_ns
-WHERE q.op = 'flush' AND (q.in_scope OR (q.in_scope IS NULL AND q.queue_ns <= s.end_ns))
-"""
 _STORAGE = (classes.WRITE, classes.SYNC, classes.READ)
 
 MEASURES: tuple[Measure, ...] = (
@@ -101,21 +82,21 @@ MEASURES: tuple[Measure, ...] = (
         "",
         "syscalls",
         (classes.SYNC,),
-        f"SELECT count(*) FROM syscalls WHERE name IN {_SYNC}",
+        "SELECT count(*) FROM sync_calls",
     ),
     Measure(
         "mean sync call",
         "ms",
         "syscalls",
         (classes.SYNC,),
-        f"SELECT avg(dur_ns) / 1e6 FROM syscalls WHERE name IN {_SYNC}",
+        "SELECT avg(dur_ns) / 1e6 FROM sync_calls",
     ),
     Measure(
         "device flushes",
         "",
         "block_requests",
         (classes.SYNC,),
-        _FLUSHES,
+        "SELECT count(*) FROM device_flushes WHERE of_command AND counted",
     ),
     Measure(
         "journal commits",
@@ -129,56 +110,51 @@ MEASURES: tuple[Measure, ...] = (
         "MB",
         "block_requests",
         (classes.WRITE, classes.SYNC),
-        f"""
-        SELECT coalesce(sum(bytes), 0) / 1e6 FROM block_requests WHERE op = 'write' AND {_MINE}
-        """,
+        "SELECT coalesce(sum(bytes), 0) / 1e6 FROM command_requests WHERE op = 'write'",
     ),
     Measure(
         "write requests",
         "",
         "block_requests",
         (classes.WRITE, classes.SYNC),
-        f"SELECT count(*) FROM block_requests WHERE op = 'write' AND bytes > 0 AND {_MINE}",
+        "SELECT count(*) FROM command_requests WHERE op = 'write'",
     ),
     Measure(
         "mean write request",
         "KiB",
         "block_requests",
         (classes.WRITE, classes.SYNC),
-        f"SELECT avg(bytes) / 1024 FROM block_requests WHERE op = 'write' AND {_MINE}",
+        "SELECT avg(bytes) / 1024 FROM command_requests WHERE op = 'write'",
     ),
     Measure(
         "read from the device",
         "MB",
         "block_requests",
         (classes.READ,),
-        f"SELECT coalesce(sum(bytes), 0) / 1e6 FROM block_requests WHERE op = 'read' AND {_MINE}",
+        "SELECT coalesce(sum(bytes), 0) / 1e6 FROM command_requests WHERE op = 'read'",
     ),
     Measure(
         "read requests",
         "",
         "block_requests",
         (classes.READ,),
-        f"SELECT count(*) FROM block_requests WHERE op = 'read' AND bytes > 0 AND {_MINE}",
+        "SELECT count(*) FROM command_requests WHERE op = 'read'",
     ),
     Measure(
         "mean read request",
         "KiB",
         "block_requests",
         (classes.READ,),
-        f"SELECT avg(bytes) / 1024 FROM block_requests WHERE op = 'read' AND {_MINE}",
+        "SELECT avg(bytes) / 1024 FROM command_requests WHERE op = 'read'",
     ),
     Measure(
         "requests not next to the one before",
         "%",
         "block_requests",
         _STORAGE,
-        f"""
-        SELECT 100.0 * avg(CASE WHEN sector <> ends THEN 1 ELSE 0 END) FROM (
-            SELECT sector, lag(sector + bytes // 512) OVER (
-                PARTITION BY dev ORDER BY coalesce(issue_ns, queue_ns)) AS ends
-            FROM block_requests WHERE op IN ('read', 'write') AND {_MINE} AND sector IS NOT NULL
-        ) WHERE ends IS NOT NULL
+        """
+        SELECT 100.0 * count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0)
+        FROM command_requests
         """,
     ),
     Measure(
@@ -186,27 +162,21 @@ MEASURES: tuple[Measure, ...] = (
         "ms",
         "block_requests",
         _STORAGE,
-        f"""
-        SELECT median(complete_ns - queue_ns) / 1e6 FROM block_requests
-        WHERE op IN ('read', 'write') AND complete_ns IS NOT NULL AND {_MINE}
-        """,
+        "SELECT median(complete_ns - queue_ns) / 1e6 FROM command_requests",
     ),
     Measure(
         "pages found in the cache",
         "%",
         "lookups",
         (classes.READ,),
-        """
-        SELECT 100.0 * (1 - sum(coalesce(demand_miss_pages, 0) + coalesce(readahead_pages, 0))
-            / nullif(sum(lookup_pages), 0)) FROM page_cache WHERE lookup_pages IS NOT NULL
-        """,
+        "SELECT 100.0 * sum(hit_pages) / nullif(sum(hit_of_pages), 0) FROM file_cache",
     ),
     Measure(
         "pages read again after eviction",
         "",
         "page_cache",
         (classes.READ,),
-        "SELECT sum(refault_pages) FROM page_cache",
+        "SELECT sum(refault_pages) FROM file_cache",
     ),
     Measure(
         "paused by the dirty limits",
@@ -274,13 +244,19 @@ def _distance(one: float, other: float) -> float:
     return 1 - math.exp(-abs(math.log(other / one)))
 
 
+@dataclass(frozen=True)
+class _Value:
+    value: float | None
+
+
 def _measured(recording: Recording) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
     with recording.connected() as connection:
+        relations = Relations(connection, recorded_facts(recording, connection))
         for measure in MEASURES:
             if not recording.ran(measure.sensor):
                 values[measure.name] = None
                 continue
-            row = connection.execute(measure.sql).fetchone()
-            values[measure.name] = None if row is None or row[0] is None else float(row[0])
+            found = relations.one(_Value, f"SELECT ({measure.sql}) AS value")
+            values[measure.name] = found.value
     return values

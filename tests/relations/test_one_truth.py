@@ -1,0 +1,57 @@
+"""A fact is the same number in a report, in the facts of a verdict, and in a comparison."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from benchmarks.generated import generate
+from iowhy.compare.layers import _measured
+from iowhy.relations import Relations
+from iowhy.reports import run
+from iowhy.whys.facts import Facts
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10_000), calls=st.integers(200, 800))
+def test_a_fact_is_one_number_wherever_it_is_seen(seed: int, calls: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        rec = generate(Path(folder) / "made.iowhy", calls=calls, seed=seed, files=8, threads=5)
+        compared = _measured(rec)
+        files = run(rec, "files").to_pylist()
+        cache = run(rec, "cache").to_pylist()[0]
+        syncs = run(rec, "sync").to_pylist()
+        devices = {row["device"]: row for row in run(rec, "devices").to_pylist()}
+        slices = run(rec, "devices-over-time").to_pylist()
+        with Relations.of(rec) as relations:
+            ((own_files,),) = relations.rows("SELECT sum(requests) FROM file_requests")
+            ((every,),) = relations.rows("SELECT count(*) FROM command_requests")
+        with Facts(rec) as facts:
+            requests, calls_, cached = facts.requests, facts.calls, facts.cache
+            assert facts.run.elapsed_ns is not None
+            elapsed_s = facts.run.elapsed_ns / 1e9
+
+    assert requests.count == requests.reads + requests.writes
+    assert every == compared["read requests"] + compared["write requests"] >= requests.count
+    assert own_files == sum(row["requests"] for row in files)
+    assert requests.owners
+    by_ino = {(row["dev"], row["ino"]): row for row in files}
+    for owner in requests.owners:
+        row = by_ino[owner.dev, owner.ino]
+        assert row["requests"] >= owner.count and row["request_bytes"] >= owner.bytes
+
+    assert calls_.syncs.calls == compared["sync calls"] == sum(row["calls"] for row in syncs)
+    assert calls_.syncs.total_ns == sum(row["total_ns"] for row in syncs)
+    assert cached.hit_ratio == approx(max(0.0, cache["hit_ratio"]))
+    assert compared["pages found in the cache"] == approx(100 * cache["hit_ratio"])
+    assert cached.misses == cache["miss_pages"] and cached.readahead == cache["readahead_pages"]
+
+    assert requests.device is not None
+    device = devices[requests.device]
+    assert requests.busy_share == approx(device["utilisation"])
+    own = [row for row in slices if row["device"] == requests.device]
+    length_s = own[1]["at_s"] - own[0]["at_s"] if len(own) > 1 else elapsed_s
+    busy_s = sum(row["utilisation"] * min(length_s, elapsed_s - row["at_s"]) for row in own)
+    assert busy_s / elapsed_s == approx(device["utilisation"], abs=1e-6)

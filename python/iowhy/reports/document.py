@@ -1,6 +1,6 @@
 """docs/reports.md from the reports' headers: `python -m iowhy.reports.document > docs/reports.md`."""
 
-from iowhy.relations.facts import SENSORS
+from iowhy.relations.relation import relations
 from iowhy.reports.report import FILTERS, built_in
 
 HEAD = f"""\
@@ -29,19 +29,9 @@ that a report cannot answer is refused.
 -- column dur_ns: duration, ns
 ```
 
-of which title and question are needed. Besides the tables it can select from
-
-| relation | holds |
-|---|---|
-| recording | one row: start_ns, end_ns, elapsed_ns, cpus, memory_bytes, page_bytes, slice_ns, \
-and ran_SENSOR for each sensor ({", ".join(SENSORS)}) |
-| call_kinds | name and kind of the I/O calls: read, write, copy, sync, lookup, change, collect |
-| wait_kinds | reason of a wait, its class in the budget, its part in sync |
-| every_request | block_requests without the filters |
-| counted_requests | block_requests with `counted`, false for what is seen again on a device below |
-| request_sequence | reads and writes with sent_ns and jump_bytes, the distance from the end of the \
-device's previous request |
-| extent_runs | extents with starts_run (does not continue the one before it on disk) and run |
+of which title and question are needed. Besides the tables it can select from the relations below, as
+`iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.NAME` the same as
+recorded.
 
 """
 
@@ -61,6 +51,20 @@ def document() -> str:
             parts.append(f"\n{report.notes}\n")
         parts.append("\n| column | unit | meaning |\n|---|---|---|\n")
         parts += [f"| {c.name} | {c.unit} | {c.meaning} |\n" for c in report.columns]
+    return "".join(parts) + _relations()
+
+
+def _relations() -> str:
+    """The relations that reports, verdicts and comparisons share, from their headers."""
+    parts = [
+        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once.\n"
+    ]
+    for name, relation in relations().items():
+        parts.append(f"\n### {name}\n\n{relation.title}.\n")
+        if relation.notes:
+            parts.append(f"\n{relation.notes}\n")
+        parts.append("\n| column | unit | meaning |\n|---|---|---|\n")
+        parts += [f"| {c.name} | {c.unit} | {c.meaning} |\n" for c in relation.columns]
     return "".join(parts)
 
 

@@ -14,10 +14,12 @@
 
 mod batch;
 mod encoding;
+mod folder;
 pub mod manifest;
 mod recording;
 pub mod rows;
 mod writer;
 
+pub use folder::Owner;
 pub use recording::{Limits, Recording};
 pub use rows::{Name, Row};

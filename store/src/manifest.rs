@@ -160,7 +160,7 @@ impl Manifest {
         let temporary = recording.join("manifest.json.tmp");
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        let written = std::fs::File::create(&temporary)
+        let written = crate::folder::private_file(&temporary)
             .and_then(|mut file| file.write_all(&text))
             .and_then(|()| std::fs::rename(&temporary, recording.join("manifest.json")));
         if written.is_err() {

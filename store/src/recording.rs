@@ -1,14 +1,15 @@
 //! A recording while it is made.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use anyhow::{anyhow, bail, Context, Result};
+use anyhow::{anyhow, Context, Result};
 
 use crate::batch::Batch;
+use crate::folder::{Folder, Owner};
 use crate::manifest::Manifest;
 use crate::rows::{Row, TABLES};
 use crate::writer::{queued_bytes, Order, Shared, Writer, Written};
@@ -43,7 +44,7 @@ impl Default for Limits {
 /// [`push`](Recording::push) and [`tick`](Recording::tick) returns it; what was closed stays readable.
 #[derive(Debug)]
 pub struct Recording {
-    dir: PathBuf,
+    folder: Arc<Folder>,
     limits: Limits,
     manifest: Manifest,
     batches: Vec<Batch>,
@@ -59,38 +60,37 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Makes the directory (or takes an empty one) and writes the first manifest.
+    /// Makes the directory (or takes an empty one) and writes the first manifest. Nobody else may read it.
     ///
     /// Fails when there is something in it: a recording is never overwritten.
     pub fn create(dir: &Path, manifest: Manifest) -> Result<Recording> {
         Recording::create_with(dir, manifest, Limits::default())
     }
 
+    /// As [`Recording::create`], by root for somebody whose it is in the end; None: it stays its maker's.
+    pub fn create_for(dir: &Path, manifest: Manifest, owner: Option<Owner>) -> Result<Recording> {
+        Recording::make(dir, manifest, owner, Limits::default())
+    }
+
     /// As [`Recording::create`], with other limits.
-    pub fn create_with(dir: &Path, mut manifest: Manifest, limits: Limits) -> Result<Recording> {
+    pub fn create_with(dir: &Path, manifest: Manifest, limits: Limits) -> Result<Recording> {
+        Recording::make(dir, manifest, None, limits)
+    }
+
+    fn make(
+        dir: &Path,
+        mut manifest: Manifest,
+        owner: Option<Owner>,
+        limits: Limits,
+    ) -> Result<Recording> {
         let name = dir.display();
-        match std::fs::read_dir(dir) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
-                    bail!("{name} exists and is not empty: choose another name with -o");
-                }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                std::fs::create_dir_all(dir).with_context(|| {
-                    format!("cannot make the recording {name} (-o chooses another place)")
-                })?;
-            }
-            Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
-                bail!("{name} exists and is not a directory: choose another name with -o");
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
-        }
+        let folder = Arc::new(Folder::make(dir, owner)?);
         manifest.complete = false;
         let shared = Arc::new(Shared::default());
         let (spare_sender, spares) = channel();
         let start_ns = manifest.command.start_ns.or(manifest.clock.monotonic_ns);
         let mut recording = Recording {
-            dir: dir.to_owned(),
+            folder: folder.clone(),
             limits,
             manifest,
             batches: TABLES.iter().map(Batch::new).collect(),
@@ -105,8 +105,8 @@ impl Recording {
         };
         recording
             .snapshot()
-            .write(dir)
-            .and_then(|()| Writer::new(dir, start_ns, shared, spare_sender))
+            .write(folder.inside())
+            .and_then(|()| Writer::new(folder.clone(), start_ns, shared, spare_sender))
             .and_then(|writer| {
                 let (orders, received) = channel();
                 recording.orders = Some(orders);
@@ -181,9 +181,12 @@ impl Recording {
             manifest.notes.push(error.to_string());
         }
         manifest.complete = failure.is_ok();
-        let last = manifest
-            .write(&self.dir)
-            .with_context(|| format!("cannot write {}", self.dir.join("manifest.json").display()));
+        let last = manifest.write(self.folder.inside()).with_context(|| {
+            format!(
+                "cannot write {}",
+                self.folder.shown().join("manifest.json").display()
+            )
+        });
         failure.and(last)
     }
 
@@ -227,7 +230,7 @@ impl Recording {
             .and_then(|failure| failure.clone());
         Err(anyhow!(text.unwrap_or_else(|| format!(
             "cannot write {}",
-            self.dir.display()
+            self.folder.shown().display()
         ))))
     }
 

@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -18,6 +19,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::batch::{Batch, Column, Values};
 use crate::encoding::Encodings;
+use crate::folder::{private_file, Folder};
 use crate::manifest::Manifest;
 use crate::rows::{ColumnType, Kind, Name, Table, TABLES};
 
@@ -48,7 +50,7 @@ pub(crate) struct Written {
 }
 
 pub(crate) struct Writer {
-    dir: PathBuf,
+    folder: Arc<Folder>,
     shared: Arc<Shared>,
     spares: Sender<(usize, Batch)>,
     tables: Vec<TableFiles>,
@@ -70,13 +72,13 @@ const RESERVE_BYTES: usize = 64 * 1024;
 
 impl Writer {
     pub fn new(
-        dir: &Path,
+        folder: Arc<Folder>,
         start_ns: Option<i64>,
         shared: Arc<Shared>,
         spares: Sender<(usize, Batch)>,
     ) -> io::Result<Writer> {
-        let reserve = dir.join("reserve.tmp");
-        std::fs::write(&reserve, vec![0; RESERVE_BYTES])?;
+        let reserve = folder.inside().join("reserve.tmp");
+        private_file(&reserve)?.write_all(&vec![0; RESERVE_BYTES])?;
         let tables = TABLES
             .iter()
             .map(|table| TableFiles {
@@ -86,7 +88,7 @@ impl Writer {
             })
             .collect();
         Ok(Writer {
-            dir: dir.to_owned(),
+            folder,
             shared,
             spares,
             tables,
@@ -117,9 +119,9 @@ impl Writer {
                     if self.shared.failed.load(Ordering::Relaxed) {
                         continue; // the failure wrote the last one
                     }
-                    match manifest.write(&self.dir) {
+                    match manifest.write(self.folder.inside()) {
                         Ok(()) => self.closed_ns = Some(now_ns),
-                        Err(error) => self.fail(&self.dir.join("manifest.json"), &error),
+                        Err(error) => self.fail("manifest.json", &error),
                     }
                 }
             }
@@ -133,10 +135,11 @@ impl Writer {
             self.written.dropped[index] += batch.rows as u64;
             return;
         }
-        let folder = self.dir.join(TABLES[index].name);
+        let name = TABLES[index].name;
         let table = &mut self.tables[index];
-        let path = folder.join(format!("{:06}.parquet", table.files + 1));
-        let temporary = folder.join(format!("{:06}.parquet.tmp", table.files + 1));
+        let file_name = format!("{name}/{:06}.parquet", table.files + 1);
+        let path = self.folder.inside().join(&file_name);
+        let temporary = self.folder.inside().join(format!("{file_name}.tmp"));
         let rows = batch.rows as u64;
         let written = table
             .encodings
@@ -144,9 +147,9 @@ impl Writer {
             .map_err(io_error)
             .and_then(|properties| {
                 if table.files == 0 {
-                    std::fs::create_dir_all(&folder)?;
+                    self.folder.add(name)?;
                 }
-                let file = File::create(&temporary)?;
+                let file = private_file(&temporary)?;
                 write_file(
                     file,
                     &TABLES[index],
@@ -165,7 +168,7 @@ impl Writer {
             Err(error) => {
                 let _ = std::fs::remove_file(&temporary);
                 self.written.dropped[index] += rows;
-                self.fail(&path, &error);
+                self.fail(&file_name, &error);
             }
         }
     }
@@ -180,7 +183,7 @@ impl Writer {
     }
 
     /// Remembers the first failure; what was closed stays, and the manifest says what happened.
-    fn fail(&self, path: &Path, error: &io::Error) {
+    fn fail(&self, within: &str, error: &io::Error) {
         let _ = std::fs::remove_file(&self.reserve);
         let readable = match (self.start_ns, self.closed_ns) {
             (Some(start), Some(closed)) => (closed - start).max(0) as f64 / 1e9,
@@ -191,16 +194,22 @@ impl Writer {
             Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)
         );
         let what = if full {
-            format!("no space left in {}: {error}", self.dir.display())
+            format!(
+                "no space left in {}: {error}",
+                self.folder.shown().display()
+            )
         } else {
-            format!("cannot write {}: {error}", path.display())
+            format!(
+                "cannot write {}: {error}",
+                self.folder.shown().join(within).display()
+            )
         };
         let text = format!("{what}; the recording up to {readable:.1} s is readable");
-        if let Ok(mut manifest) = Manifest::read(&self.dir) {
+        if let Ok(mut manifest) = Manifest::read(self.folder.inside()) {
             manifest.notes.push(text.clone());
             self.fill(&mut manifest);
             // A manifest that cannot be written either leaves the one of the last tick.
-            let _ = manifest.write(&self.dir);
+            let _ = manifest.write(self.folder.inside());
         }
         if let Ok(mut failure) = self.shared.failure.lock() {
             *failure = Some(text);

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from iowhy.compare.commands import compare_commands
 from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.job import Job
+from iowhy.recording import open_recording
 from iowhy.users import invoking_user
 
 NOBODY = 65534
@@ -77,3 +80,52 @@ def test_the_input_is_one_that_the_user_may_read(place: Path) -> None:
     secret.chmod(0o600)
     with pytest.raises(Problem, match="Permission denied"):
         experiment(Request(job=job(place, input_file=secret), levers=("cpu-quota",), runs=3))
+
+
+@pytest.mark.usefixtures("live")
+def test_a_recording_that_is_swapped_while_it_is_made_gives_nothing_away(place: Path) -> None:
+    """The command renames its own recording and puts a link to root's files in its place."""
+    victim = place / "victim"
+    (victim / "syscalls").mkdir(parents=True)
+    (victim / "manifest.json").write_text("precious")
+    for path in (victim / "syscalls", victim / "manifest.json"):
+        path.chmod(0o700)
+    out = place / "r.iowhy"
+    swap = f"mv {out} {place}/m && ln -s {victim} {out}; sleep 0.3"
+    done = subprocess.run(
+        [sys.executable, "-m", "iowhy", "run", "-q", "-o", out, "--", "sh", "-c", swap],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (place / "m").is_dir() and out.is_symlink()
+    for path in (victim, victim / "syscalls", victim / "manifest.json"):
+        assert path.stat().st_uid == 0, path
+    assert (victim / "manifest.json").read_text() == "precious"
+    assert list((victim / "syscalls").iterdir()) == []
+    recording = open_recording(place / "m")
+    assert recording.manifest.complete and recording.manifest.command.user == "nobody"
+    for path in [place / "m", *(place / "m").rglob("*")]:
+        found = path.lstat()
+        assert (found.st_uid, found.st_mode & 0o077) == (NOBODY, 0), path
+
+
+@pytest.mark.usefixtures("live")
+def test_a_recording_of_roots_is_roots_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "iowhy", "run", "-q", "-o", tmp_path / "r.iowhy", "--", "true"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            timeout=120,
+            check=True,
+        )
+    finally:
+        os.umask(before)
+    for path in [tmp_path / "r.iowhy", *(tmp_path / "r.iowhy").rglob("*")]:
+        found = path.lstat()
+        assert (found.st_uid, found.st_mode & 0o077) == (0, 0), path

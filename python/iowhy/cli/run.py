@@ -14,6 +14,7 @@ from iowhy.options.process_ids import process_ids
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns
 from iowhy.sources import live
+from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -80,9 +81,7 @@ def command(options: Options) -> None:
     out = options.output or live.free_name(_named_after(options), Path.cwd())
     check_new(out)
     status = _record(options, out)
-    owner = live.invoking_user()
-    if owner is not None:
-        live.give(out, owner)
+    leave_root()
     if not options.quiet:
         _verdict(out, options.as_json)
     if status != DONE:
@@ -92,10 +91,11 @@ def command(options: Options) -> None:
 def _record(options: Options, out: Path) -> int:
     """The exit status of what was recorded."""
     if options.argv:
+        invoking = invoking_user()
         return live.record(
             options.argv,
             out,
-            user=options.user or live.invoking_user(),
+            user=options.user or (invoking.name if invoking is not None else None),
             mode=options.mode,
             stdout_to_stderr=options.as_json,
         )

@@ -1,7 +1,6 @@
 """Record this machine: find the recorder, run it, hand over to the recording it made."""
 
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -13,11 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.users import invoking_user
 
 RECORDER = "iowhy-record"
 
 _PARENT = "IOWHY_PARENT"
 """Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would."""
+
+_OWNER = "IOWHY_OWNER"
+"""Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
 
 
 def program(name: str) -> Path:
@@ -39,12 +42,6 @@ def program(name: str) -> Path:
     if found is None:
         raise Problem(f"{name} is not installed; `pip install iowhy` brings it along")
     return Path(found)
-
-
-def invoking_user() -> str | None:
-    """The user behind sudo: the command runs as them, not as root. None without sudo."""
-    name = os.environ.get("SUDO_USER")
-    return name if name and name != "root" and os.geteuid() == 0 else None
 
 
 def free_name(argv: Sequence[str], folder: Path) -> Path:
@@ -96,16 +93,6 @@ def machine(out: Path, *, duration_s: float | None = None) -> int:
     return _recorder(options, out)
 
 
-def give(path: Path, user: str) -> None:
-    """Hand a recording that root made to the user who asked for it."""
-    try:
-        entry = pwd.getpwnam(user)
-    except KeyError:
-        return
-    for item in [path, *path.rglob("*")]:
-        os.chown(item, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
-
-
 def _recorder(
     options: Sequence[str],
     out: Path,
@@ -114,13 +101,17 @@ def _recorder(
     stdout_to_stderr: bool = False,
 ) -> int:
     command = [str(program(RECORDER)), *options]
+    environment = {**(os.environ if env is None else env), _PARENT: str(os.getpid())}
+    owner = invoking_user()
+    if owner is not None:
+        environment[_OWNER] = f"{owner.uid}:{owner.gid}"
     # Ctrl-C reaches the recorder too, which ends the recording; the verdict is still ours to give.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _main_thread() else None
     try:
         done = subprocess.run(
             command,
             cwd=cwd,
-            env={**(os.environ if env is None else env), _PARENT: str(os.getpid())},
+            env=environment,
             stdout=sys.stderr if stdout_to_stderr else None,
             check=False,
             restore_signals=True,

@@ -174,6 +174,7 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
     command.args(&argv[1..]);
     // Meant for this recorder alone, not for one that the command starts.
     command.env_remove(super::parent::VARIABLE);
+    command.env_remove(super::owner::VARIABLE);
     let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
     if let Some(account) = account {
         command

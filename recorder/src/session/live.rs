@@ -14,7 +14,7 @@ use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, Reading, Roots};
 use iowhy_store::manifest::Sensor;
-use iowhy_store::{rows, Recording};
+use iowhy_store::{rows, Owner, Recording};
 
 use super::manifest::manifest;
 use super::{own, Request, Target};
@@ -51,9 +51,13 @@ impl Live {
         }
     }
 
-    pub fn new(request: &Request, probe: Result<Probe, String>) -> Result<Live> {
+    pub fn new(
+        request: &Request,
+        probe: Result<Probe, String>,
+        owner: Option<Owner>,
+    ) -> Result<Live> {
         let roots = Roots::default();
-        let recording = Recording::create(&request.out, manifest(request))?;
+        let recording = Recording::create_for(&request.out, manifest(request), owner)?;
         let collector = Collector::new(recording, host::now_ns() as u64);
         let collector = Rc::new(RefCell::new(collector));
         let whole_machine = matches!(request.target, Target::Machine { .. });

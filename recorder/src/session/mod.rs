@@ -12,8 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, Roots};
+use iowhy_store::Owner;
 
 use crate::kernel::{choice, LoadError, Options, Probe};
+use crate::process::owner;
 use crate::process::parent::Parent;
 use crate::process::signals::Signals;
 use crate::process::spawn::{self, Account, Fate};
@@ -84,8 +86,9 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let parent = Parent::named();
     let account = request.user.as_deref().map(Account::of).transpose()?;
     let probe = load(request)?;
-    let existed = request.out.exists();
-    let mut live = Live::new(request, probe)?;
+    let owner = owner::named();
+    let existed = Owner::acting(owner, || request.out.exists());
+    let mut live = Live::new(request, probe, owner)?;
     let status = match &request.target {
         Target::Run(argv) => run(&mut live, argv, account.as_ref(), &signals, &parent),
         Target::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
@@ -102,7 +105,7 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
         Err(failure) => {
             drop(live);
             if failure.ran_nothing {
-                remove(&request.out, existed);
+                Owner::acting(owner, || remove(&request.out, existed));
             }
             Err(failure)
         }

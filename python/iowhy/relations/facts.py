@@ -7,34 +7,12 @@ import duckdb
 
 from iowhy.recording import Recording
 from iowhy.recording.schema import Table, tables
+from iowhy.tables import sensors
 
 PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
 
-SENSORS = (
-    "syscalls",
-    "thread_time",
-    "waits",
-    "stacks",
-    "block_requests",
-    "page_cache",
-    "lookups",
-    "writeback",
-    "dirty_throttle",
-    "journal_jbd2",
-    "journal_xfs",
-    "allocations_ext4",
-    "allocations_xfs",
-    "allocations_btrfs",
-    "extents",
-    "files",
-    "cpu_samples",
-    "memory_samples",
-    "vm_samples",
-    "disk_samples",
-    "pressure_samples",
-    "cgroup_samples",
-    "process_io",
-)
+#: Every sensor, in the order in which they are shown.
+SENSORS = tuple(sensors())
 
 
 @dataclass(frozen=True)

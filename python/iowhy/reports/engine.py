@@ -79,7 +79,8 @@ def spark_statements(
 ) -> list[str]:
     """The same for Spark: statements to run one after the other, of which the last gives the rows.
 
-    The recording's tables must be there as (temporary) views of their names.
+    The recording's tables must be there as (temporary) views of their names; the relations that are to be
+    kept become tables of the current schema.
     """
     from iowhy.reports.spark import to_spark
 

@@ -39,8 +39,11 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
     made = []
     for cte in tree.ctes:
         if _is_kept(cte.alias):
-            made += [f"UNCACHE TABLE IF EXISTS {cte.alias}", f"DROP VIEW IF EXISTS {cte.alias}"]
-            made.append(f"CACHE TABLE {cte.alias} AS {_with_needed(cte.this, views)}")
+            # Tables, not cached views: the plan of those holds the plans of all that they are made of.
+            made.append(f"DROP TABLE IF EXISTS {cte.alias}")
+            made.append(
+                f"CREATE TABLE {cte.alias} USING parquet AS {_with_needed(cte.this, views)}"
+            )
     tree.set("with_", None)
     return [*made, _with_needed(tree, views)]
 

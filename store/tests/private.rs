@@ -106,6 +106,8 @@ fn root_writes_only_where_the_owner_could() {
     assert!(refused.contains("Permission denied"), "{refused}");
     let roots = temporary.path().join("roots");
     fs::create_dir(&roots).unwrap();
+    // The test beside this one changes the umask, which all threads share.
+    fs::set_permissions(&roots, fs::Permissions::from_mode(0o755)).unwrap();
     let refused = made(&roots).unwrap_err();
     assert!(refused.contains("belongs to another user"), "{refused}");
     chown(temporary.path(), Some(NOBODY.uid), None).unwrap();

@@ -177,7 +177,8 @@ def _passes(relations: Relations, top: _Top, size_bytes: float) -> tuple[float, 
         ), c AS (SELECT *, sum(asked) OVER (ORDER BY ts_ns) - asked / 2 AS done FROM i)
         SELECT CAST(floor(done / {pages}) AS BIGINT) AS number, sum(of_pages) AS of_pages,
           sum(hits) AS hit_pages
-        FROM c WHERE asked > 0 OR added > 0 GROUP BY number ORDER BY number LIMIT 8
+        FROM c WHERE done IS NOT NULL AND (asked > 0 OR added > 0)
+        GROUP BY number ORDER BY number LIMIT 8
         """,
     )
     return tuple(

@@ -77,7 +77,7 @@ fn missing(choice: &Choice) -> Vec<&str> {
     };
     let judged = |name: &str| {
         let sensor = SENSORS.iter().find(|s| s.name == name).unwrap();
-        sensor.programs.iter().all(|p| is_listed(p))
+        sensor.programs.iter().all(&is_listed)
     };
     let sensors = choice.sensors.iter().filter(|s| !s.ran);
     sensors

@@ -7,7 +7,7 @@ from pathlib import Path
 from iowhy import units
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
-from iowhy.options.process_ids import process_ids
+from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.overview import overview
 from iowhy.sources import live
@@ -47,14 +47,7 @@ class Options:
         "--as", metavar="NAME", help="The format, when it is not recognised."
     )
     cpus: int | None = option("--cpus", least=1, help="CPUs of the machine, if no tool tells.")
-    pids: tuple[int, ...] = option(
-        "-p",
-        "--pid",
-        default=(),
-        metavar="PID,…",
-        read=process_ids,
-        help="Only these processes and what they fork.",
-    )
+    pids: tuple[int, ...] = pids_given("Only these processes and what they fork.")
     output: Path | None = recording_kept()
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
     list_: bool = switch("--list", "--formats", help="List the formats that can be read.")

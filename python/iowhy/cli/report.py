@@ -7,7 +7,7 @@ from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import TableOutput
-from iowhy.options.process_ids import process_ids
+from iowhy.options.process_ids import pids_given
 from iowhy.recording import open_recording
 from iowhy.reports.report import find, reports, user_folder
 from iowhy.views import report_list, rows_table
@@ -36,14 +36,7 @@ class Part:
         help="From here on: seconds after the start (12, 250ms, 2m), or a time.",
     )
     until: str | None = option("--until", metavar="TIME", help="Up to here, as --since.")
-    pids: tuple[int, ...] = option(
-        "-p",
-        "--pid",
-        default=(),
-        metavar="PID,…",
-        read=process_ids,
-        help="Processes or threads.",
-    )
+    pids: tuple[int, ...] = pids_given("Processes or threads.")
     file: str | None = option(
         "--file", help="Files: a part of the path, or a pattern with * and ? for all of it."
     )

@@ -10,7 +10,7 @@ from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
-from iowhy.options.process_ids import process_ids
+from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns
 from iowhy.sources import live
@@ -44,14 +44,7 @@ class Options:
         begins_command=True,
     )
     output: Path | None = recording_kept()
-    pids: tuple[int, ...] = option(
-        "-p",
-        "--pid",
-        default=(),
-        metavar="PID,…",
-        read=process_ids,
-        help="Watch running processes instead.",
-    )
+    pids: tuple[int, ...] = pids_given("Watch running processes instead.")
     all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
     duration_ns: int | None = option(
         "--duration",

@@ -1,6 +1,9 @@
 """Process ids as people type them: `-p 4711`, `-p 1,2`, `-p 1 -p 2`."""
 
+from typing import Any
+
 from iowhy.errors import Problem
+from iowhy.options.described import option
 
 MOST = 2**22  # the kernel's own limit for pid_max (include/linux/threads.h)
 
@@ -15,3 +18,8 @@ def process_ids(option: str, text: str) -> tuple[int, ...]:
             )
         found.append(int(word))
     return tuple(dict.fromkeys(found))
+
+
+def pids_given(help_: str) -> Any:
+    """`-p`, which means processes in every command that has it; `help_` says what becomes of them."""
+    return option("-p", "--pid", default=(), metavar="PID,…", read=process_ids, help=help_)

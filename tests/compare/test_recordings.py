@@ -9,7 +9,7 @@ from iowhy.compare import comparison
 from iowhy.compare.fingerprints import bottleneck
 from iowhy.compare.sides import open_side, open_sides
 from iowhy.errors import Problem
-from iowhy.experiment.statistics import Interval
+from iowhy.experiment.interval import Interval
 from iowhy.views import comparison_json
 from iowhy.views import comparison_page as view
 from iowhy.whys.verdict import judge

@@ -8,8 +8,6 @@ from typing import IO, TYPE_CHECKING, Any
 from iowhy.cli._files import opened
 from iowhy.errors import Problem
 from iowhy.options.output import ROWS, TableOutput, check_free
-from iowhy.views import export, rows_table
-from iowhy.views.terminal import console
 
 if TYPE_CHECKING:  # pyarrow is slow to import, and a list on a terminal needs none of it
     import pyarrow as pa
@@ -36,9 +34,14 @@ def write(
     """Writes a result as asked. Raises Problem where it cannot be written."""
     check_destination(to)
     if to.format == "table":
+        from iowhy.views import rows_table
+        from iowhy.views.terminal import console
+
         shown = ROWS if to.limit is None else to.limit or None
         rows_table.show(console(), table, columns, shown, to.wide)
         return
+    from iowhy.views import export
+
     if to.limit:
         table = table.slice(0, to.limit)
     binary = to.format == "parquet"

@@ -7,9 +7,6 @@ from pathlib import Path
 from iowhy.cli._statuses import NO
 from iowhy.options.described import switch
 from iowhy.options.recordings import recording_read
-from iowhy.recording import open_recording
-from iowhy.recording.check import check_recording
-from iowhy.views import checks
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -28,6 +25,10 @@ class Options:
 
 def command(options: Options) -> None:
     """Look at every file of a recording; exit status 1 when something is wrong."""
+    from iowhy.recording import open_recording
+    from iowhy.recording.check import check_recording
+    from iowhy.views import checks
+
     recording = open_recording(options.recording)
     with working(f"checking {options.recording}"):
         found = check_recording(recording)

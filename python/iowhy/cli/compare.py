@@ -6,20 +6,13 @@ from dataclasses import dataclass
 
 from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
-from iowhy.compare.commands import compare_commands
-from iowhy.compare.comparison import compare_all, log, regressed
-from iowhy.compare.sides import open_sides
 from iowhy.errors import Problem
-from iowhy.experiment import result as results
-from iowhy.experiment.statistics import Interval
+from iowhy.experiment.interval import Interval
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
 from iowhy.quantities import percentage
-from iowhy.views import comparison_json
-from iowhy.views import comparison_page as view
 from iowhy.views.progress import TrialsLine
-from iowhy.views.terminal import console
 
 EPILOG = """Examples:
 
@@ -60,6 +53,8 @@ class Options:
 
 def command(options: Options) -> None:
     """Compare recordings, sets of recordings, or commands: time, layers, findings."""
+    from iowhy.compare.comparison import regressed
+
     options.exports.check()
     sides = [*options.sides]
     for text in options.others:
@@ -82,6 +77,11 @@ def command(options: Options) -> None:
 def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> list[Interval | None]:
     if options.baseline:
         raise Problem("--baseline goes with recordings; with commands the first is the baseline")
+    from iowhy.compare.commands import compare_commands
+    from iowhy.experiment import result as results
+    from iowhy.views import comparison_page as view
+    from iowhy.views.terminal import console
+
     trials = options.trials
     made = job(commands[:1], trials)
     try:
@@ -108,6 +108,12 @@ def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> li
 
 
 def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Interval | None]:
+    from iowhy.compare.comparison import log
+    from iowhy.compare.sides import open_sides
+    from iowhy.views import comparison_json
+    from iowhy.views import comparison_page as view
+    from iowhy.views.terminal import console
+
     try:
         steps = log(open_sides(sides, line.step), line.step)
     finally:
@@ -120,6 +126,12 @@ def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Inter
 
 
 def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Interval | None]:
+    from iowhy.compare.comparison import compare_all
+    from iowhy.compare.sides import open_sides
+    from iowhy.views import comparison_json
+    from iowhy.views import comparison_page as view
+    from iowhy.views.terminal import console
+
     try:
         found = compare_all(open_sides(sides, line.step), line.step)
     finally:

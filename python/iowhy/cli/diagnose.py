@@ -1,26 +1,21 @@
 """`iowhy diagnose`: the chain of whys from what other tools printed."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy import units
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
-from iowhy.overview import overview
 from iowhy.sources import live
-from iowhy.sources.diagnose import Diagnosis, describe, diagnose
-from iowhy.sources.format import formats
-from iowhy.sources.processes import BusyProcess, busiest
-from iowhy.views import diagnosis as view
-from iowhy.views import verdict_page
 from iowhy.views.progress import ProgressLine, working
-from iowhy.views.terminal import console
-from iowhy.whys.next_step import Step, next_steps
-from iowhy.whys.verdict import Verdict
-from iowhy.whys.verdict_json import as_json as verdict_as_json
+
+if TYPE_CHECKING:  # slow to import: PyArrow, and DuckDB
+    from iowhy.sources.diagnose import Diagnosis
+    from iowhy.whys.verdict import Verdict
 
 EPILOG = """Examples:
 
@@ -63,6 +58,13 @@ def command(options: Options) -> None:
         _list(options.as_json)
         return
     _check(options)
+    from iowhy.overview import overview
+    from iowhy.sources.processes import busiest
+    from iowhy.views import diagnosis as view
+    from iowhy.views import diagnosis_json, verdict_page
+    from iowhy.views.terminal import console
+    from iowhy.whys.next_step import next_steps
+
     out = options.output or live.free_name([_stem(options.files[0])], Path.cwd())
     check_new(out)
     found = _read(options, out)
@@ -79,7 +81,8 @@ def command(options: Options) -> None:
     )
     processes = busiest(found.recording)
     if options.as_json:
-        print(json.dumps(_document(found, verdict, steps, processes), ensure_ascii=False))
+        document = diagnosis_json.as_json(found, verdict, steps, processes)
+        print(json.dumps(document, ensure_ascii=False))
         return
     screen = console()
     view.show_parts(screen, found)
@@ -99,6 +102,8 @@ def _check(options: Options) -> None:
 
 
 def _list(as_json: bool) -> None:
+    from iowhy.sources.format import formats
+
     if as_json:
         listed = [{"name": form.name, "tool": form.tool} for form in formats()]
         print(json.dumps({"version": 1, "formats": listed}))
@@ -107,7 +112,7 @@ def _list(as_json: bool) -> None:
         print(f"{form.name:<20} {form.tool}")
 
 
-def _largest(verdict: Verdict) -> str | None:
+def _largest(verdict: "Verdict") -> str | None:
     """The class with most of the time, where the time is known."""
     if not verdict.budget.known:
         return None
@@ -119,7 +124,9 @@ def _stem(file: str) -> str:
     return stem or "paste"
 
 
-def _read(options: Options, out: Path) -> Diagnosis:
+def _read(options: Options, out: Path) -> "Diagnosis":
+    from iowhy.sources.diagnose import diagnose
+
     line = ProgressLine()
 
     def progress(done: int, total: int) -> None:
@@ -136,19 +143,3 @@ def _read(options: Options, out: Path) -> Diagnosis:
         )
     finally:
         line.end()
-
-
-def _document(
-    found: Diagnosis, verdict: Verdict, steps: tuple[Step, ...], processes: list[BusyProcess]
-) -> dict[str, object]:
-    return {
-        **verdict_as_json(verdict),
-        "recording": str(found.recording.path),
-        "inputs": describe(found.parts),
-        "processes": [asdict(one) for one in processes],
-        "not_understood": [
-            {"file": one.file, "line": one.line, "text": one.text} for one in found.unread
-        ],
-        "not_understood_more": found.unread_dropped,
-        "next": [{"command": step.command, "tells": step.tells} for step in steps],
-    }

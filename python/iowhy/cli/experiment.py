@@ -6,26 +6,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
-from iowhy.experiment import result as results
-from iowhy.experiment.availability import availability
-from iowhy.experiment.experiment import Listener, Request, experiment
-from iowhy.experiment.lever import levers as all_levers
-from iowhy.experiment.lever import named
-from iowhy.experiment.result import Result
-from iowhy.experiment.table import judge_table
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
-from iowhy.recording import open_recording
 from iowhy.users import leave_root
-from iowhy.views import experiment_page as view
-from iowhy.views import levers as levers_view
 from iowhy.views.progress import TrialsLine
-from iowhy.views.terminal import console
-from iowhy.whys.finding import Finding
+
+if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
+    from iowhy.experiment.result import Result
+    from iowhy.whys.finding import Finding
 
 EPILOG = """Examples:
 
@@ -67,7 +60,9 @@ class Options:
 
 def is_ours(text: str) -> bool:
     """Whether a word is a lever and not yet the command."""
-    return text.partition("=")[0] in all_levers()
+    from iowhy.experiment.lever import levers
+
+    return text.partition("=")[0] in levers()
 
 
 def command(options: Options) -> None:
@@ -79,6 +74,11 @@ def command(options: Options) -> None:
     if options.list_:
         _list(options)
         return
+    from iowhy.experiment import result as results
+    from iowhy.experiment.table import judge_table
+    from iowhy.views import experiment_page as view
+    from iowhy.views.terminal import console
+
     exports = options.exports
     exports.check(options.export_markdown)
     if options.from_ is not None:
@@ -97,7 +97,10 @@ def command(options: Options) -> None:
         results.save(options.export_markdown, view.markdown(found))
 
 
-def _run(options: Options) -> Result:
+def _run(options: Options) -> "Result":
+    from iowhy.experiment import result as results
+    from iowhy.experiment.experiment import Listener, Request, experiment
+
     asked, argv = split(options.words)
     trials = options.trials
     made = job(argv, trials)
@@ -136,6 +139,8 @@ def _run(options: Options) -> Result:
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Levers, then the command: the first word that is no lever begins it."""
+    from iowhy.experiment.lever import named
+
     asked: list[str] = []
     rest = list(words)
     while rest and is_ours(rest[0]):
@@ -153,12 +158,18 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _lever_misspelt(text: str) -> bool:
     import difflib
 
+    from iowhy.experiment.lever import levers
+
     name = text.partition("=")[0]
-    near = difflib.get_close_matches(name, all_levers(), 1, cutoff=0.8)
+    near = difflib.get_close_matches(name, levers(), 1, cutoff=0.8)
     return bool(near) and shutil.which(text) is None
 
 
 def _list(options: Options) -> None:
+    from iowhy.experiment.availability import availability
+    from iowhy.views import levers as levers_view
+    from iowhy.views.terminal import console
+
     found = availability((options.trials.work_directory or Path.cwd()).resolve())
     if options.exports.as_json:
         print(json.dumps({"version": 1, "levers": [asdict(one) for one in found]}))
@@ -168,8 +179,9 @@ def _list(options: Options) -> None:
 
 def _findings(
     recording: Path | None, argv: Sequence[str], asked: Sequence[str]
-) -> tuple[tuple[Finding, ...], Path | None]:
+) -> tuple[tuple["Finding", ...], Path | None]:
     """Findings of the recording named, or of the newest one here of the same command."""
+    from iowhy.recording import open_recording
     from iowhy.whys.verdict import judge
 
     if recording is not None:

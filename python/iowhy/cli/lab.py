@@ -4,20 +4,17 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iowhy.cli._statuses import NO
 from iowhy.errors import Problem
-from iowhy.lab import disks, filesystems, scenario, stage, trial, verify
-from iowhy.lab.verify import Check
+from iowhy.lab import disks, filesystems, scenario, stage
 from iowhy.options.described import group, needed, option, switch, word
 from iowhy.options.recordings import check_new
-from iowhy.overview import overview
-from iowhy.recording import open_recording
 from iowhy.undo import recover
-from iowhy.views import lab_tables as view
-from iowhy.views import verdict_page
-from iowhy.views.terminal import console, typed
+
+if TYPE_CHECKING:  # slow to import: DuckDB
+    from iowhy.lab.verify import Check
 
 ABOUT = "Reproduce known cases on scratch devices, and check that their causes are found."
 
@@ -91,6 +88,9 @@ class Clean:
 
 def list_(options: List) -> None:
     """List scenarios, their variants, and devices; with a name all about one."""
+    from iowhy.views import lab_tables as view
+    from iowhy.views.terminal import console
+
     name = options.name
     found = scenario.scenarios() if name is None else (scenario.scenario(name),)
     if options.as_json:
@@ -115,6 +115,13 @@ def _listed(one: scenario.Scenario) -> dict[str, Any]:
 
 def run(options: Run) -> None:
     """Run one scenario and print its verdict."""
+    from iowhy.lab import trial
+    from iowhy.overview import overview
+    from iowhy.recording import open_recording
+    from iowhy.views import lab_tables as view
+    from iowhy.views import verdict_page
+    from iowhy.views.terminal import typed
+
     one = scenario.scenario(options.name)
     chosen = one.broken if options.variant is None else one.variant(options.variant)
     choice = _choice(one, options.on)
@@ -141,6 +148,10 @@ def run(options: Run) -> None:
 
 def verify_(options: Verify) -> None:
     """Run scenarios broken and fixed, and check that the true cause is found. Status 1 if not."""
+    from iowhy.lab import verify
+    from iowhy.views import lab_tables as view
+    from iowhy.views.terminal import console
+
     stage.check_rights()
     names, on = options.names, options.on
     chosen = [scenario.scenario(name) for name in names] if names else list(scenario.scenarios())
@@ -173,7 +184,9 @@ def verify_(options: Verify) -> None:
         raise SystemExit(NO)
 
 
-def _verified(checks: list[Check]) -> dict[str, Any]:
+def _verified(checks: list["Check"]) -> dict[str, Any]:
+    from iowhy.lab import verify
+
     return {
         "scenarios": [check.document() for check in checks],
         "confusion": [

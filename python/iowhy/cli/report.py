@@ -8,11 +8,7 @@ from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import TableOutput
 from iowhy.options.process_ids import pids_given
-from iowhy.recording import open_recording
-from iowhy.reports.report import find, reports, user_folder
-from iowhy.views import report_list, rows_table
 from iowhy.views.progress import working
-from iowhy.views.terminal import console
 
 EPILOG = """Examples:
 
@@ -56,6 +52,9 @@ class Options:
 
 def command(options: Options) -> None:
     """Show one view of a recording. Own reports: SQL files in ~/.config/iowhy/reports."""
+    from iowhy.recording import open_recording
+    from iowhy.reports import Filters, find, run, statement
+
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
         _list(options.table)
@@ -64,8 +63,6 @@ def command(options: Options) -> None:
     if recording is None:
         raise Problem(f"report {name}: of which recording? `iowhy report {name} NAME.iowhy`")
     opened = open_recording(recording)
-    from iowhy.reports import Filters, run, statement
-
     part = options.part
     filters = Filters(part.since, part.until, part.pids, part.file)
     if options.sql:
@@ -75,12 +72,18 @@ def command(options: Options) -> None:
     with working(f"{name} of {recording}"):
         table = run(opened, report, filters)
     if options.table.format == "table":
+        from iowhy.views import rows_table
+        from iowhy.views.terminal import console
+
         rows_table.heading(console(), report.title, report.question)
     write(table, options.table, report.name, report.columns)
 
 
 def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | None]:
     """The report and the recording, in whichever order they were given."""
+    from iowhy.recording import open_recording
+    from iowhy.reports import reports
+
     known = reports()
     if first is None or first in known:
         return first, second
@@ -94,8 +97,13 @@ def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | 
 
 
 def _list(to: TableOutput) -> None:
+    from iowhy.reports.report import reports, user_folder
+
     known = reports()
     if to.format == "table":
+        from iowhy.views import report_list
+        from iowhy.views.terminal import console
+
         report_list.show(console(), known.values(), user_folder())
         return
     write_list(

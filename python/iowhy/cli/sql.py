@@ -1,6 +1,7 @@
 """`iowhy sql`: ask a recording anything."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,6 @@ from iowhy.errors import Problem
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import TableOutput
 from iowhy.options.recordings import recording_read
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.schema import tables
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -41,11 +40,13 @@ class Options:
 
 def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
+    from iowhy.recording import open_recording
     from iowhy.reports.engine import query
 
     recording = open_recording(options.recording)
     if options.list_:
-        write_list(_tables(recording), options.table)
+        kept = {name: one.kept for name, one in recording.manifest.tables.items()}
+        write_list(_tables(kept), options.table)
         return
     statement = sys.stdin.read() if options.statement == "-" else options.statement or ""
     if not statement.strip():
@@ -56,13 +57,14 @@ def command(options: Options) -> None:
     write(found, options.table)
 
 
-def _tables(recording: Recording) -> list[dict[str, object]]:
+def _tables(kept: Mapping[str, int]) -> list[dict[str, object]]:
     """Each table: its rows as the manifest counts them, unknown where it does not tell."""
-    kept = recording.manifest.tables
+    from iowhy.recording.schema import tables
+
     return [
         {
             "table": name,
-            "rows": kept[name].kept if name in kept else None,
+            "rows": kept.get(name),
             "one_row_is": table.row,
         }
         for name, table in tables().items()

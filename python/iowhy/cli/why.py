@@ -5,9 +5,6 @@ from pathlib import Path
 
 from iowhy.options.described import switch
 from iowhy.options.recordings import recording_read
-from iowhy.overview import overview
-from iowhy.recording import open_recording
-from iowhy.views import verdict_page
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
@@ -29,6 +26,10 @@ class Options:
 
 def command(options: Options) -> None:
     """Say where the time of a recording went and why."""
+    from iowhy.overview import overview
+    from iowhy.recording import open_recording
+    from iowhy.views import verdict_page
+
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
         found = overview(recording)

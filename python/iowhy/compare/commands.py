@@ -5,18 +5,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from iowhy.errors import Problem
 from iowhy.experiment import statistics
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import BASELINE, Condition, Trial
 from iowhy.experiment.executor import LiveExecutor
+from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.experiment.job import Job
 from iowhy.experiment.lever import Level
 from iowhy.experiment.result import Result
 from iowhy.experiment.setting import Profile, Setting
-from iowhy.experiment.statistics import Interval, TwoSamples
 from iowhy.experiment.trials import Conducted, Plan, Progress, Watch, conduct
 from iowhy.undo import Undo, recover
 
@@ -124,6 +122,6 @@ def _result(job: Job, plan: Plan, done: Conducted, conditions: Mapping[str, Cond
 def _samples(kept: Sequence[Trial], condition: Condition, higher_is_better: bool) -> TwoSamples:
     sign = -1.0 if higher_is_better else 1.0
     # What is compared is slowness: of a metric whose more is better, its reciprocal.
-    first = np.array([t.measure**sign for t in kept if t.condition == BASELINE])
-    second = np.array([t.measure**sign for t in kept if t.condition == condition])
+    first = [t.measure**sign for t in kept if t.condition == BASELINE]
+    second = [t.measure**sign for t in kept if t.condition == condition]
     return statistics.two_samples(first, second)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import median
 
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
-from iowhy.experiment.statistics import Interval, TwoSamples, two_samples
+from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.whys.verdict import Verdict, judge
 
 
@@ -82,7 +81,7 @@ def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, 
         steps.append(
             Step(
                 side=side,
-                seconds=float(np.median(side.seconds)) if side.seconds else None,
+                seconds=median(side.seconds) if side.seconds else None,
                 against_baseline=_slower(sides[0], side) if index else None,
                 against_previous=_slower(sides[index - 1], side) if index else None,
                 bottleneck=bottleneck(_judged(side, on_step)),
@@ -104,7 +103,9 @@ def regressed(slower: Interval | None, limit: float) -> bool:
 def _time(before: Side, after: Side) -> TwoSamples | None:
     if not before.seconds or not after.seconds:
         return None
-    return two_samples(np.array(before.seconds), np.array(after.seconds))
+    from iowhy.experiment.statistics import two_samples
+
+    return two_samples(before.seconds, after.seconds)
 
 
 def _slower(before: Side, after: Side) -> Interval | None:

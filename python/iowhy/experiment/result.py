@@ -5,12 +5,11 @@ import math
 import os
 import re
 import secrets
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from iowhy import __version__
 from iowhy.errors import Problem
@@ -90,17 +89,17 @@ def _plain(value: Any) -> Any:
 
 
 def _entry(result: Result, condition: Condition, kept: Sequence[Trial]) -> dict[str, Any]:
-    times = np.array([trial.wall_s for trial in kept])
+    times = [trial.wall_s for trial in kept]
     entry: dict[str, Any] = {
         "command": shown(result.command),
-        "mean": float(times.mean()),
-        "stddev": float(times.std(ddof=1)) if len(times) > 1 else None,
-        "median": float(np.median(times)),
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
         "user": _mean([trial.user_s for trial in kept]),
         "system": _mean([trial.system_s for trial in kept]),
-        "min": float(times.min()),
-        "max": float(times.max()),
-        "times": times.tolist(),
+        "min": min(times),
+        "max": max(times),
+        "times": times,
         "memory_usage_byte": [trial.peak_rss_bytes for trial in kept],
         "exit_codes": [trial.status for trial in kept],
         "device_bytes": _mean([trial.device_bytes for trial in kept]),

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever import Level, Lever
 from iowhy.experiment.lever_answer import Answer, Response, Verdict
-from iowhy.experiment.statistics import Interval
 
 
 def sentence(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> str:

@@ -4,13 +4,17 @@ A block holds one trial of every condition, in random order. All arithmetic is o
 what was measured, so that an effect is a ratio; what differs from block to block (a machine that
 gets slower) cancels, and what changes *within* a block is taken out by regressing on the time at
 which each trial ran. The block is the unit: noise may differ between conditions.
+
+SciPy is imported by what uses it: that takes longer than most answers.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+
+from iowhy.experiment.interval import Interval, TwoSamples
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +41,8 @@ class Fit:
         """Two-sided p value of no effect."""
         if self.error == 0:
             return 1.0 if self.estimate == 0 else 0.0
+        from scipy import special
+
         return float(2 * special.stdtr(self.freedom, -abs(self.estimate) / self.error))
 
     def negated(self) -> "Fit":
@@ -47,20 +53,6 @@ class Fit:
         """Student's interval, for the decisions at each look."""
         half = _student((1 + level) / 2, self.freedom) * self.error
         return self.estimate - half, self.estimate + half
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def known(self) -> bool:
-        """Whether there is an interval: a single value has none (NaN)."""
-        return not np.isnan(self.low)
 
 
 def fit(logs: Floats, when: Floats, weights: Floats) -> Fit | None:
@@ -138,6 +130,8 @@ def spent(look: int, total: int) -> float:
 
 def _student(probability: float, freedom: int) -> float:
     """Quantile of Student's distribution (scipy.stats.t.ppf takes 100 times as long to say the same)."""
+    from scipy import special
+
     return float(special.stdtrit(freedom, probability))
 
 
@@ -159,23 +153,9 @@ def blocks_needed(found: Fit, blocks: int, resolve: float, alpha: float) -> int:
 # -- two samples, for comparisons of runs that were not run in blocks ------------------------------
 
 
-@dataclass(frozen=True)
-class TwoSamples:
-    """How the second sample differs from the first.
-
-    ``ratio`` is the ratio of geometric means with Welch's interval (None with fewer than 3 values in
-    one of them); ``superiority`` the chance that a value of the second exceeds one of the first (0.5:
-    no difference); the p values are of Mann-Whitney's and of the permutation test of the means.
-    """
-
-    ratio: Interval | None
-    plain_ratio: float
-    superiority: float
-    p_mann_whitney: float | None
-    p_permutation: float | None
-
-
-def two_samples(first: Floats, second: Floats, seed: int = 1) -> TwoSamples:
+def two_samples(
+    first: Sequence[float] | Floats, second: Sequence[float] | Floats, seed: int = 1
+) -> TwoSamples:
     """Compares two samples of positive values; with fewer than 3 values in one, no interval or p."""
     a, b = np.log(first), np.log(second)
     pairs = np.subtract.outer(b, a)
@@ -183,6 +163,8 @@ def two_samples(first: Floats, second: Floats, seed: int = 1) -> TwoSamples:
     plain = float(np.exp(b.mean() - a.mean()))
     if min(len(a), len(b)) < 3:
         return TwoSamples(None, plain, superiority, None, None)
+    from scipy import stats
+
     test = stats.mannwhitneyu(b, a, alternative="two-sided")
     permuted = stats.permutation_test(
         (b, a),
@@ -200,5 +182,7 @@ def _welch_interval(a: Floats, b: Floats, level: float = 0.95) -> tuple[float, f
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         difference = float(b[0] - a[0])
         return difference, difference
+    from scipy import stats
+
     found = stats.ttest_ind(b, a, equal_var=False).confidence_interval(level)
     return float(found.low), float(found.high)

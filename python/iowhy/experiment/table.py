@@ -15,6 +15,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment.condition import BASELINE, Condition, Trial
+from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever import Level, levers
 from iowhy.experiment.lever_answer import (
     BOUND_SAVED,
@@ -27,7 +28,7 @@ from iowhy.experiment.lever_answer import (
 )
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
-from iowhy.experiment.statistics import FALSE_ALARM, Interval
+from iowhy.experiment.statistics import FALSE_ALARM
 
 _COLUMNS = ("lever", "level", "factor", "value")
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from iowhy.compare.comparison import Comparison, Step
-from iowhy.experiment.statistics import Interval
+from iowhy.experiment.interval import Interval
 
 
 def as_json(found: Comparison) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
 from iowhy.compare.layers import Changed
 from iowhy.experiment.command import shown
+from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times, with_interval
-from iowhy.experiment.statistics import Interval, TwoSamples
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows, printable
 

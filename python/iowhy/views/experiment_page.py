@@ -9,10 +9,10 @@ from rich.text import Text
 from iowhy import units
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import BASELINE, Condition
+from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever_answer import Answer, Response, Verdict
 from iowhy.experiment.result import Judged, Result
 from iowhy.experiment.sentence import plain, with_interval
-from iowhy.experiment.statistics import Interval
 from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, printable, shorten
 
 _COLOURS = {

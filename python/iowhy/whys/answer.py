@@ -4,7 +4,7 @@ from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Finding
+from iowhy.whys.finding import THE_PART, Finding
 from iowhy.whys.thresholds import LEADS
 
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
@@ -72,7 +72,8 @@ def answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, fl
 
 def _lead(finding: Finding, of: str) -> str:
     remedy = finding.remedies[0] if finding.remedies else ""
-    if finding.share_of == "the time":
+    if finding.share_of in ("the time", THE_PART):
+        of = of if finding.share_of == "the time" else THE_PART
         words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}."
     else:
         words = (

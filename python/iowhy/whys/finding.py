@@ -11,6 +11,10 @@ def proof(experiment: str | None, *, unsafe: bool) -> str | None:
     return f"iowhy experiment {experiment}{allow} -- CMD"
 
 
+#: What the shares are of where the text shows only a part of what happened.
+THE_PART = "the time shown"
+
+
 @dataclass(frozen=True)
 class Link:
     """One why: a statement with its number, and the report that holds the rows it came from."""

@@ -9,9 +9,9 @@ from iowhy.recording import Recording
 from iowhy.whys import answer
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
-from iowhy.whys.confidence import confidence
+from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Finding
+from iowhy.whys.finding import THE_PART, Candidate, Finding
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
 
@@ -154,5 +154,12 @@ def _finding(
         summary=candidate.summary,
         unsafe=cause.unsafe_proof,
         healthy=cause.only_if is not None,
-        share_of=candidate.share_of if candidate.fixed_share is not None else "the time",
+        share_of=_share_of(facts, candidate),
     )
+
+
+def _share_of(facts: Facts, candidate: Candidate) -> str:
+    """What a finding's share is a part of: evidence of a part bounds what is said of the time."""
+    if candidate.fixed_share is not None:
+        return candidate.share_of
+    return "the time" if part_shown(facts, candidate) is None else THE_PART

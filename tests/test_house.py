@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "experiment": BASE | {"recording", "relations", "undo", "whys"},
     "compare": BASE | {"recording", "relations", "undo", "whys", "experiment"},
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
-    "overview": BASE | {"recording", "reports", "whys"},
+    "overview": BASE | {"recording", "relations", "reports", "whys"},
     "views": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
         "options",

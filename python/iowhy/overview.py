@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from duckdb import DuckDBPyConnection
+import duckdb
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
+from iowhy.relations import Relations
 from iowhy.reports import engine
-from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.facts import facts_of
+from iowhy.whys.verdict import Verdict, verdict_of
 
 Row = Mapping[str, object]
 
@@ -30,20 +32,21 @@ class Overview:
 
 def overview(recording: Recording) -> Overview:
     """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell."""
-    verdict = judge(recording)
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
-    with suppress(Problem), recording.connected() as connection:
-        threads = _threads(connection)
-        beside = engine.rows_all(recording, ("syscalls", "devices", "files"), connection)
+    with facts_of(recording) as facts:
+        verdict = verdict_of(facts)
+        with suppress(Problem, duckdb.Error):
+            threads = _threads(facts.relations)
+            beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
     calls, devices, files = beside
     return Overview(recording, verdict, tested(recording), threads, calls, devices, files)
 
 
-def _threads(connection: DuckDBPyConnection) -> int | None:
+def _threads(relations: Relations) -> int | None:
     """How many threads the budget is of; None when none is named."""
-    counted = connection.execute(
+    counted = relations.rows(
         """SELECT count(*) FROM (
         SELECT tid FROM threads UNION SELECT tid FROM thread_time) AS t"""
-    ).fetchone()
-    return counted[0] if counted and counted[0] else None
+    )[0][0]
+    return counted if isinstance(counted, int) and counted else None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iowhy.recording import Recording
-from iowhy.relations import Relations, recorded_facts
+from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.verdict import Verdict
 
@@ -251,8 +251,8 @@ class _Value:
 
 def _measured(recording: Recording) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
-    with recording.connected() as connection:
-        relations = Relations(connection, recorded_facts(recording, connection))
+    with recording.opened() as opened:
+        relations = Relations(recording, opened)
         for measure in MEASURES:
             if not recording.ran(measure.sensor):
                 values[measure.name] = None

@@ -85,10 +85,7 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Input:
-    """One part of a text that was read by `iowhy diagnose`, and the tables that it filled.
-
-    `partial` says why it shows only a part of what happened; None where it shows the whole.
-    """
+    """One part of a text that was read by `iowhy diagnose`."""
 
     file: str
     tool: str
@@ -96,8 +93,6 @@ class Input:
     lines: int | None = None
     first_line: int | None = None
     units: str | None = None
-    partial: str | None = None
-    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

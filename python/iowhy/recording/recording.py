@@ -1,16 +1,17 @@
 """Open a recording and look at its tables through DuckDB."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from iowhy.errors import Problem
-from iowhy.recording.bounds import MEMORY_VARIABLE, bound, memory_bytes
+from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
-from iowhy.recording.schema import Table, tables
+from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.schema import tables
 
 
 @dataclass(frozen=True)
@@ -32,54 +33,41 @@ class Recording:
         # A link could point anywhere: a recording is hostile input.
         return sorted(f for f in folder.glob("*.parquet") if f.is_file() and not f.is_symlink())
 
-    def row_counts(self, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-        """Rows of each table that has any, from the files' own footers."""
-        files = {str(f.resolve()): table for table in tables() for f in self.files(table)}
-        if not files:
-            return {}
-        paths = ", ".join(map(_quoted, files))
-        found: dict[str, int] = {}
-        for path, rows in connection.execute(
-            f"SELECT file_name, num_rows FROM parquet_file_metadata([{paths}])"
-        ).fetchall():
-            if rows:
-                found[files[path]] = found.get(files[path], 0) + rows
-        return found
+    def open_tables(self) -> OpenTables:
+        """A connection to the tables, of which none is there yet; the caller closes it."""
+        return OpenTables(self.path, {name: self.files(name) for name in tables()})
 
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """A new DuckDB connection with one view per table of the schema; the caller closes it.
+        """A connection with one view per table of the schema; the caller closes it.
 
-        A table without files is an empty view of the right types. The connection reads this
-        recording's files and nothing else, and its settings are locked: SQL may come from anybody.
-        Raises Problem that names the file that cannot be read.
+        A table without files is an empty view of the right types. Raises Problem that names the file
+        that cannot be read.
         """
-        connection = duckdb.connect(":memory:")
+        opened = self.open_tables()
         try:
-            bound(connection)
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")
-            connection.execute("SET autoinstall_known_extensions = false")
-            connection.execute("SET autoload_known_extensions = false")
-            opened: list[Path] = []
-            for table in tables().values():
-                files = self.files(table.name)
-                connection.execute(self._view(connection, table, files))
-                opened += files
-            allowed = ", ".join(_quoted(str(file.resolve())) for file in opened)
-            connection.execute(f"SET allowed_paths = [{allowed}]")
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
+            opened.need(tables())
         except BaseException:
-            connection.close()
+            opened.close()
             raise
-        return connection
+        return opened.connection
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """`connection()` as a context that closes it and turns damage into a Problem."""
-        connection = self.connection()
-        try:
+        with closing(self.connection()) as connection, self.damage_named():
             yield connection
+
+    @contextmanager
+    def opened(self) -> Iterator[OpenTables]:
+        """`open_tables()` as a context that closes it and turns damage into a Problem."""
+        with closing(self.open_tables()) as opened, self.damage_named():
+            yield opened
+
+    @contextmanager
+    def damage_named(self) -> Iterator[None]:
+        """Turns what DuckDB says of damage, or of memory that does not suffice, into a Problem."""
+        try:
+            yield
         except duckdb.OutOfMemoryException as error:
             raise Problem(
                 f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
@@ -87,37 +75,6 @@ class Recording:
             ) from None
         except (duckdb.IOException, duckdb.InvalidInputException) as error:
             raise Problem(f"{self.path}: {str(error).splitlines()[0]}") from None
-        finally:
-            connection.close()
-
-    def _view(self, connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path]) -> str:
-        if not files:
-            empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
-            return f"CREATE VIEW {table.name} AS SELECT {empty} WHERE false"
-        paths = ", ".join(_quoted(str(f.resolve())) for f in files)
-        source = f"read_parquet([{paths}])"
-        try:
-            described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        except duckdb.Error as error:
-            raise Problem(
-                f"{self.path / table.name}: {str(error).splitlines()[0]}; "
-                f"`iowhy check {self.path}` tells which files can be read"
-            ) from None
-        found = {row[0]: row[1] for row in described}
-        columns = []
-        for column in table.columns:
-            if column.name not in found:
-                if column.null is None:
-                    raise Problem(f"{files[0]}: column {column.name} is missing")
-                columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
-            elif found[column.name] != column.sql_type:
-                raise Problem(
-                    f"{files[0]}: column {column.name} is {found[column.name]}, "
-                    f"the schema says {column.sql_type}"
-                )
-            else:
-                columns.append(f'"{column.name}"')
-        return f"CREATE VIEW {table.name} AS SELECT {', '.join(columns)} FROM {source}"
 
 
 def open_recording(path: str | Path) -> Recording:
@@ -135,7 +92,3 @@ def open_recording(path: str | Path) -> Recording:
             f"to read another tool's text use `iowhy diagnose {path}`"
         )
     return Recording(path, read_manifest(path / "manifest.json"))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

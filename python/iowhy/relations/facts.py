@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import duckdb
-
 from iowhy.recording import Recording
+from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import Table, tables
 from iowhy.tables import sensors
 
@@ -44,13 +43,13 @@ class RecordedFacts:
         return 60_000_000_000
 
 
-def recorded_facts(rec: Recording, connection: duckdb.DuckDBPyConnection) -> RecordedFacts:
+def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
     """What the manifest tells, its gaps filled from the tables' first and last times."""
     command = rec.manifest.command
     start, end = command.start_ns, command.end_ns
-    rows = rec.row_counts(connection)
+    rows = opened.row_counts()
     if start is None or end is None:
-        first, last = _span(connection, rows)
+        first, last = _span(opened, rows)
         start = start if start is not None else first
         end = end if end is not None else last
     start = start or 0
@@ -67,18 +66,17 @@ def recorded_facts(rec: Recording, connection: duckdb.DuckDBPyConnection) -> Rec
     )
 
 
-def _span(
-    connection: duckdb.DuckDBPyConnection, rows: Mapping[str, int]
-) -> tuple[int | None, int | None]:
+def _span(opened: OpenTables, rows: Mapping[str, int]) -> tuple[int | None, int | None]:
     """When the first row of any table begins and the last one ends, (None, None) without rows."""
     parts = [
-        f"SELECT min({table.time}) AS first_ns, max({_end(table)}) AS last_ns FROM main.{table.name}"
+        f"SELECT min({table.time}) AS first_ns, max({_end(table)}) AS last_ns "
+        f"FROM ({opened.select(table.name)}) AS t"
         for table in tables().values()
         if table.time is not None and rows.get(table.name)
     ]
     if not parts:
         return None, None
-    first, last = connection.execute(
+    first, last = opened.connection.execute(
         f"SELECT min(first_ns), max(last_ns) FROM ({' UNION ALL '.join(parts)}) AS p"
     ).fetchall()[0]
     return first, last

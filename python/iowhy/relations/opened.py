@@ -1,35 +1,43 @@
-"""The relations of one recording on a connection: each is made when a query first names it."""
+"""The tables and relations of one recording on a connection: each is made when a query first names it."""
 
 from types import TracebackType
 
 import duckdb
 
 from iowhy.recording import Recording
+from iowhy.recording.open_tables import OpenTables
 from iowhy.relations.compose import each_needed, unqualified
 from iowhy.relations.facts import RecordedFacts, recorded_facts
-from iowhy.relations.relation import Relation
+from iowhy.relations.relation import Relation, tables_in
 from iowhy.relations.rows import Kind, Row, typed
+
+#: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
+#: in memory in less time than one over files or views, and of few rows planning is nearly all.
+FEW_ROWS = 200_000
 
 
 class Relations:
     """Queries over a recording's tables and relations, unfiltered.
 
-    What a query names stands as a temporary table or view from then on. Errors are DuckDB's.
+    What a query names stands as a table or view from then on. Errors are DuckDB's, and a Problem that
+    names a file that cannot be read.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, facts: RecordedFacts) -> None:
-        self.connection = connection
-        self.facts = facts
+    def __init__(self, recording: Recording, opened: OpenTables) -> None:
+        self.connection = opened.connection
+        self.facts: RecordedFacts = recorded_facts(recording, opened)
+        self._opened = opened
+        self._few = sum(self.facts.rows.values()) <= FEW_ROWS
         self._made: set[str] = set()
 
     @classmethod
     def of(cls, recording: Recording) -> "Relations":
         """On a connection of its own; use as a context, which closes it."""
-        connection = recording.connection()
+        opened = recording.open_tables()
         try:
-            return cls(connection, recorded_facts(recording, connection))
+            return cls(recording, opened)
         except BaseException:
-            connection.close()
+            opened.close()
             raise
 
     def __enter__(self) -> "Relations":
@@ -41,7 +49,7 @@ class Relations:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.connection.close()
+        self._opened.close()
 
     def size(self, table: str) -> int:
         """Rows of a table of the recording."""
@@ -53,6 +61,7 @@ class Relations:
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Run one statement; what it names is there."""
+        self._need_tables(sql)
         each_needed(sql, self.facts, self._made, self._make)
         return self.connection.execute(unqualified(sql))
 
@@ -71,6 +80,10 @@ class Relations:
         (found,) = self.read(kind, sql)
         return found
 
+    def _need_tables(self, sql: str) -> None:
+        self._opened.need(sorted(tables_in(sql)), loaded=self._few)
+
     def _make(self, relation: Relation, body: str) -> None:
-        what = "TABLE" if relation.kept else "VIEW"
-        self.connection.execute(f"CREATE TEMP {what} {relation.name} AS {body}")
+        self._need_tables(body)
+        kind = "TABLE" if relation.kept or self._few else "VIEW"
+        self.connection.execute(f"CREATE TEMP {kind} {relation.name} AS {body}")

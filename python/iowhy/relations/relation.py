@@ -153,6 +153,11 @@ def named_in(sql: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def tables_in(sql: str) -> frozenset[str]:
+    """The recording's tables that an SQL text names."""
+    return frozenset(name.removeprefix("main.") for name in named_in(sql)) & tables().keys()
+
+
 def defines(name: str, sql: str) -> bool:
     """Whether the SQL brings its own relation of this name, as what --sql printed does."""
     pattern = rf"\b{name}\s+AS\s+((NOT\s+)?MATERIALIZED\s+)?\("

@@ -9,9 +9,11 @@ import duckdb
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import tables
-from iowhy.relations import recorded_facts
+from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
+from iowhy.relations.relation import tables_in
 from iowhy.reports.filters import Filters, resolve
 from iowhy.reports.report import Report, find
 from iowhy.reports.sql_errors import first_line
@@ -37,22 +39,26 @@ def run_all(
     """As `run`, for several reports: the recording is opened once."""
     found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
-    with rec.connected() as connection:
-        asked = [(_statement(rec, report, filters, connection), report.where) for report in found]
+    with rec.opened() as opened:
+        facts = recorded_facts(rec, opened)
+        asked = [(_statement(rec, report, filters, facts), report.where) for report in found]
         if filters.file is not None:
-            _must_match(rec, filters, connection)
+            _must_match(rec, filters, opened, facts)
         if filters.pids:
-            _must_have_run(rec, filters, connection)
-        return [_table(connection, sql, where) for sql, where in asked]
+            _must_have_run(rec, filters, opened)
+        return [_table(opened, sql, where) for sql, where in asked]
 
 
-def rows_all(
-    rec: Recording, names: Sequence[str], connection: duckdb.DuckDBPyConnection
-) -> list[list[Row]]:
+def rows_all(relations: Relations, names: Sequence[str]) -> list[list[Row]]:
     """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows."""
-    found = [find(name) for name in names]
-    asked = [(_statement(rec, one, Filters(), connection), one.where) for one in found]
-    return [_rows(connection, sql, where) for sql, where in asked]
+    found: list[list[Row]] = []
+    for report in map(find, names):
+        with _named(report.where):
+            cursor = relations.execute(report.sql)
+            columns = [column[0] for column in cursor.description or ()]
+            rows = cursor.fetchall()
+        found.append([dict(zip(columns, map(_number, row), strict=True)) for row in rows])
+    return found
 
 
 def query(rec: Recording, sql: str) -> "pa.Table":
@@ -61,17 +67,16 @@ def query(rec: Recording, sql: str) -> "pa.Table":
     Raises Problem for anything but one statement that reads, and for SQL that does not run.
     """
     sql = sql.strip().rstrip(";").rstrip()
-    with rec.connected() as connection:
-        return _table(
-            connection, compose(sql, recorded_facts(rec, connection), Everything()), "SQL"
-        )
+    with rec.opened() as opened:
+        opened.need(tables())  # what shows the tables that there are shows all of them
+        return _table(opened, compose(sql, recorded_facts(rec, opened), Everything()), "SQL")
 
 
 def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:
     """The whole SQL of a report: what `run` executes."""
     report = name if isinstance(name, Report) else find(name)
-    with rec.connected() as connection:
-        return _statement(rec, report, filters or Filters(), connection)
+    with rec.opened() as opened:
+        return _statement(rec, report, filters or Filters(), recorded_facts(rec, opened))
 
 
 def spark_statements(
@@ -112,16 +117,10 @@ def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
     return column.cast(pa.float64())
 
 
-def _table(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> "pa.Table":
+def _table(opened: OpenTables, sql: str, where: str) -> "pa.Table":
+    opened.need(tables_in(sql))
     with _named(where):
-        return plain(_select(connection, sql, where).to_arrow_table())
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> list[Row]:
-    with _named(where):
-        relation = _select(connection, sql, where)
-        names = relation.columns
-        return [dict(zip(names, map(_number, row), strict=True)) for row in relation.fetchall()]
+        return plain(_select(opened.connection, sql, where).to_arrow_table())
 
 
 def _number(value: object) -> object:
@@ -160,37 +159,36 @@ def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> duck
     return relation
 
 
-def _statement(
-    rec: Recording, report: Report, filters: Filters, connection: duckdb.DuckDBPyConnection
-) -> str:
+def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:
     for name in filters.given():
         if name not in report.filters:
             able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
             raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
-    facts = recorded_facts(rec, connection)
     selection = resolve(filters, rec.manifest, facts)
     return compose(report.sql, selection.facts(facts), selection)
 
 
-def _must_match(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyConnection) -> None:
-    like = resolve(
-        Filters(file=filters.file), rec.manifest, recorded_facts(rec, connection)
-    ).chosen_files()
-    if connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchall()[0][0] == 0:
+def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts) -> None:
+    like = resolve(Filters(file=filters.file), rec.manifest, facts).chosen_files()
+    assert like is not None
+    opened.need(tables_in(like))
+    counted = opened.connection.execute(f"SELECT count(*) FROM ({like}) AS c").fetchall()
+    if counted[0][0] == 0:
         raise Problem(
             f"--file {filters.file}: no file of the recording matches; "
             f"`iowhy report files {rec.path}` lists them"
         )
 
 
-def _must_have_run(rec: Recording, filters: Filters, connection: duckdb.DuckDBPyConnection) -> None:
+def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None:
     seen = " UNION ".join(
         f"SELECT {column.name} AS id FROM main.{table.name}"
         for table in tables().values()
         for column in table.columns
         if column.name in ("tgid", "tid")
     )
-    known = {row[0] for row in connection.execute(seen).fetchall()}
+    opened.need(tables_in(seen))
+    known = {row[0] for row in opened.connection.execute(seen).fetchall()}
     for pid in filters.pids:
         if pid not in known:
             raise Problem(

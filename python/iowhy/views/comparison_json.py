@@ -36,13 +36,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
             for one in found.changed
         ],
         "findings": [
-            {
-                "cause": f.cause,
-                "fate": f.fate,
-                "before_s": f.before_s,
-                "after_s": f.after_s,
-                "to_gain_s": f.to_gain_s,
-            }
+            {"cause": f.cause, "fate": f.fate, "before_s": f.before_s, "after_s": f.after_s}
             for f in found.fates
         ],
     }

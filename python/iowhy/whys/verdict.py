@@ -2,20 +2,17 @@
 
 from dataclasses import dataclass
 
-import duckdb
-
-from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.whys import answer
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
-from iowhy.whys.confidence import confidence, part_shown
-from iowhy.whys.facts import Facts
-from iowhy.whys.finding import THE_PART, Candidate, Finding
+from iowhy.whys.confidence import confidence
+from iowhy.whys.facts import Facts, facts_of
+from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
 
-#: Gains that differ by less are equal: two runs of one command differ by as much.
+#: Shares that differ by less are equal: two runs of one command differ by as much.
 EQUAL = 0.1
 #: How many findings are shown first.
 SHOWN = 3
@@ -23,7 +20,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer, what it rests on, and what is not known. Findings: largest gain first."""
+    """The answer, what it rests on, and what is not known. Findings: largest share first."""
 
     answer: str
     findings: tuple[Finding, ...]
@@ -44,17 +41,12 @@ class Verdict:
 
 def judge(recording: Recording) -> Verdict:
     """Judge a recording. Raises Problem when a table cannot be read or holds impossible values."""
-    try:
-        with Facts(recording) as facts:
-            return _judge(facts)
-    except duckdb.Error as error:
-        raise Problem(
-            f"{recording.path}: {str(error).splitlines()[0]}; "
-            f"`iowhy check {recording.path}` tells what is wrong with it"
-        ) from None
+    with facts_of(recording) as facts:
+        return verdict_of(facts)
 
 
-def _judge(facts: Facts) -> Verdict:
+def verdict_of(facts: Facts) -> Verdict:
+    """As `judge`, of facts that are open."""
     budget = facts.budget
     found: list[tuple[Cause, Candidate]] = []
     in_place_of_others: list[tuple[Cause, Candidate]] = []
@@ -105,15 +97,15 @@ def _missing(missing: dict[str, str]) -> list[str]:
 
 
 def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
-    """Largest gain first; among equals, the cause that explains what points to the other.
+    """Largest share first; among equals, the cause that explains what points to the other.
 
     A finding whose remedy only helps after another's stands behind that, where that one can lead.
     """
     beats = {cause.name: cause.beats for cause in causes()}
-    ordered = sorted(findings, key=lambda f: (-f.gain, -f.share, f.cause))
+    ordered = sorted(findings, key=lambda f: (-f.share, f.cause))
     for at in range(len(ordered) - 1, 0, -1):
         before, after = ordered[at - 1], ordered[at]
-        if before.gain - after.gain <= EQUAL and before.cause in beats[after.cause]:
+        if before.share - after.share <= EQUAL and before.cause in beats[after.cause]:
             ordered[at - 1], ordered[at] = after, before
     for late in [one for one in ordered if behind.get(one.cause)]:
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
@@ -145,8 +137,6 @@ def _finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
-        gain=min(1.0, share) * max(0.0, min(1.0, candidate.saving.part)),
-        gain_condition=candidate.saving.condition,
         confidence=value,
         lowered_by=lowered,
         chain=candidate.chain,
@@ -156,12 +146,5 @@ def _finding(
         summary=candidate.summary,
         unsafe=cause.unsafe_proof,
         healthy=cause.only_if is not None,
-        share_of=_share_of(facts, candidate),
+        share_of=candidate.share_of if candidate.fixed_share is not None else "the time",
     )
-
-
-def _share_of(facts: Facts, candidate: Candidate) -> str:
-    """What a finding's share is a part of: evidence of a part bounds what is said of the time."""
-    if candidate.fixed_share is not None:
-        return candidate.share_of
-    return "the time" if part_shown(facts, candidate) is None else THE_PART

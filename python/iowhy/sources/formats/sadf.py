@@ -30,7 +30,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "memfree": "kbmemfree",
         "avail": "kbavail",
         "memused": "kbmemused",
-        "memused-percent": "%memused",
         "buffers": "kbbuffers",
         "cached": "kbcached",
         "dirty": "kbdirty",

@@ -18,7 +18,7 @@ _KNOWN = (
     | VM_LEVELS.keys()
     | MEMORY.keys()
     | PRESSURE.keys()
-    | {"kbmemused", "%memused", "rtps", "wtps", "bread/s", "bwrtn/s"}
+    | {"kbmemused", "rtps", "wtps", "bread/s", "bwrtn/s"}
 )
 
 

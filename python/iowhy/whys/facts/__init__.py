@@ -4,9 +4,14 @@
 not print it, or there is nothing to measure it on. No rows travel to Python, only aggregates.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 
+import duckdb
+
+from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.relations.rows import Row
@@ -132,6 +137,19 @@ class Facts:
     def measured(self) -> measured.Measured:
         """Summary numbers and histograms that other tools printed."""
         return measured.measure(self.relations)
+
+
+@contextmanager
+def facts_of(recording: Recording) -> Iterator[Facts]:
+    """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage."""
+    try:
+        with Facts(recording) as facts:
+            yield facts
+    except duckdb.Error as error:
+        raise Problem(
+            f"{recording.path}: {str(error).splitlines()[0]}; "
+            f"`iowhy check {recording.path}` tells what is wrong with it"
+        ) from None
 
 
 def _synchronous_writes(budget: budgets.Budget) -> bool:

@@ -40,7 +40,8 @@ fn generate(schema: &Table) -> Result<String> {
         let columns = columns_of(name, table)?;
         let row = text_of(table, "row").unwrap_or_default();
         let time = text_of(table, "time");
-        write_struct(&mut structs, name, count, &row, &columns)?;
+        write_struct(&mut structs, name, &row, &columns)?;
+        write_row(&mut structs, name, count, &columns)?;
         write_table(&mut tables, name, time.as_deref(), &columns)?;
         count += 1;
     }
@@ -84,17 +85,10 @@ fn text_of(table: &Table, key: &str) -> Option<String> {
     table.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-fn write_struct(
-    out: &mut String,
-    table: &str,
-    index: usize,
-    row: &str,
-    columns: &[Column],
-) -> Result<()> {
-    let name = camel(table);
+fn write_struct(out: &mut String, table: &str, row: &str, columns: &[Column]) -> Result<()> {
     writeln!(out, "/// A row of `{table}`: {}.", escaped(row))?;
     writeln!(out, "#[derive(Clone, Debug, Default, PartialEq)]")?;
-    writeln!(out, "pub struct {name} {{")?;
+    writeln!(out, "pub struct {} {{", camel(table))?;
     for column in columns {
         let kind = match column.kind.as_str() {
             "int" => "i64",
@@ -121,7 +115,12 @@ fn write_struct(
         }
     }
     writeln!(out, "}}")?;
-    writeln!(out, "impl Row for {name} {{")?;
+    Ok(())
+}
+
+/// How a row gets into the columns of its table.
+fn write_row(out: &mut String, table: &str, index: usize, columns: &[Column]) -> Result<()> {
+    writeln!(out, "impl Row for {} {{", camel(table))?;
     writeln!(out, "    const TABLE: &'static str = \"{table}\";")?;
     writeln!(out, "    const INDEX: usize = {index};")?;
     writeln!(out, "    #[inline]")?;

@@ -17,10 +17,34 @@ fn put(root: &Path, path: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-#[test]
-fn what_lies_on_what() {
-    let temporary = tempfile::tempdir().unwrap();
-    let root = temporary.path();
+const VDA: i64 = 254 << 20;
+const VDB: i64 = 254 << 20 | 16;
+
+/// Two disks, one with a partition, and what lies on them: loops, a mapping, an array.
+struct Machine {
+    roots: Roots,
+    mounts: Mounts,
+    _files: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let files = tempfile::tempdir().unwrap();
+        put_disks(files.path());
+        put_loops_and_mappings(files.path());
+        let roots = Roots {
+            proc: files.path().join("proc"),
+            sys: files.path().join("sys"),
+        };
+        Machine {
+            mounts: Mounts::read(&roots).unwrap(),
+            roots,
+            _files: files,
+        }
+    }
+}
+
+fn put_disks(root: &Path) {
     for (name, number) in [
         ("vda", "254:0"),
         ("vdb", "254:16"),
@@ -46,6 +70,9 @@ fn what_lies_on_what() {
     put(root, "sys/block/vda/queue/max_sectors_kb", "1280\n");
     put(root, "sys/block/vda/queue/nr_requests", "256\n");
     put(root, "sys/block/vda/size", "2048\n");
+}
+
+fn put_loops_and_mappings(root: &Path) {
     // On a partition's filesystem, on btrfs (whose number is anonymous), on nothing, and on a disk itself.
     put(
         root,
@@ -66,15 +93,15 @@ fn what_lies_on_what() {
          3 1 0:51 / /shm rw,noexec - tmpfs tmpfs rw,size=1k\n\
          4 1 254:1 /srv /bind\\040mount ro - ext4 /dev/vda1 rw,discard\n",
     );
-    let roots = Roots {
-        proc: root.join("proc"),
-        sys: root.join("sys"),
-    };
-    let mounts = Mounts::read(&roots).unwrap();
-    let disks = devices::rows(&roots, &mounts).unwrap();
+}
+
+#[test]
+fn disks_and_what_lies_below_them() {
+    let machine = Machine::new();
+    let disks = devices::rows(&machine.roots, &machine.mounts).unwrap();
     let find = |name: &str| disks.iter().find(|row| row.name == name).unwrap();
     let vda = rows::Devices {
-        dev: 254 << 20,
+        dev: VDA,
         name: "vda".into(),
         below_dev: None,
         rotational: Some(false),
@@ -85,12 +112,11 @@ fn what_lies_on_what() {
         size_bytes: Some(1 << 20),
     };
     assert_eq!(*find("vda"), vda);
-    let vdb = 254 << 20 | 16;
-    assert_eq!(find("loop0").below_dev, Some(vda.dev));
-    assert_eq!(find("loop1").below_dev, Some(vdb));
+    assert_eq!(find("loop0").below_dev, Some(VDA));
+    assert_eq!(find("loop1").below_dev, Some(VDB));
     assert_eq!(find("loop2").below_dev, None);
-    assert_eq!(find("loop3").below_dev, Some(vdb));
-    assert_eq!(find("dm-0").below_dev, Some(vda.dev));
+    assert_eq!(find("loop3").below_dev, Some(VDB));
+    assert_eq!(find("dm-0").below_dev, Some(VDA));
     assert_eq!(
         find("md0").below_dev,
         None,
@@ -98,8 +124,12 @@ fn what_lies_on_what() {
     );
     assert_eq!(find("cciss/c0d0").dev, 104 << 20);
     assert_eq!(disks.len(), 9);
+}
 
-    let all = filesystems::rows(&roots, &mounts).unwrap();
+#[test]
+fn filesystems_and_the_disks_they_are_on() {
+    let machine = Machine::new();
+    let all = filesystems::rows(&machine.roots, &machine.mounts).unwrap();
     let names: Vec<(i64, &str, &str, &str, Option<i64>)> = all
         .iter()
         .map(|row| {
@@ -113,15 +143,9 @@ fn what_lies_on_what() {
         })
         .collect();
     let expected = [
-        (50, "btrfs", "/btrfs", "rw,ssd", Some(vdb)),
+        (50, "btrfs", "/btrfs", "rw,ssd", Some(VDB)),
         (51, "tmpfs", "/shm", "rw,noexec,size=1k", None),
-        (
-            254 << 20 | 1,
-            "ext4",
-            "/",
-            "rw,relatime,discard",
-            Some(vda.dev),
-        ),
+        (254 << 20 | 1, "ext4", "/", "rw,relatime,discard", Some(VDA)),
     ];
     assert_eq!(names, expected);
     assert!(all[2].block_bytes.is_some());

@@ -72,45 +72,76 @@ fn sum(row: &ThreadTime) -> i64 {
     .sum()
 }
 
+const START: i64 = 5_000_000_000_000;
+
+/// Process 10 under the watch in a made-up /proc. It was there before, and has used time that does not count.
+struct Watched {
+    proc: tempfile::TempDir,
+    watcher: ProcWatcher,
+    rows: Vec<Reading>,
+}
+
+impl Watched {
+    fn new() -> Watched {
+        let proc = tempfile::tempdir().unwrap();
+        let roots = Roots {
+            proc: proc.path().join("proc"),
+            sys: proc.path().join("sys"),
+        };
+        let mut watched = Watched {
+            proc,
+            watcher: ProcWatcher::new(&roots, [10], None, START),
+            rows: Vec::new(),
+        };
+        watched.put(10, 'D', (70, 30), (1_000, 500), "");
+        watched.poll(0);
+        watched
+    }
+
+    /// How a thread stands: ticks in user mode and in the kernel, ms on a CPU and runnable, all since it began.
+    fn put(&self, tid: i64, state: char, ticks: (i64, i64), ms: (i64, i64), children: &str) {
+        let at = State {
+            tgid: tid,
+            tid,
+            state,
+            start_ticks: if tid == 10 { 0 } else { 1 << 40 },
+            ticks,
+            run_ms: ms.0,
+            runnable_ms: ms.1,
+            children,
+        };
+        thread(self.proc.path(), at);
+    }
+
+    fn poll(&mut self, at_ms: i64) {
+        let rows = &mut self.rows;
+        self.watcher
+            .sample(START + at_ms * MS, &mut |row| rows.push(row))
+            .unwrap();
+    }
+
+    fn finish(mut self, at_ms: i64) -> (Vec<ThreadTime>, Vec<Threads>) {
+        let rows = &mut self.rows;
+        self.watcher
+            .finish(START + at_ms * MS, &mut |row| rows.push(row))
+            .unwrap();
+        split(self.rows)
+    }
+}
+
 #[test]
-fn times_by_state_of_a_tree() {
-    let temporary = tempfile::tempdir().unwrap();
-    let root = temporary.path();
-    let roots = Roots {
-        proc: root.join("proc"),
-        sys: root.join("sys"),
-    };
-    let state = |tid, state, ticks, run_ms, runnable_ms, children| State {
-        tgid: tid,
-        tid,
-        state,
-        start_ticks: if tid == 10 { 0 } else { 1 << 40 },
-        ticks,
-        run_ms,
-        runnable_ms,
-        children,
-    };
-    let start = 5_000_000_000_000;
-    let mut rows = Vec::new();
-    // Process 10 was there before and has used time that does not count.
-    thread(root, state(10, 'D', (70, 30), 1_000, 500, ""));
-    let mut watcher = ProcWatcher::new(&roots, [10], None, start);
-    watcher.sample(start, &mut |row| rows.push(row)).unwrap();
+fn times_by_state_of_a_thread() {
+    let mut watched = Watched::new();
     // In 100 ms: 40 ms on a CPU (3 of 4 ticks user), 20 ms runnable, the rest asleep: 2 polls D, 1 S.
-    thread(root, state(10, 'D', (72, 30), 1_020, 510, ""));
-    watcher
-        .sample(start + 50 * MS, &mut |row| rows.push(row))
-        .unwrap();
-    assert!(rows.is_empty());
-    thread(root, state(10, 'S', (73, 31), 1_040, 520, "11 "));
-    thread(root, state(11, 'R', (0, 0), 0, 0, ""));
-    watcher
-        .sample(start + 100 * MS, &mut |row| rows.push(row))
-        .unwrap();
-    let (times, threads) = split(std::mem::take(&mut rows));
+    watched.put(10, 'D', (72, 30), (1_020, 510), "");
+    watched.poll(50);
+    assert!(watched.rows.is_empty());
+    watched.put(10, 'S', (73, 31), (1_040, 520), "");
+    watched.poll(100);
+    let (times, threads) = split(watched.rows);
     assert_eq!(threads, []);
     let expected = ThreadTime {
-        ts_ns: start,
+        ts_ns: START,
         interval_ns: 100 * MS,
         tgid: 10,
         tid: 10,
@@ -121,26 +152,26 @@ fn times_by_state_of_a_tree() {
         sleeping_ns: Some(13_333_334),
     };
     assert_eq!(times, [expected]);
-    assert_eq!(watcher.tgids(), [10, 11]);
+}
 
-    // The child spins; the kernel's books lag behind by a tick of 4 ms, which is told ahead, once.
-    thread(root, state(11, 'R', (10, 0), 96, 0, ""));
-    watcher
-        .sample(start + 200 * MS, &mut |row| rows.push(row))
-        .unwrap();
-    thread(root, state(11, 'Z', (20, 0), 196, 0, ""));
-    watcher
-        .sample(start + 300 * MS, &mut |row| rows.push(row))
-        .unwrap();
-    assert_eq!(watcher.tgids(), [10]);
-    std::fs::remove_dir_all(root.join("proc/11")).unwrap();
-    watcher
-        .finish(start + 310 * MS, &mut |row| rows.push(row))
-        .unwrap();
-    let (times, mut threads) = split(rows);
-    let child: Vec<&ThreadTime> = times.iter().filter(|row| row.tid == 11).collect();
-    let cpu: Vec<i64> = child
+#[test]
+fn a_child_that_spins_and_ends() {
+    let mut watched = Watched::new();
+    watched.put(10, 'S', (73, 31), (1_040, 520), "11 ");
+    watched.put(11, 'R', (0, 0), (0, 0), "");
+    watched.poll(100);
+    assert_eq!(watched.watcher.tgids(), [10, 11]);
+    // The kernel's books lag behind by a tick of 4 ms, which is reported ahead, once.
+    watched.put(11, 'R', (10, 0), (96, 0), "");
+    watched.poll(200);
+    watched.put(11, 'Z', (20, 0), (196, 0), "");
+    watched.poll(300);
+    assert_eq!(watched.watcher.tgids(), [10]);
+    std::fs::remove_dir_all(watched.proc.path().join("proc/11")).unwrap();
+    let (times, mut threads) = watched.finish(310);
+    let cpu: Vec<i64> = times
         .iter()
+        .filter(|row| row.tid == 11)
         .map(|row| row.cpu_user_ns.unwrap() + row.cpu_kernel_ns.unwrap())
         .collect();
     assert_eq!(cpu, [100 * MS, 100 * MS - 4 * MS + 4 * MS]);
@@ -158,14 +189,14 @@ fn times_by_state_of_a_tree() {
         Threads {
             tid: 10,
             tgid: 10,
-            start_ns: start,
+            start_ns: START,
             ..common.clone()
         },
         Threads {
             tid: 11,
             tgid: 11,
-            start_ns: start + 100 * MS,
-            end_ns: Some(start + 300 * MS),
+            start_ns: START + 100 * MS,
+            end_ns: Some(START + 300 * MS),
             exit_code: Some(256),
             ..common
         },

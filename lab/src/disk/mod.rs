@@ -9,6 +9,7 @@ pub mod backing;
 pub mod cache;
 pub mod filesystem;
 pub mod flash;
+pub mod geometry;
 pub mod model;
 pub mod paced;
 pub mod profile;

@@ -3,8 +3,9 @@
 use clap::ValueEnum;
 
 use super::flash::{Chips, Flash};
+use super::geometry::Geometry;
 use super::model::Device;
-use super::rotating::{Geometry, Rotating};
+use super::rotating::Rotating;
 
 /// A kind of disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

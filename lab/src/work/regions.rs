@@ -1,7 +1,7 @@
 //! The writer of an in-memory database: threads that map one region of a file after the other, fill it,
 //! synchronise it and unmap it.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,40 +70,62 @@ pub fn run(options: &Options) -> Result<Value> {
     if file.metadata()?.len() < options.size {
         file.set_len(options.size)?;
     }
-    let next = AtomicU64::new(0);
     let total = regions * options.rounds;
     let start = Instant::now();
-    let syncs = std::thread::scope(|scope| {
+    let syncs = write_all(options, &file, sync_bytes, total)?;
+    Ok(summary(
+        &syncs,
+        total,
+        options.region,
+        sync_bytes,
+        start.elapsed(),
+    ))
+}
+
+/// All threads take one region after the other, `total` of them; what each waited for.
+fn write_all(options: &Options, file: &File, sync_bytes: u64, total: u64) -> Result<Vec<Syncs>> {
+    let regions = options.size / options.region;
+    let next = AtomicU64::new(0);
+    let write_some = |seed: u64| -> Result<Syncs> {
+        let mut numbers = Numbers::new(seed);
+        let mut syncs = Syncs::default();
+        loop {
+            let region = next.fetch_add(1, Ordering::Relaxed);
+            if region >= total {
+                return Ok(syncs);
+            }
+            let offset = region % regions * options.region;
+            write_region(
+                file,
+                offset,
+                options.region,
+                sync_bytes,
+                &mut numbers,
+                &mut syncs,
+            )?;
+        }
+    };
+    std::thread::scope(|scope| {
         let threads: Vec<_> = (0..options.threads)
             .map(|thread| {
-                let (file, next) = (&file, &next);
-                scope.spawn(move || -> Result<Syncs> {
-                    let mut numbers = Numbers::new(options.seed + thread as u64);
-                    let mut syncs = Syncs::default();
-                    loop {
-                        let region = next.fetch_add(1, Ordering::Relaxed);
-                        if region >= total {
-                            return Ok(syncs);
-                        }
-                        let offset = region % regions * options.region;
-                        write_region(
-                            file,
-                            offset,
-                            options.region,
-                            sync_bytes,
-                            &mut numbers,
-                            &mut syncs,
-                        )?;
-                    }
-                })
+                let write_some = &write_some;
+                scope.spawn(move || write_some(options.seed + thread as u64))
             })
             .collect();
         threads
             .into_iter()
             .map(|thread| thread.join().expect("no panic"))
-            .collect::<Result<Vec<_>>>()
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
+            .collect()
+    })
+}
+
+fn summary(
+    syncs: &[Syncs],
+    regions: u64,
+    region_bytes: u64,
+    sync_bytes: u64,
+    took: Duration,
+) -> Value {
     let count: u64 = syncs.iter().map(|one| one.count).sum();
     let waited: f64 = syncs.iter().map(|one| one.total.as_secs_f64()).sum();
     let longest = syncs
@@ -111,20 +133,20 @@ pub fn run(options: &Options) -> Result<Value> {
         .map(|one| one.longest)
         .max()
         .unwrap_or_default();
-    let bytes = total * options.region;
-    Ok(json!({
-        "regions": total,
+    let bytes = regions * region_bytes;
+    json!({
+        "regions": regions,
         "bytes": bytes,
-        "bytes_per_s": bytes as f64 / seconds,
+        "bytes_per_s": bytes as f64 / took.as_secs_f64(),
         "msyncs": count,
         "msync_bytes": sync_bytes,
         "msync_mean_ms": waited / count as f64 * 1e3,
         "msync_longest_ms": longest.as_secs_f64() * 1e3,
-    }))
+    })
 }
 
 fn write_region(
-    file: &std::fs::File,
+    file: &File,
     offset: u64,
     bytes: u64,
     sync_bytes: u64,

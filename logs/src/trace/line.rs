@@ -219,15 +219,18 @@ fn flags(word: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn perf_line(text: &str) -> Option<(String, i32, Option<i32>, i64, String, String)> {
+    /// Name, thread, process, time, event and its text.
+    type Shown = (String, i32, Option<i32>, i64, String, String);
+
+    fn perf_line(text: &str) -> Option<Shown> {
         shown(parse(Dialect::Perf, text.as_bytes()))
     }
 
-    fn ftrace_line(text: &str) -> Option<(String, i32, Option<i32>, i64, String, String)> {
+    fn ftrace_line(text: &str) -> Option<Shown> {
         shown(parse(Dialect::Ftrace, text.as_bytes()))
     }
 
-    fn shown(line: Option<Line>) -> Option<(String, i32, Option<i32>, i64, String, String)> {
+    fn shown(line: Option<Line>) -> Option<Shown> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         line.map(|l| {
             (
@@ -241,18 +244,19 @@ mod tests {
         })
     }
 
+    fn wanted(
+        comm: &str,
+        tid: i32,
+        tgid: Option<i32>,
+        ts_ns: i64,
+        name: &str,
+        text: &str,
+    ) -> Option<Shown> {
+        Some((comm.into(), tid, tgid, ts_ns, name.into(), text.into()))
+    }
+
     #[test]
     fn lines_of_perf_script() {
-        let wanted = |comm: &str, tid, tgid, ts, name: &str, args: &str| {
-            Some((
-                comm.to_owned(),
-                tid,
-                tgid,
-                ts,
-                name.to_owned(),
-                args.to_owned(),
-            ))
-        };
         assert_eq!(
             perf_line("  my db 12/13 [001]  5.000001:          1 sched:sched_waking: comm=a pid=1"),
             wanted(
@@ -283,6 +287,10 @@ mod tests {
             perf_line(":-1 -1 [000] 1.5: sched:sched_stat_iowait: x"),
             wanted(":-1", -1, None, 1_500_000_000, "sched_stat_iowait", "x"),
         );
+    }
+
+    #[test]
+    fn what_is_no_line_of_perf_script() {
         for bad in [
             "",
             "nothing",
@@ -298,16 +306,6 @@ mod tests {
 
     #[test]
     fn lines_of_ftrace() {
-        let wanted = |comm: &str, tid, tgid, ts, name: &str, args: &str| {
-            Some((
-                comm.to_owned(),
-                tid,
-                tgid,
-                ts,
-                name.to_owned(),
-                args.to_owned(),
-            ))
-        };
         assert_eq!(
             ftrace_line("  kworker/u8:2-wq-94   ( 1234) [003] d..2.  7.25: a_b: x: y "),
             wanted(
@@ -356,6 +354,10 @@ mod tests {
             ftrace_line("dd-9 [001] ..... 5.000002: sys_write -> 0x1000"),
             wanted("dd", 9, None, 5_000_002_000, "sys_write", "0x1000"),
         );
+    }
+
+    #[test]
+    fn what_is_no_line_of_ftrace() {
         for bad in [
             "",
             "# tracer: nop",

@@ -1,0 +1,174 @@
+//! A process tree watched from /proc alone: each thread's time by state, for machines without BPF.
+//!
+//! Times on a CPU and in the run queue are the scheduler's own (schedstat) and exact but for the tick that is
+//! under way. What is left of an interval was sleep; how much of that was uninterruptible is *estimated*
+//! from the states seen at the polls of the interval, so a wait shorter than the time between polls may be
+//! missed or counted double. A process that starts and ends between two polls is not seen at all.
+
+mod account;
+mod files;
+mod thread;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anyhow::Result;
+
+use crate::{host, threads, Reading, Roots};
+
+use files::Files;
+use thread::{StartClock, Thread};
+
+/// Watches processes and all that they fork. To be polled 10 to 50 times a second.
+pub struct ProcWatcher {
+    roots: Roots,
+    processes: BTreeMap<i64, BTreeMap<i64, Thread>>,
+    /// A process that is not watched, whose children are: a recorder that is their subreaper
+    /// (prctl(PR_SET_CHILD_SUBREAPER)) is handed those whose own parent has ended.
+    reaper: Option<i64>,
+    start_ns: i64,
+    report_every_ns: i64,
+    clock: StartClock,
+}
+
+/// Length of the intervals that are reported.
+const REPORT_EVERY_NS: i64 = 100_000_000;
+/// Threads whose files stay open; the files of others are opened for each poll.
+const KEPT_OPEN: usize = 200;
+
+impl ProcWatcher {
+    /// Watches `pids` from `now_ns` on; what they did before does not count.
+    pub fn new(
+        roots: &Roots,
+        pids: impl IntoIterator<Item = i64>,
+        reaper: Option<i64>,
+        now_ns: i64,
+    ) -> ProcWatcher {
+        ProcWatcher {
+            roots: roots.clone(),
+            processes: pids.into_iter().map(|pid| (pid, BTreeMap::new())).collect(),
+            reaper,
+            start_ns: now_ns,
+            report_every_ns: REPORT_EVERY_NS,
+            clock: StartClock {
+                tick_ns: host::tick_ns(),
+                suspended_ns: host::suspended_ns(),
+            },
+        }
+    }
+
+    /// Looks at every thread once, and reports the intervals that are over and the threads that have ended.
+    pub fn sample(&mut self, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
+        let mut queue: VecDeque<i64> = self.processes.keys().copied().collect();
+        let mut parents = None;
+        if let Some(reaper) = self.reaper {
+            self.adopt(reaper, &[reaper], &mut parents, &mut queue);
+        }
+        while let Some(tgid) = queue.pop_front() {
+            let Ok(tids) = threads::tids(&self.roots, tgid) else {
+                for (_, thread) in self.processes.remove(&tgid).unwrap_or_default() {
+                    thread.end(tgid, now_ns, out);
+                }
+                continue;
+            };
+            self.poll(tgid, &tids, now_ns, out)?;
+            self.adopt(tgid, &tids, &mut parents, &mut queue);
+        }
+        for (tgid, all) in &mut self.processes {
+            for thread in all.values_mut() {
+                if now_ns - thread.interval_start_ns() >= self.report_every_ns {
+                    thread.report(*tgid, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The processes that are watched and have not ended.
+    pub fn tgids(&self) -> Vec<i64> {
+        let alive = |all: &BTreeMap<i64, Thread>| all.values().any(|t| !t.has_ended());
+        self.processes
+            .iter()
+            .filter(|(_, all)| alive(all))
+            .map(|(tgid, _)| *tgid)
+            .collect()
+    }
+
+    /// Reports what is left; every thread gets its row.
+    pub fn finish(mut self, now_ns: i64, out: &mut impl FnMut(Reading)) -> Result<()> {
+        self.sample(now_ns, out)?;
+        for (tgid, all) in std::mem::take(&mut self.processes) {
+            for thread in all.into_values() {
+                thread.leave(tgid, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn poll(
+        &mut self,
+        tgid: i64,
+        tids: &[i64],
+        now_ns: i64,
+        out: &mut impl FnMut(Reading),
+    ) -> Result<()> {
+        let open: usize = self.processes.values().map(BTreeMap::len).sum();
+        let known = self.processes.entry(tgid).or_default();
+        let gone: Vec<i64> = known
+            .keys()
+            .filter(|tid| !tids.contains(tid))
+            .copied()
+            .collect();
+        for tid in gone {
+            if let Some(thread) = known.remove(&tid) {
+                thread.end(tgid, now_ns, out);
+            }
+        }
+        for &tid in tids {
+            if let Some(thread) = known.get_mut(&tid) {
+                if thread.has_ended() {
+                    continue; // a zombie that nobody has waited for yet
+                }
+                if !thread.poll(now_ns)? {
+                    // Ended, or its number is already another thread's: the next poll finds that one.
+                    if let Some(thread) = known.remove(&tid) {
+                        thread.end(tgid, now_ns, out);
+                    }
+                }
+            } else if let Some(files) = Files::open(&self.roots, tgid, tid, open < KEPT_OPEN) {
+                let started = Thread::start(files, self.start_ns, now_ns, self.clock)?;
+                known.extend(started.map(|thread| (tid, thread)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the children of a process that are not known yet. `parents` is (process, parent) of the whole
+    /// machine, read at most once a poll, and only where the kernel has no `children` files.
+    fn adopt(
+        &mut self,
+        tgid: i64,
+        tids: &[i64],
+        parents: &mut Option<Vec<(i64, i64)>>,
+        queue: &mut VecDeque<i64>,
+    ) {
+        let mut children = Vec::new();
+        let mut listed = false;
+        for &tid in tids {
+            if let Ok(found) = threads::children_of_thread(&self.roots, tgid, tid) {
+                children.extend(found);
+                listed = true;
+            }
+        }
+        if !listed {
+            let all = parents.get_or_insert_with(|| threads::parents(&self.roots));
+            let of_it = all.iter().filter(|(_, parent)| *parent == tgid);
+            children.extend(of_it.map(|(child, _)| child));
+        }
+        for child in children {
+            if let std::collections::btree_map::Entry::Vacant(free) = self.processes.entry(child) {
+                free.insert(BTreeMap::new());
+                queue.push_back(child);
+            }
+        }
+    }
+}

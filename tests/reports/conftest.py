@@ -15,6 +15,7 @@ Make = Callable[..., Recording]
 
 MS = 1_000_000
 S = 1_000_000_000
+KIB = 1024
 T0 = 7_000 * S  # the recording's start: monotonic clocks do not begin at 0
 WALL0 = 1_700_000_000 * S  # 2023-11-14T22:13:20Z
 
@@ -123,3 +124,50 @@ def filesystem(disk: int | None = 80, dev: int = 1, block: int = 4096) -> dict[s
         "disk_dev": disk,
         "block_bytes": block,
     }
+
+
+def stacked(make: Make, **more: object) -> Recording:
+    """A file on loop0 over vda: 8 KiB written as two pages, one 8 KiB request, seen twice."""
+    return make(
+        {
+            "files": [file(2, "/mnt/a"), file(3, None, "pipe"),
+                file(4, "/dev/zero", "device"), file(9, "/var/image", dev=5)],
+            "filesystems": [filesystem(disk=70), filesystem(disk=80, dev=5)],
+            "devices": [{"dev": 70, "name": "loop0", "below_dev": 80}, {"dev": 80, "name": "vda"}],
+            "syscalls": [
+                call(0, MS, "pwrite64", bytes=4000, ret=4000),
+                call(2 * MS, MS, "write", bytes=4192, ret=4192),
+                call(4 * MS, MS, "read", bytes=100, ret=50),
+                call(5 * MS, MS, "read", bytes=100, ret=0),
+                call(6 * MS, MS, "write", ino=3, ret=1000),
+                call(7 * MS, MS, "read", ino=4, ret=1000),
+                call(8 * MS, 5 * MS, "fsync"),
+            ],
+            "page_cache": [
+                {
+                    "ts_ns": T0,
+                    "interval_ns": 100 * MS,
+                    "tgid": 10,
+                    "dev": 1,
+                    "ino": 2,
+                    "lookup_pages": 4,
+                    "demand_miss_pages": 1,
+                    "dirtied_pages": 2,
+                    "estimated": False,
+                }
+            ],
+            "block_requests": [
+                request(8 * MS, MS, bytes=8192, dev=70),
+                request(8 * MS, MS, bytes=8192, dev=80, sector=5000),
+                request(9 * MS, MS, bytes=4096, dev=70, owner_dev=None, owner_ino=None,
+                        owner_kind="journal", in_scope=None, sector=800),
+                request(9 * MS, MS, bytes=4096, dev=80, owner_dev=None, owner_ino=None,
+                        owner_kind="journal", in_scope=None, sector=9000),
+                request(10 * MS, None, bytes=0, dev=70, owner_kind="flush", issue_ns=None),
+                request(10 * MS, MS, "flush", dev=70, owner_dev=None, owner_ino=None, in_scope=None),
+                request(10 * MS, MS, "flush", dev=80, owner_dev=None, owner_ino=None, in_scope=None),
+                request(10 * MS, MS, "read", bytes=1 << 20, owner_ino=77, in_scope=False),
+            ],
+        },
+        **more,
+    )  # fmt: skip

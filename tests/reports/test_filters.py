@@ -10,7 +10,7 @@ from iowhy.recording.manifest import Clock
 from iowhy.relations import RecordedFacts as Facts
 from iowhy.reports import Filters, reports, run
 from iowhy.reports.filters import resolve
-from tests.reports.conftest import MS, T0, WALL0, Make, S, call, file
+from tests.reports.conftest import MS, T0, WALL0, Make, S, call, file, filesystem, request
 
 FACTS = Facts(T0, T0 + 100 * S, 100 * S, 2, None, 4096, frozenset())
 MANIFEST = Manifest(clock=Clock(monotonic_ns=T0 - 5 * S, wall_ns=WALL0))
@@ -157,3 +157,27 @@ def test_every_report_runs_with_every_filter_it_takes(named: Recording) -> None:
             key: value for key, value in every.items() if key.removesuffix("s") in report.filters
         }
         run(named, name, Filters(**taken))
+
+
+def test_kernel_workers_writes_belong_to_the_file(make: Make) -> None:
+    """--pid keeps what a kernel worker wrote for the process's files, not what another process did."""
+    rec = make(
+        {
+            "filesystems": [filesystem()],
+            "threads": [{"tid": t, "tgid": t, "comm": "x", "start_ns": T0} for t in (10, 20)],
+            "syscalls": [
+                call(0, MS, "write", ret=1),
+                call(0, MS, "write", ret=1, tid=20, tgid=20),
+                call(2 * MS, MS, "write", ret=1, tid=20, tgid=20, ino=3),
+            ],
+            "block_requests": [
+                request(0, MS, tgid=5, tid=5),  # a kernel worker, the file of 10 and 20
+                request(MS, MS, tgid=None, tid=None),
+                request(2 * MS, MS, tgid=20, tid=20),
+                request(3 * MS, MS, tgid=5, tid=5, owner_ino=3),
+                request(4 * MS, MS, tgid=10, tid=10, owner_dev=None, owner_ino=None),
+            ],
+        }
+    )
+    (row,) = run(rec, "request-pattern", Filters(pids=(10,))).to_pylist()
+    assert row["requests"] == 3

@@ -1,0 +1,38 @@
+"""The machine over time."""
+
+from iowhy.reports import run
+from tests.reports.conftest import MS, T0, Make
+
+
+def test_system(make: Make) -> None:
+    def cpu(at_ms: int, number: int, user: int, idle: int, iowait: int) -> dict[str, object]:
+        row = {"ts_ns": T0 + at_ms * MS, "cpu": number, "user_ns": user * MS, "system_ns": 0}
+        return row | {"idle_ns": idle * MS, "iowait_ns": iowait * MS}
+
+    rec = make(
+        {
+            "cpu_samples": [
+                cpu(0, -1, 100, 100, 50), cpu(100, -1, 200, 180, 70),
+                cpu(0, 0, 100, 50, 0), cpu(100, 0, 200, 50, 0),
+                cpu(0, 1, 0, 50, 50), cpu(100, 1, 0, 130, 45),
+            ],
+            "vm_samples": [
+                {"ts_ns": T0, "procs_running": 2, "context_switches": 100, "page_in_bytes": 0},
+                {"ts_ns": T0 + 100 * MS, "procs_running": 4, "context_switches": 150, "page_in_bytes": 4096},
+            ],
+            "memory_samples": [
+                {"ts_ns": T0 + 100 * MS, "free_bytes": 7},
+                {"ts_ns": T0 + 190 * MS, "free_bytes": 5},
+            ],
+        }
+    )  # fmt: skip
+    first, second = run(rec, "system").to_pylist()
+    assert (first["running"], first["user_share"], first["free_bytes"]) == (2, None, None)
+    assert (second["user_share"], second["idle_share"], second["iowait_share"]) == (0.5, 0.4, 0.1)
+    assert second["busiest_cpu_share"] == 1
+    assert (second["switches_per_s"], second["page_in_bytes_per_s"]) == (500, 40960)
+    assert (second["free_bytes"], second["steal_share"], second["swap_in_pages_per_s"]) == (
+        5,
+        None,
+        None,
+    )

@@ -1,0 +1,46 @@
+"""The whole story, and the recording that is made of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.recording import Recording
+from iowhy.recording.manifest import Host, Manifest, Sensor
+from iowhy.recording.writer import write_recording
+from iowhy.tables import sensors
+
+from .base import FILE, GIB, MIB, PAGE, START
+from .cache import Cache
+from .device import Device
+from .files import Files
+from .machine import Machine
+from .threads import Threads
+
+
+@dataclass
+class Story(Threads, Files, Cache, Device, Machine):
+    """Rows of a recording; every method adds to them and returns the story."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.device()
+        self.file(FILE, "/data/file", 64 * MIB)
+
+    def write(self, folder: Path) -> Recording:
+        """The recording."""
+        if "cpu_samples" not in self.tables and "cpu_samples" not in self.missing:
+            self.machine()
+        ran = [
+            Sensor(
+                name, name not in self.missing, "not permitted" if name in self.missing else None
+            )
+            for name in sensors()
+        ]
+        manifest = Manifest.made(
+            argv=["made"],
+            start_ns=START,
+            end_ns=START + self.elapsed,
+            sensors=ran,
+            host=Host(cpus=self.cpus, memory_bytes=8 * GIB, page_bytes=PAGE),
+            exit_status=0,
+        )
+        return write_recording(folder, manifest, self.tables)

@@ -13,7 +13,8 @@ test:
 check:
 	@tools/setup test
 	cargo fmt --all --check
-	rustfmt --check --edition 2021 recorder/src/rows/*.rs  # modules that build/sources.rs adds
+	rustfmt --check recorder/src/rows/*.rs  # modules that build/sources.rs adds
+	.venv/bin/clang-format --dry-run --Werror recorder/bpf/*.[ch]
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	.venv/bin/ruff format --check --quiet python tests benchmarks
 	.venv/bin/ruff check --quiet python tests benchmarks

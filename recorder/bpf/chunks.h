@@ -75,10 +75,10 @@ static __always_inline struct cache_counts *counts_of(__u32 dev, __u64 ino, __u3
 	return counts;
 }
 
-#define COUNT(counts, field, n)                                                                          \
-	do {                                                                                             \
-		if (n)                                                                                   \
-			__sync_fetch_and_add(&(counts)->field, n);                                       \
+#define COUNT(counts, field, n)                                    \
+	do {                                                       \
+		if (n)                                             \
+			__sync_fetch_and_add(&(counts)->field, n); \
 	} while (0)
 
 static __always_inline __u64 bits_set(__u64 x)
@@ -238,7 +238,8 @@ static __always_inline void count_write(struct thread *t, long ret)
 		return;
 	page = start >> PAGE_SHIFT;
 	end = ((start + ret - 1) >> PAGE_SHIFT) + 1;
-	found = walk_chunks(t->ino, t->dev, page, end, t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
+	found = walk_chunks(t->ino, t->dev, page, end,
+			    t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
 	counts = found ? counts_of(t->dev, t->ino, t->tgid) : NULL;
 	if (counts)
 		COUNT(counts, dirtied, found);
@@ -286,7 +287,8 @@ static __always_inline __u64 fault_number(struct task_struct *task)
 
 static __always_inline bool has_range(struct thread *t)
 {
-	return t->call_kind == CALL_READ && (t->call_flags & CALL_HAS_OFFSET) && (t->call_flags & CALL_HAS_BYTES);
+	return t->call_kind == CALL_READ && (t->call_flags & CALL_HAS_OFFSET) &&
+	       (t->call_flags & CALL_HAS_BYTES);
 }
 
 #endif

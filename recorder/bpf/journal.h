@@ -33,7 +33,6 @@ struct {
 	__type(value, struct event_commit);
 } commits SEC(".maps");
 
-
 SEC("tp_btf/jbd2_start_commit")
 int BPF_PROG(on_commit_start, struct journal_s *journal, struct transaction_s *transaction)
 {

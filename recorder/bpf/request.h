@@ -88,9 +88,8 @@ static __always_inline __u8 request_flags(__u32 opf)
 {
 	return FLAG(opf, __REQ_SYNC) * REQUEST_SYNC | FLAG(opf, __REQ_META) * REQUEST_METADATA |
 	       FLAG(opf, __REQ_FUA) * REQUEST_FUA | FLAG(opf, __REQ_PREFLUSH) * REQUEST_PREFLUSH |
-	       FLAG(opf, __REQ_RAHEAD) * REQUEST_READAHEAD |
-	       FLAG(opf, __REQ_BACKGROUND) * REQUEST_BACKGROUND | FLAG(opf, __REQ_SWAP) * REQUEST_SWAP |
-	       FLAG(opf, __REQ_PRIO) * REQUEST_PRIORITY;
+	       FLAG(opf, __REQ_RAHEAD) * REQUEST_READAHEAD | FLAG(opf, __REQ_BACKGROUND) * REQUEST_BACKGROUND |
+	       FLAG(opf, __REQ_SWAP) * REQUEST_SWAP | FLAG(opf, __REQ_PRIO) * REQUEST_PRIORITY;
 }
 
 /* jbd2's commit threads are known by their names: jbd2/vda1-8. */

@@ -13,7 +13,8 @@ static __always_inline void emit_wait(struct thread *t, __u64 now)
 
 	if (e) {
 		e->header.kind = EVENT_WAIT;
-		e->header.flags = t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? WAIT_HAS_FILE : 0);
+		e->header.flags =
+			t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? WAIT_HAS_FILE : 0);
 		e->header.nr = t->call;
 		e->header.tid = t->tid;
 		e->ts = t->wait_since;

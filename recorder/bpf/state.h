@@ -150,12 +150,12 @@ static __always_inline void count_lost(__u32 kind)
 }
 
 /* Space for a record in the ring, or NULL (counted). */
-#define RESERVE(type, event_kind)                                                                        \
-	({                                                                                               \
-		type *_record = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                             \
-		if (!_record)                                                                            \
-			count_lost(event_kind);                                                          \
-		_record;                                                                                 \
+#define RESERVE(type, event_kind)                                            \
+	({                                                                   \
+		type *_record = bpf_ringbuf_reserve(&ring, sizeof(type), 0); \
+		if (!_record)                                                \
+			count_lost(event_kind);                              \
+		_record;                                                     \
 	})
 
 /* User space polls: waking it for each record would cost the command more than the record. */

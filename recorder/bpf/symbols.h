@@ -35,12 +35,12 @@ int name_function(void *ctx)
 	return 0;
 }
 
-#define FIND(function, place)                                                                            \
-	({                                                                                               \
-		static const char _name[] = function;                                                    \
-		__u64 _address = 0;                                                                      \
-		if (!bpf_kallsyms_lookup_name(_name, sizeof(_name), 0, &_address))                       \
-			place = _address;                                                                \
+#define FIND(function, place)                                                      \
+	({                                                                         \
+		static const char _name[] = function;                              \
+		__u64 _address = 0;                                                \
+		if (!bpf_kallsyms_lookup_name(_name, sizeof(_name), 0, &_address)) \
+			place = _address;                                          \
 	})
 
 /* Functions that show what a bio is. */

@@ -133,7 +133,7 @@ def test_any_text_as_a_table_is_a_problem_or_a_result(tmp_path_factory, text):
 
 
 def finding(cause, lever, confidence=0.8):
-    return Finding(cause, cause, 0.5, confidence, (), (), (), (), lever)
+    return Finding(cause, cause, 0.5, 0.5, "", confidence, (), (), (), (), lever)
 
 
 def test_findings_are_confirmed_and_refuted():
@@ -159,6 +159,21 @@ def test_findings_are_confirmed_and_refuted():
     by = {one.cause: one for one in judged}
     assert by["cpu-serial"].confidence_after > 0.8 > by["device-saturated"].confidence_after
     assert by["cache-thrash"].confidence_after == 0.8
+
+
+def test_another_command_than_the_recordings_neither_confirms_nor_refutes():
+    found = made({"cpu-quota 50 %": 2.0})
+    findings = [finding("cpu-serial", "cpu-quota"), finding("device-saturated", "io-contention")]
+    judged = confirm.judge(findings, found.answers, same_command=False)
+    assert {one.outcome for one in judged} == {"not tested"}
+    assert all(one.confidence_after == one.confidence_before for one in judged)
+    assert "another command" in judged[0].because
+
+
+def test_what_a_lever_saves_stands_beside_what_was_to_be_gained():
+    found = made({"sync-free off": 0.25}, {"sync-free": [OFF]})
+    judged = confirm.judge([finding("sync-storm", "sync-free")], found.answers)
+    assert "saves 75 %, and at most 50 % was to be gained" in judged[0].because
 
 
 def test_findings_ask_for_levers_cheapest_first():

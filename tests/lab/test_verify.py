@@ -35,7 +35,9 @@ def scenario(
 
 
 def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Trial:
-    finding = Finding(cause, cause, share, 0.9, (), (Link(said, None, "", ""),), (), ("do",), None)
+    finding = Finding(
+        cause, cause, share, share, "", 0.9, (), (Link(said, None, "", ""),), (), ("do",), None
+    )
     verdict = Verdict("", (finding,), Budget(()), (), (), seconds, {})
     return Trial("made", "", HDD, seconds, {"elapsed_s": seconds}, (), verdict, None)
 

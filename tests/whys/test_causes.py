@@ -85,11 +85,11 @@ MADE_UP = """
 from iowhy.whys import classes, next_command
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 
 
 def find(facts: Facts) -> Candidate | None:
-    return Candidate((Claim(frozenset({classes.USER})),), (), "is made up")
+    return Candidate((Claim(frozenset({classes.USER})),), (), "is made up", Saving(1.0, ""))
 
 
 CAUSE = Cause(

@@ -14,7 +14,7 @@ from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.settle import settle
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
@@ -38,7 +38,7 @@ def test_waits_that_belong_to_no_cause_are_said_first_when_they_are_more(judged:
     assert [f.cause for f in verdict.findings] == ["cpu-serial"]
     assert verdict.answer.startswith(
         "No single cause: the largest class is waiting for sync with 60 % of 500 ms; "
-        "cpu-serial explains 40 %: do the work in parallel"
+        "cpu-serial explains 40 %, of which at most 30 % can be gained: do the work in parallel"
     )
 
 
@@ -89,7 +89,7 @@ def test_shares_never_exceed_the_time(
                 f"c{at}", "", "", "", (), (), (), None, lambda _: None,
                 tuple(f"c{other}" for other in sorted(beats) if other != at),
             ),
-            Candidate(tuple(claims), (), ""),
+            Candidate(tuple(claims), (), "", Saving(1.0, "")),
         )
         for at, (claims, beats) in enumerate(wanted)
     ]  # fmt: skip
@@ -128,7 +128,7 @@ def test_json_form(judged: Judge) -> None:
     assert made["answer"] == verdict.answer
     first = made["findings"][0]
     assert set(first) == {
-        "cause", "title", "share", "share_of", "confidence", "lowered_by", "chain", "against", "remedies",
+        "cause", "title", "share", "share_of", "gain", "gain_condition", "confidence", "lowered_by", "chain", "against", "remedies",
         "experiment",
     }  # fmt: skip
     assert set(first["chain"][0]) == {"statement", "value", "unit", "report"}

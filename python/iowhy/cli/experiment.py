@@ -1,6 +1,7 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -104,7 +105,7 @@ def _run(options: Options) -> "Result":
     asked, argv = split(options.words)
     trials = options.trials
     made = job(argv, trials)
-    findings, source = _findings(options.recording, argv, asked)
+    findings, source, same = _findings(options.recording, argv, asked)
     request = Request(
         job=made,
         levers=asked,
@@ -117,6 +118,7 @@ def _run(options: Options) -> "Result":
         allow_unsafe=options.allow_unsafe,
         findings=findings,
         recording=None if source is None else str(source),
+        same_command=same,
     )
     line = TrialsLine(trials.quiet)
     try:
@@ -179,13 +181,22 @@ def _list(options: Options) -> None:
 
 def _findings(
     recording: Path | None, argv: Sequence[str], asked: Sequence[str]
-) -> tuple[tuple["Finding", ...], Path | None]:
-    """Findings of the recording named, or of the newest one here of the same command."""
+) -> tuple[tuple["Finding", ...], Path | None, bool]:
+    """Findings of the recording named, or of the newest one here of the same command; whether it is the same."""
     from iowhy.recording import open_recording
     from iowhy.whys.verdict import judge
 
     if recording is not None:
-        return tuple(judge(open_recording(recording)).findings), recording
+        opened = open_recording(recording)
+        recorded = opened.manifest.command.argv
+        if list(recorded) != list(argv):
+            was = f"of `{shlex.join(recorded)}`" if recorded else "no run of a command"
+            print(
+                f"iowhy: {recording} is {was}: its findings choose the levers, but are neither confirmed "
+                "nor refuted",
+                file=sys.stderr,
+            )
+        return tuple(judge(opened).findings), recording, list(recorded) == list(argv)
     newest = sorted(Path.cwd().glob("*.iowhy"), key=lambda p: -p.stat().st_mtime)
     for path in newest[:20]:
         try:
@@ -196,7 +207,7 @@ def _findings(
         except Problem:
             continue
         print(f"iowhy: testing the findings of {path.name}", file=sys.stderr)
-        return findings, path
+        return findings, path, True
     if not asked:
         print("iowhy: no recording of this command here: trying the usual levers", file=sys.stderr)
-    return (), None
+    return (), None, True

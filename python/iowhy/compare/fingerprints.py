@@ -14,21 +14,26 @@ CHANGED = 0.25
 
 @dataclass(frozen=True)
 class Fate:
-    """A cause on both sides: the seconds of elapsed time that it explains, None where not found."""
+    """A cause on both sides: the seconds of elapsed time that it explains, None where not found.
+
+    `to_gain_s` is how many of the first side's its remedy could save at most, None where it is not there.
+    """
 
     cause: str
     fate: str
     before_s: float | None
     after_s: float | None
+    to_gain_s: float | None = None
 
 
 def fates(before: Verdict, after: Verdict) -> tuple[Fate, ...]:
     """Each cause: gone, weaker, unchanged, stronger or new; those of BEFORE first, largest first."""
     first, second = _seconds(before), _seconds(after)
+    gains = _seconds(before, gained=True)
     out = []
     for cause in [*first, *(name for name in second if name not in first)]:
         one, other = first.get(cause), second.get(cause)
-        out.append(Fate(cause, _fate(one, other), one, other))
+        out.append(Fate(cause, _fate(one, other), one, other, gains.get(cause)))
     return tuple(out)
 
 
@@ -43,10 +48,14 @@ def _fate(before: float | None, after: float | None) -> str:
     return "stronger" if left > 1 + CHANGED else "unchanged"
 
 
-def _seconds(verdict: Verdict) -> dict[str, float]:
-    """Seconds by cause; shares where the time is not known (both sides are then of 1 s)."""
+def _seconds(verdict: Verdict, *, gained: bool = False) -> dict[str, float]:
+    """Seconds by cause, or those to gain; shares where the time is not known (both sides are then of 1 s)."""
     elapsed = 1.0 if verdict.elapsed_s is None else verdict.elapsed_s
-    return {one.cause: one.share * elapsed for one in verdict.findings if not one.healthy}
+    return {
+        one.cause: (one.gain if gained else one.share) * elapsed
+        for one in verdict.findings
+        if not one.healthy
+    }
 
 
 def bottleneck(verdict: Verdict) -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from iowhy.experiment.lever import levers
 from iowhy.experiment.lever_answer import Answer, Verdict
 from iowhy.experiment.result import Judged
+from iowhy.experiment.sentence import effect
+from iowhy.units import percent
 
 if TYPE_CHECKING:
     from iowhy.whys.finding import Finding
@@ -39,8 +41,17 @@ def asked_for(findings: Sequence["Finding"]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: levers()[name].cost)
 
 
-def judge(findings: Sequence["Finding"], answers: Sequence[Answer]) -> tuple[Judged, ...]:
-    """Each finding with what the experiment made of it."""
+def judge(
+    findings: Sequence["Finding"], answers: Sequence[Answer], *, same_command: bool = True
+) -> tuple[Judged, ...]:
+    """Each finding with what the experiment made of it: nothing, where it ran another command than was recorded."""
+    if not same_command:
+        return tuple(
+            Judged(
+                one.cause, one.title, "not tested", one.confidence, one.confidence, _ANOTHER_COMMAND
+            )
+            for one in findings
+        )
     by_lever = {one.lever: one for one in answers}
     out = []
     for finding in findings:
@@ -51,12 +62,17 @@ def judge(findings: Sequence["Finding"], answers: Sequence[Answer]) -> tuple[Jud
     return tuple(out)
 
 
+_ANOTHER_COMMAND = (
+    "this is another command than the recording's: what it answers to says nothing of that one"
+)
+
+
 def _judged(finding: "Finding", used: Answer | None) -> Judged:
     before = finding.confidence
     outcome, after = "not tested", before
     because = "no lever that could prove it was tried"
     if used is not None:
-        because = f"{used.lever}: {used.verdict}"
+        because = _because(finding, used)
         if used.verdict in (Verdict.BOUND, Verdict.PARTLY):
             outcome, after = "confirmed", 1 - (1 - before) * _DOUBT_LEFT
         elif used.verdict in (Verdict.NOT_BOUND, Verdict.OTHER_WAY):
@@ -64,3 +80,17 @@ def _judged(finding: "Finding", used: Answer | None) -> Judged:
         else:
             outcome = "not resolved"
     return Judged(finding.cause, finding.title, outcome, before, round(after, 3), because)
+
+
+def _because(finding: "Finding", used: Answer) -> str:
+    """What the lever did, and where it took the cause away, what that saves of what was to be gained."""
+    said = effect(used, levers()[used.lever])
+    if not said:
+        return f"{used.lever}: {used.verdict}"
+    relieves = used.share is not None and all(one.slower.value < 1 for one in used.responses)
+    if not relieves or used.share is None:
+        return said
+    return (
+        f"{said}: it saves {percent(used.share.value)}, and at most {percent(finding.gain)} was to be "
+        "gained"
+    )

@@ -33,6 +33,7 @@ _NEEDS_COLD = ("memory-limit", "cache-warm")
 class Request:
     """What is asked for. ``levers`` as on the command line; ``cache`` None: as the levers need it.
 
+    ``same_command`` is that ``findings`` are of this command: only then are they confirmed or refuted.
     ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved.
     """
 
@@ -48,6 +49,7 @@ class Request:
     findings: Sequence["Finding"] = ()
     files: Sequence[Path] = ()
     recording: str | None = None
+    same_command: bool = True
 
 
 @dataclass
@@ -136,7 +138,7 @@ def _result(
         left_out=tuple(left_out),
         failed=tuple((condition.name, why) for condition, why in done.failed.items()),
         notes=tuple(notes),
-        findings=confirm.judge(request.findings, answers),
+        findings=confirm.judge(request.findings, answers, same_command=request.same_command),
         recording=request.recording,
         settings={
             "cache": job.cache,

@@ -102,7 +102,7 @@ class Scenario:
     case: int | None = None
     chain: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
-    #: Whether the time that the finding claims should be the time that the fix saves.
+    #: Whether the fix is the finding's first remedy, so that it saves what the finding says can be gained.
     share_is_gain: bool = True
     tools: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default_factory=tuple)

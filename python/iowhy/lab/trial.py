@@ -46,7 +46,7 @@ class Trial:
 
     @property
     def top(self) -> Finding | None:
-        """The finding with the largest share; None when nothing is wrong."""
+        """The finding with most to gain; None when nothing is wrong."""
         for finding in self.verdict.findings:
             if not finding.healthy:
                 return finding
@@ -61,6 +61,11 @@ class Trial:
     def share(self) -> float:
         """Share of the elapsed time that the top finding claims."""
         return 0.0 if self.top is None else self.top.share
+
+    @property
+    def to_gain(self) -> float:
+        """Share of the elapsed time that the top finding's remedy can gain at most."""
+        return 0.0 if self.top is None else self.top.gain
 
 
 def run(

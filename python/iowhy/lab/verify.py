@@ -17,7 +17,7 @@ from iowhy.lab.trial import Trial
 #: A wrong finding that claims less than this of the time is no wrong answer: it is listed, not led with.
 TOLERATED = 0.15
 
-#: The time that a finding claims and the time that its fix saves may differ by this much (both are shares of the
+#: What a finding says that can be gained and what its fix saves may differ by this much (both are shares of the
 #: broken run's time). Emulated disks only: elsewhere the machine's noise is in the difference.
 GAIN_TOLERANCE = 0.20
 
@@ -71,10 +71,11 @@ class Check:
             "accepted": list(self.scenario.broken.right_on(self.choice.device)),
             "found": None if broken is None else broken.found,
             "share": None if broken is None else broken.share,
+            "to_gain": None if broken is None else broken.to_gain,
             "findings": []
             if broken is None
             else [
-                {"cause": finding.cause, "share": finding.share}
+                {"cause": finding.cause, "share": finding.share, "to_gain": finding.gain}
                 for finding in broken.verdict.findings
             ],
             "confidence": None if broken is None or broken.top is None else broken.top.confidence,
@@ -166,9 +167,11 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
             and choice.device in EMULATED
             and not full(broken)
             and not full(fixed)
-            and abs(gain - broken.share) >= GAIN_TOLERANCE
+            and abs(gain - broken.to_gain) >= GAIN_TOLERANCE
         ):
-            why.append(f"claims {broken.share:.0%} of the time and the fix saves {gain:.0%}")
+            why.append(
+                f"says that {broken.to_gain:.0%} can be gained, and the fix saves {gain:.0%}"
+            )
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:

@@ -30,7 +30,7 @@ wall clock. `dev` is the kernel's device number, major << 20 | minor. **NULL mea
 | sensors | name, ran, and why it did not, or what it does not tell on this kernel |
 | tables | per table the rows kept and lost |
 | recorder | its version, CPU time, peak memory, pid |
-| inputs | for `diagnose`: file, tool, version, lines, units |
+| inputs | for `diagnose`: file, tool, version, lines, units, tables that it filled, and why it shows only a part (`partial`) |
 | notes | what a reader should know besides |
 """
 

@@ -85,7 +85,10 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Input:
-    """One part of a text that was read by `iowhy diagnose`."""
+    """One part of a text that was read by `iowhy diagnose`, and the tables that it filled.
+
+    `partial` says why it shows only a part of what happened; None where it shows the whole.
+    """
 
     file: str
     tool: str
@@ -93,6 +96,8 @@ class Input:
     lines: int | None = None
     first_line: int | None = None
     units: str | None = None
+    partial: str | None = None
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from iowhy.recording.recording import Recording
 from iowhy.recording.writer import write_recording
 from iowhy.sources import aggregate, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
-from iowhy.sources.format import Progress
+from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.paste import STUMBLED, Part
 from iowhy.sources.reading import Unread
@@ -139,6 +139,8 @@ def _record(
                 lines=part.lines,
                 first_line=part.first_line,
                 units=part.parsed.units,
+                partial=part.parsed.partial,
+                tables=_filled(part.parsed),
             )
             for part in parts
         ],
@@ -147,6 +149,13 @@ def _record(
     if wall is not None:
         manifest = replace(manifest, clock=ClockPair(monotonic_ns=0, wall_ns=wall))
     return write_recording(output, manifest, whole)
+
+
+def _filled(parsed: Parsed) -> tuple[str, ...]:
+    """The tables that one part has rows for."""
+    tables = {name for name, rows in parsed.tables.items() if len(rows)}
+    tables |= {columns.table for columns in parsed.intervals.groups()}
+    return tuple(sorted(tables | {snapshot.table for snapshot in parsed.snapshots}))
 
 
 def _tables(

@@ -36,7 +36,13 @@ def as_json(found: Comparison) -> dict[str, Any]:
             for one in found.changed
         ],
         "findings": [
-            {"cause": f.cause, "fate": f.fate, "before_s": f.before_s, "after_s": f.after_s}
+            {
+                "cause": f.cause,
+                "fate": f.fate,
+                "before_s": f.before_s,
+                "after_s": f.after_s,
+                "to_gain_s": f.to_gain_s,
+            }
             for f in found.fates
         ],
     }

@@ -99,10 +99,13 @@ def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
 
 
 def fate_text(fate: Fate) -> str:
-    """``sync-storm: gone (12.1 s → 0)``."""
+    """``sync-storm: gone (12.1 s → not there); at most 11.9 s were to be gained``."""
     first = "not there" if fate.before_s is None else units.duration(fate.before_s * 1e9)
     second = "not there" if fate.after_s is None else units.duration(fate.after_s * 1e9)
-    return f"{fate.cause}: {fate.fate} ({first} → {second})"
+    gain = ""
+    if fate.fate in ("gone", "weaker") and fate.to_gain_s is not None:
+        gain = f"; at most {units.duration(fate.to_gain_s * 1e9)} were to be gained"
+    return f"{fate.cause}: {fate.fate} ({first} → {second}){gain}"
 
 
 def show_log(steps: Sequence[Step], console: Console) -> None:

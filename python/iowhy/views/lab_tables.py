@@ -63,8 +63,8 @@ def number(value: float | None) -> str:
 
 
 def _verified(checks: Sequence[Check], out: Console) -> None:
-    heads = ("scenario", "expected", "found", "claims", "saves", "fixed", "")
-    table = _table(*heads, right=("claims", "saves"))
+    heads = ("scenario", "expected", "found", "claims", "to gain", "saves", "fixed", "")
+    table = _table(*heads, right=("claims", "to gain", "saves"))
     for check in checks:
         broken, fixed = check.broken, check.fixed
         table.add_row(
@@ -72,6 +72,7 @@ def _verified(checks: Sequence[Check], out: Console) -> None:
             check.scenario.broken.causes[0],
             "–" if broken is None else broken.found,
             "–" if broken is None else f"{broken.share:.0%}",
+            "–" if broken is None else f"{broken.to_gain:.0%}",
             "–" if check.gain is None else f"{check.gain:.0%}",
             "–" if fixed is None else f"{fixed.found} {fixed.share:.0%}",
             "ok" if check.ok else "NOT OK",

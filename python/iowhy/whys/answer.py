@@ -4,7 +4,7 @@ from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Finding
+from iowhy.whys.finding import THE_PART, Finding
 from iowhy.whys.thresholds import LEADS
 
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
@@ -66,18 +66,24 @@ def answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, fl
         )
     if findings:
         first = findings[0]
-        text += f"; {first.cause} explains {percent(first.share)}: {first.remedies[0]}"
+        text += (
+            f"; {first.cause} explains {percent(first.share)}, of which at most "
+            f"{percent(first.gain)} can be gained: {first.remedies[0]}"
+        )
     return f"{text}."
 
 
 def _lead(finding: Finding, of: str) -> str:
     remedy = finding.remedies[0] if finding.remedies else ""
-    if finding.share_of == "the time":
-        words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}."
+    if finding.share_of in ("the time", THE_PART):
+        of = of if finding.share_of == "the time" else THE_PART
+        words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"
     else:
         words = (
-            f"{finding.cause}: {percent(finding.share)} of {finding.share_of}: {finding.summary}."
+            f"{finding.cause}: {percent(finding.share)} of {finding.share_of}: {finding.summary}"
         )
-    if remedy:
-        words += f" {remedy[0].upper()}{remedy[1:]}."
-    return words
+    if not remedy:
+        return f"{words}."
+    return (
+        f"{words}; at most {percent(finding.gain)} can be gained. {remedy[0].upper()}{remedy[1:]}."
+    )

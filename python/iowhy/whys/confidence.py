@@ -11,6 +11,23 @@ SHORT_NS = 1_000_000_000
 FEW_INTERVALS = 3
 #: The recorder's share of the machine's CPU time above which it changes what it measures.
 RECORDER_SHARE = 0.05
+#: The most that evidence of a part can be believed as evidence of the whole: as much as the contrary.
+PART = 0.5
+#: Where a budget's shares come from, by its basis.
+_BASIS = {
+    "machine": ("cpu_samples",),
+    "threads": ("thread_time",),
+    "calls": ("syscalls", "syscall_totals", "measurements"),
+    "waits": ("measurements",),
+}
+#: What the rows of a report come from, where other tools print them.
+_REPORTS = {
+    "devices": ("disk_samples",),
+    "measurements": ("measurements", "histograms"),
+    "cgroup": ("cgroup_samples",),
+    "pressure": ("pressure_samples",),
+    "cache": ("page_cache",),
+}
 #: Share of events lost that may be ignored: below it no share moves by a whole point.
 LOST_SHARE = 0.001
 
@@ -39,8 +56,8 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         reasons.append(f"only {plural(facts.budget.intervals, 'interval')} of time recorded")
     if run.recorder_cpu_share is not None and run.recorder_cpu_share > RECORDER_SHARE:
         value *= 0.85
-        part = percent(min(1.0, run.recorder_cpu_share))
-        reasons.append(f"the recorder itself took {part} of the CPUs")
+        took = percent(min(1.0, run.recorder_cpu_share))
+        reasons.append(f"the recorder itself took {took} of the CPUs")
     if facts.budget.basis == "machine":
         value *= 0.85
         reasons.append("the figures are of the whole machine, not of one command")
@@ -50,4 +67,16 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
     if not run.complete:
         value *= 0.9
         reasons.append("the recording was cut off before its end")
+    part = part_shown(facts, candidate)
+    if part is not None:
+        value = min(value, PART)
+        reasons.append(f"the text shows only a part of what happened: {part}")
     return max(0.05, min(0.99, value)), tuple(reasons)
+
+
+def part_shown(facts: Facts, candidate: Candidate) -> str | None:
+    """Why what a candidate rests on is a part of what happened; None where it is the whole."""
+    tables = [table for link in candidate.chain for table in _REPORTS.get(link.report, ())]
+    if candidate.fixed_share is None:
+        tables += _BASIS[facts.budget.basis]
+    return next((facts.run.partial[table] for table in tables if table in facts.run.partial), None)

@@ -11,6 +11,10 @@ def proof(experiment: str | None, *, unsafe: bool) -> str | None:
     return f"iowhy experiment {experiment}{allow} -- CMD"
 
 
+#: What the shares are of where the text shows only a part of what happened.
+THE_PART = "the time shown"
+
+
 @dataclass(frozen=True)
 class Link:
     """One why: a statement with its number, and the report that holds the rows it came from."""
@@ -38,9 +42,21 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Saving:
+    """What the first remedy can save at most: `part` (0..1) of the time that the finding is about.
+
+    `condition` says what that takes, in words that follow "if" or "with" of their own.
+    """
+
+    part: float
+    condition: str
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A cause that a recording shows, before it is settled which cause gets which time.
 
+    `saving` is of the time that it gets.
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
     what that is a share of. `provable` is false where the cause's experiment could not help here.
@@ -52,6 +68,7 @@ class Candidate:
     claims: tuple[Claim, ...]
     chain: tuple[Link, ...]
     summary: str
+    saving: Saving
     against: tuple[str, ...] = ()
     confidence: float = 0.9
     lowered_by: tuple[str, ...] = ()
@@ -68,6 +85,8 @@ class Candidate:
 class Finding:
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
+    `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what
+    that takes.
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
     would prove it, `unsafe` that it gives up durability. `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
@@ -77,6 +96,8 @@ class Finding:
     cause: str
     title: str
     share: float
+    gain: float
+    gain_condition: str
     confidence: float
     lowered_by: tuple[str, ...]
     chain: tuple[Link, ...]

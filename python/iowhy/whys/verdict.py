@@ -6,13 +6,13 @@ from iowhy.recording import Recording
 from iowhy.whys import answer
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
-from iowhy.whys.confidence import confidence
+from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
-from iowhy.whys.finding import Candidate, Finding
+from iowhy.whys.finding import THE_PART, Candidate, Finding
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
 
-#: Shares that differ by less are equal: two runs of one command differ by as much.
+#: Gains that differ by less are equal: two runs of one command differ by as much.
 EQUAL = 0.1
 #: How many findings are shown first.
 SHOWN = 3
@@ -20,7 +20,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer, what it rests on, and what is not known. Findings: largest share first."""
+    """The answer, what it rests on, and what is not known. Findings: largest gain first."""
 
     answer: str
     findings: tuple[Finding, ...]
@@ -97,15 +97,15 @@ def _missing(missing: dict[str, str]) -> list[str]:
 
 
 def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
-    """Largest share first; among equals, the cause that explains what points to the other.
+    """Largest gain first; among equals, the cause that explains what points to the other.
 
     A finding whose remedy only helps after another's stands behind that, where that one can lead.
     """
     beats = {cause.name: cause.beats for cause in causes()}
-    ordered = sorted(findings, key=lambda f: (-f.share, f.cause))
+    ordered = sorted(findings, key=lambda f: (-f.gain, -f.share, f.cause))
     for at in range(len(ordered) - 1, 0, -1):
         before, after = ordered[at - 1], ordered[at]
-        if before.share - after.share <= EQUAL and before.cause in beats[after.cause]:
+        if before.gain - after.gain <= EQUAL and before.cause in beats[after.cause]:
             ordered[at - 1], ordered[at] = after, before
     for late in [one for one in ordered if behind.get(one.cause)]:
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
@@ -137,6 +137,8 @@ def _finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
+        gain=min(1.0, share) * max(0.0, min(1.0, candidate.saving.part)),
+        gain_condition=candidate.saving.condition,
         confidence=value,
         lowered_by=lowered,
         chain=candidate.chain,
@@ -146,5 +148,12 @@ def _finding(
         summary=candidate.summary,
         unsafe=cause.unsafe_proof,
         healthy=cause.only_if is not None,
-        share_of=candidate.share_of if candidate.fixed_share is not None else "the time",
+        share_of=_share_of(facts, candidate),
     )
+
+
+def _share_of(facts: Facts, candidate: Candidate) -> str:
+    """What a finding's share is a part of: evidence of a part bounds what is said of the time."""
+    if candidate.fixed_share is not None:
+        return candidate.share_of
+    return "the time" if part_shown(facts, candidate) is None else THE_PART

@@ -19,6 +19,8 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "title": finding.title,
                 "share": finding.share,
                 "share_of": finding.share_of,
+                "gain": finding.gain,
+                "gain_condition": finding.gain_condition,
                 "confidence": finding.confidence,
                 "lowered_by": list(finding.lowered_by),
                 "chain": [

@@ -42,6 +42,8 @@ PRESSURE = {
     "%smem": ("memory", "some"),
     "%fmem": ("memory", "full"),
 }
+#: Percentages are printed with two digits.
+ROUNDING = 0.006
 
 
 class Collected:
@@ -87,9 +89,9 @@ class Collected:
             for column, name in MEMORY.items()
             if column in self.machine
         }
-        if "kbmemfree" in self.machine and "kbmemused" in self.machine:
-            total = (self.machine["kbmemfree"] + self.machine["kbmemused"]) * KIB
-            parsed.host.setdefault("memory_bytes", round(total))
+        total = _memory_kib(self.machine)
+        if total is not None:
+            parsed.host.setdefault("memory_bytes", round(total * KIB))
         if memory:
             parsed.add("memory_samples", {"ts_ns": self.end_ns, **memory})
         for column, (resource, kind) in PRESSURE.items():
@@ -129,3 +131,13 @@ class Collected:
                         },
                     )
                     break
+
+
+def _memory_kib(columns: Mapping[str, float]) -> float | None:
+    """The machine's memory, where free and used are all of it; since sysstat 12 the cache is in neither of them."""
+    free, used = columns.get("kbmemfree"), columns.get("kbmemused")
+    if free is None or used is None or free + used <= 0:
+        return None
+    printed = columns.get("%memused")
+    whole = printed is None or abs(100 * used / (free + used) - printed) <= ROUNDING
+    return free + used if whole else None

@@ -30,6 +30,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "memfree": "kbmemfree",
         "avail": "kbavail",
         "memused": "kbmemused",
+        "memused-percent": "%memused",
         "buffers": "kbbuffers",
         "cached": "kbcached",
         "dirty": "kbdirty",

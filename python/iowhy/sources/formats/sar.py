@@ -18,7 +18,7 @@ _KNOWN = (
     | VM_LEVELS.keys()
     | MEMORY.keys()
     | PRESSURE.keys()
-    | {"kbmemused", "rtps", "wtps", "bread/s", "bwrtn/s"}
+    | {"kbmemused", "%memused", "rtps", "wtps", "bread/s", "bwrtn/s"}
 )
 
 

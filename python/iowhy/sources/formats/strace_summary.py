@@ -46,7 +46,7 @@ def read(block: Block) -> Parsed:
     """Into syscall_totals: all threads together, as thread 0 of process 0."""
     elapsed = _wall_clock(block.command or ())
     parsed = Parsed(TOOL, units="elapsed seconds (-w)" if elapsed else "seconds of system CPU time")
-    columns: list[tuple[str, int, int]] = []
+    columns: list[str] = []
     rows: list[dict[str, float | str]] = []
     titles = ""
     for n, line in enumerate(block.lines, block.first_line):
@@ -57,8 +57,7 @@ def read(block: Block) -> Parsed:
             titles = text
             parsed.lines_understood += 1
         elif set(text) <= {"-", " "} and titles:
-            # The dashes show where a column begins and ends: an empty cell has no word.
-            columns = _columns(titles, text)
+            columns = _columns(titles)
             parsed.lines_understood += 1
         elif columns and (row := _row(columns, text)) is not None:
             parsed.lines_understood += 1
@@ -91,23 +90,20 @@ def _wall_clock(command: Sequence[str]) -> bool:
     return False
 
 
-def _columns(titles: str, dashes: str) -> list[tuple[str, int, int]]:
-    found = []
-    start = 0
-    for at, word in enumerate(dashes.split(" ")):
-        end = start + len(word)
-        title = titles[start:end].replace(" ", "")
-        # Titles are longer than a narrow column at the line's end only.
-        found.append((_TITLES.get(title, f"other{at}"), start, end))
-        start = end + 1
-    return found
+def _columns(titles: str) -> list[str]:
+    words = titles.replace("% time", "%time").split()
+    return [_TITLES.get(word, f"other{at}") for at, word in enumerate(words)]
 
 
-def _row(columns: list[tuple[str, int, int]], text: str) -> dict[str, float | str] | None:
+def _row(columns: Sequence[str], text: str) -> dict[str, float | str] | None:
+    """By the order of its words: only the cell of errors may be empty."""
+    cells = text.split()
+    if len(cells) == len(columns) - 1 and "errors" in columns:
+        cells.insert(columns.index("errors"), "")
+    if len(cells) != len(columns):
+        return None
     row: dict[str, float | str] = {}
-    last = len(columns) - 1
-    for at, (name, start, end) in enumerate(columns):
-        cell = text[start:].strip() if at == last else text[start:end].strip()
+    for name, cell in zip(columns, cells, strict=True):
         if name == "name":
             if not cell or not cell.replace("_", "").isalnum():
                 return None

@@ -1,7 +1,8 @@
-"""OpenZFS' `zpool iostat`: plain, -v (each device), -l (waits), -y, -p.
+"""OpenZFS' `zpool iostat`: plain, -v (each device), -l (waits), -q (queues), -y, -p.
 
 Manual: zpool-iostat(8). Numbers have letters of powers of 1024; waits are means over the interval: disk_wait is
-the device's own, total_wait includes ZFS' queues. The first report is since boot unless -y left it out.
+the device's own, total_wait includes ZFS' queues. Requests in queues (pending) and at the devices (active) are those of
+the moment of the report. The first report is since boot unless -y left it out.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _WAIT_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, "m": 60 * N
 _GROUPS = re.compile(
     r"(?:mirror|raidz\d?|draid\d*|spare|replacing|logs|cache|special|dedup)(?:[-:]\S+)?"
 )
-#: Columns of waits behind the six plain ones (-l), as many as are used.
-_WAITS = ("total_read", "total_write", "disk_read", "disk_write")
+#: The waits of which a device's counters are computed.
+_DISK = ("disk_wait_read_ns", "disk_wait_write_ns")
 
 
 @dataclass
@@ -42,21 +43,23 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 
 
 def read(block: Block) -> Parsed:
-    """Devices into disk_samples (their mean queue and utilisation are not in the text), waits into measurements."""
+    """Devices into disk_samples (their mean queue and utilisation are not in the text), waits and queues into measurements."""
     parsed = Parsed(TOOL, units="powers of 1024, per second")
     reports: list[_Report] = []
-    waits = False
+    groups: list[str] = []
+    columns: list[str] = []
     for at, line in enumerate(block.lines, block.first_line):
         words = line.split()
         if not words:
             continue
         if words[0] == "capacity":
-            waits = "total_wait" in words
+            groups = words[3:]
         elif _TITLES.match(line.strip()):
+            columns = _columns(groups, words[7:])
             reports.append(_Report())
         elif set(line.strip()) <= {"-", " "}:
             pass
-        elif reports and len(words) >= 7 and (row := _row(words, waits)) is not None:
+        elif reports and len(words) >= 7 and (row := _row(words, columns)) is not None:
             if words[0] in reports[-1].rows:  # without titles between: the next report
                 reports.append(_Report())
             if not _GROUPS.fullmatch(words[0]):
@@ -69,16 +72,37 @@ def read(block: Block) -> Parsed:
     return parsed
 
 
-def _row(words: Sequence[str], waits: bool) -> tuple[list[float], dict[str, float]] | None:
+def _columns(groups: Sequence[str], titles: Sequence[str]) -> list[str]:
+    """Metrics of the columns behind the six plain ones: two for each group, one for scrub's and trim's waits."""
+    names = []
+    left = list(groups)
+    for title in titles:
+        if not left:
+            break
+        if title in {"pend", "activ"}:
+            names.append(f"{left[0]}_{'pending' if title == 'pend' else 'active'}")
+        else:
+            names.append(f"{left[0]}_{title}_ns")
+        if title in {"write", "activ", "wait"}:
+            left.pop(0)
+    return names
+
+
+def _row(
+    words: Sequence[str], columns: Sequence[str]
+) -> tuple[list[float], dict[str, float]] | None:
     cells = [size(word) for word in words[3:7]]
     values = [value for value in cells if value is not None]
     if len(values) < 4:
         return None
     found: dict[str, float] = {}
-    if waits:
-        for name, word in zip(_WAITS, words[7:], strict=False):
-            if match := _WAIT.fullmatch(word):
-                found[name] = float(match[1]) * _WAIT_UNITS[match[2]]
+    for name, word in zip(columns, words[7:], strict=False):
+        if not name.endswith("_ns"):
+            count = size(word)
+            if count is not None:
+                found[name] = count
+        elif match := _WAIT.fullmatch(word):
+            found[name] = float(match[1]) * _WAIT_UNITS[match[2]]
     return values, found
 
 
@@ -102,21 +126,21 @@ def _emit(parsed: Parsed, reports: Sequence[_Report], block: Block) -> None:
     devices = names[1:] if len(names) > 1 and _nested(block) else names
     seconds = interval / NS_PER_S
     for at, report in enumerate(reports):
-        for name, (values, waits) in report.rows.items():
-            for metric, wait in waits.items():
-                measure(parsed, name, f"{metric}_wait_ns", wait, (at + 1) * interval)
+        for name, (values, more) in report.rows.items():
+            for metric, value in more.items():
+                measure(parsed, name, metric, value, (at + 1) * interval)
             if name not in devices:
                 continue
-            reads, writes, read, written = (value * seconds for value in values)
+            reads, writes, read, written = (one * seconds for one in values)
             counters = {
                 "reads": reads,
                 "writes": writes,
                 "read_bytes": read,
                 "written_bytes": written,
             }
-            if "disk_read" in waits or "disk_write" in waits:
-                counters["read_ns"] = waits.get("disk_read", 0.0) * reads
-                counters["write_ns"] = waits.get("disk_write", 0.0) * writes
+            if any(metric in more for metric in _DISK):
+                counters["read_ns"] = more.get("disk_wait_read_ns", 0.0) * reads
+                counters["write_ns"] = more.get("disk_wait_write_ns", 0.0) * writes
             key = {"dev": block.names.disk(name)}
             parsed.intervals.append(
                 Interval("disk_samples", key, at * interval, interval, counters)

@@ -1,6 +1,6 @@
 """Pages are read for the first time."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -28,6 +28,8 @@ def find(facts: Facts) -> Candidate | None:
     through = 1.0 if read is None else min(1.0, cache.added * PAGE_BYTES / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
+    room = facts.machine.cache_room_bytes
+    fits = room is None or cache.added * PAGE_BYTES <= room
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=first),),
         chain=chain_of(
@@ -58,6 +60,8 @@ def find(facts: Facts) -> Candidate | None:
             links.device_load(facts),
         ),
         summary="reads data that are not in memory yet",
+        saving=saving.all_of_it("when the data are in memory") if fits else saving.half("bytes"),
+        remedies=() if fits else _TOO_LARGE,
         against=_advised(facts),
         needs=("page_cache", "waits"),
         lowered_by=("whether pages had been read before this recording is not known",)
@@ -80,6 +84,13 @@ def _advised(facts: Facts) -> tuple[str, ...]:
         "DONTNEED, as of fio by itself (invalidate=1), a second run is as cold",
     )
 
+
+#: A second run finds nothing either: what it reads first is evicted by what it reads last.
+_TOO_LARGE = (
+    "read fewer bytes (a smaller format, an index): they do not all fit into memory",
+    "read ahead of the need (posix_fadvise WILLNEED, a larger readahead)",
+    "use a machine with more memory, or raise the limit: then a second run finds the data there",
+)
 
 CAUSE = Cause(
     name="cache-cold",

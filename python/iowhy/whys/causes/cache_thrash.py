@@ -1,6 +1,6 @@
 """Pages are read again that were in the cache before: what is used does not fit."""
 
-from iowhy.whys import classes, links, next_command
+from iowhy.whys import classes, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -40,6 +40,7 @@ def find(facts: Facts) -> Candidate | None:
             "reads again what had been read: the data do not fit into "
             + ("the page cache" if room is None else f"{size(room)} of page cache")
         ),
+        saving=saving.all_of_it("if nothing is read twice"),
         remedy=(
             None
             if room is None
@@ -135,6 +136,7 @@ def _pasted(facts: Facts) -> Candidate | None:
             "reads what the page cache could not keep"
             + ("" if cached is None else f": more than {size(cached)} is used")
         ),
+        saving=saving.all_of_it("if all of it had fitted into memory"),
         confidence=0.6 if full is None else 0.8,
         lowered_by=tuple(lowered),
         remedy=(

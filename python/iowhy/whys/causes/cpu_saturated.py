@@ -1,11 +1,11 @@
 """All CPUs that the command may use are busy."""
 
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 # Of the CPUs, in use by others: from here on they are worth a word.
 OTHERS = 0.25
@@ -33,6 +33,9 @@ def find(facts: Facts) -> Candidate | None:
             else "is spent on CPUs that are all taken, or waiting for one"
             + (", while other processes use them too" if crowded else "")
         ),
+        saving=Saving(runnable / (full + runnable), "without the others")
+        if crowded
+        else saving.twice("CPUs"),
         remedy="stop or move the other work on this machine" if crowded else None,
         needs=("thread_time", "cpu_samples"),
     )
@@ -119,8 +122,8 @@ CAUSE = Cause(
         "spinning (busy polling of a device) keeps a CPU busy without work",
     ),
     remedies=(
-        "run fewer things at once, or do less work",
-        "give it more CPUs",
+        "give it more CPUs, or less to do: profile what keeps them busy",
+        "run fewer things at once where they need memory or the disk too: they only take turns",
         "use a faster CPU",
     ),
     experiment="cpu-quota",

@@ -1,11 +1,11 @@
 """The work keeps one CPU busy, or a few, while others idle."""
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 # How CPUs are used in the intervals that count: fewer of them than there are.
 MODES = ("serial", "parallel")
@@ -49,6 +49,7 @@ def find(facts: Facts) -> Candidate | None:
             if parallel
             else "is one thread's work on one CPU" + (" while others idle" if idle_others else "")
         ),
+        saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
         confidence=confidence,
         lowered_by=tuple(lowered),
         # More threads would only wait for CPUs that others have, or for memory that is not there.
@@ -69,6 +70,26 @@ def find(facts: Facts) -> Candidate | None:
         ),
         needs=("thread_time",),
     )
+
+
+def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
+    """What all CPUs save in the place of those in use; where syncs compute, what one of them does."""
+    used, cpus = _cpus(facts)
+    syncs = facts.calls.syncs.calls
+    if no_room:
+        return saving.half("work")
+    if computing_syncs:
+        return Saving(
+            saving.once(syncs, "sync").part,
+            f"one transaction in the place of {count(syncs)}; what each change costs by itself stays",
+        )
+    if cpus is None:
+        return saving.twice("CPUs, as far as it can run in parallel")
+    here = float(cpus or 1)
+    if facts.machine.quota_cores is not None:
+        here = min(here, max(1.0, facts.machine.quota_cores))
+    busy = max(1.0, min(here, (used or 1.0) / max(facts.budget.elapsed(*classes.CPU), 1e-9)))
+    return Saving(1 - busy / here, f"on all {here:.3g} CPUs, as far as it can run in parallel")
 
 
 def _left_over(facts: Facts) -> float | None:

@@ -1,6 +1,6 @@
 """A CPU quota, or the hypervisor, holds threads back."""
 
-from iowhy.whys import classes, next_command, thresholds
+from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
@@ -47,6 +47,9 @@ def find(facts: Facts) -> Candidate | None:
             "waits because the CPU quota of its group is used up"
             if by_quota
             else "is taken by the hypervisor"
+        ),
+        saving=saving.all_of_it(
+            "where no other work has the CPUs" if by_quota else "on a host with CPUs to spare"
         ),
         remedy=None if by_quota else "move the virtual machine to a host that is not overcommitted",
         needs=("cgroup_samples", "thread_time"),

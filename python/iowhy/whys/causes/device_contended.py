@@ -1,6 +1,6 @@
 """Others use the device that the command waits for."""
 
-from iowhy.whys import classes, evidence, links, next_command
+from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
@@ -51,6 +51,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for {requests.device}, which others keep busy{who}",
+        saving=saving.all_of_it("with nobody else on the device"),
         needs=("block_requests",),
     )
 

@@ -1,11 +1,11 @@
 """The device never rests: its queue is full, or it moves all it can."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import written_in_runs_of
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 BUSY = 0.9
 DEPTH = 4.0
@@ -21,6 +21,10 @@ _WELL_USED = (
     "split the load over devices",
     "use a faster device",
 )
+
+
+#: Who moves less saves as much; what can be left out is not known here.
+_HALF = Saving(0.5, "with half of the bytes, or on two devices")
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -52,6 +56,7 @@ def find(facts: Facts) -> Candidate | None:
     others = requests.others_share if requests.known else None
     # Whether large requests lie in order is not known where no single ones are.
     in_order = requests.jump_share is not None and requests.jump_share < thresholds.JUMPS
+    well_used = run is not None or (large and in_order)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=1.0 if others is None else 1 - others),),
         chain=_chain(facts, busy, median, run),
@@ -63,7 +68,12 @@ def find(facts: Facts) -> Candidate | None:
             if large
             else ""
         ),
-        remedies=_WELL_USED if run is not None or (large and in_order) else (),
+        saving=_HALF
+        if well_used
+        else saving.all_but_moving(
+            facts, classes.STORAGE, requests.bytes, "with large requests in order, or from memory"
+        ),
+        remedies=_WELL_USED if well_used else (),
         needs=("block_requests", "waits"),
     )
 
@@ -138,6 +148,7 @@ def _device_alone(facts: Facts) -> Candidate | None:
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(shown),
         summary="waits for a device that has no rest" if known else "a device has no rest",
+        saving=_HALF,
         confidence=0.7 if known else 0.5,
         lowered_by=() if known else ("whether anything waits for the device is not in the text",),
         fixed_share=None if known else busy,
@@ -170,6 +181,7 @@ def _large_in_order(facts: Facts) -> Candidate | None:
                     ),
                 ),
                 summary="waits for a device that moves large requests in order",
+                saving=_HALF,
                 remedies=_WELL_USED,
                 confidence=0.6,
                 lowered_by=("how busy the device is is not in the text (iostat prints it)",),
@@ -215,6 +227,7 @@ def _blocked_only(facts: Facts) -> Candidate | None:
             else None,
         ),
         summary="waits for disks while CPUs idle",
+        saving=_HALF,
         confidence=0.5 if always else 0.4,
         lowered_by=(
             "how busy the disks are is not in the text (iostat -x 1 prints it)",

@@ -1,12 +1,12 @@
 """The device takes long for a request although little is asked of it."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import stalls
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 
 SERVICE_NS = 20e6
 # 50 MB/s: the inner tracks of an old disk.
@@ -76,6 +76,9 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"waits for {requests.device}, which answers late"
         + (" though its queue is short" if shallow else ": it stalls"),
+        saving=Saving(1 - allowed / median, f"if the device answers in {duration(allowed)}")
+        if slow and not failing
+        else saving.all_of_it("if the device answers like others"),
         needs=("block_requests",),
     )
 
@@ -106,6 +109,7 @@ def _stuck(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for {device.name}, which completes no request: it is stuck",
+        saving=saving.all_of_it("if the device answers at all"),
         confidence=0.8,
         lowered_by=("single requests are not known, only the counters' means",),
     )
@@ -123,6 +127,9 @@ def _counters(facts: Facts) -> Candidate | None:
         claims=(Claim(classes.STORAGE),),
         chain=chain_of(links.device_load(facts)),
         summary=f"waits for {device.name}, which answers late though its queue is short",
+        saving=Saving(
+            1 - allowed / device.wait_ns, f"if the device answers in {duration(allowed)}"
+        ),
         confidence=0.7,
         lowered_by=("single requests are not known, only the counters' means",),
     )

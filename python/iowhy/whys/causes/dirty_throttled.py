@@ -1,6 +1,6 @@
 """Writers are paused because too much is dirty."""
 
-from iowhy.whys import classes, links, next_command
+from iowhy.whys import classes, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -36,6 +36,7 @@ def find(facts: Facts) -> Candidate | None:
     )
     if share < SHARE:
         return None
+    fits = _fits(facts)
     limit = None
     if writeback.limit_pages is not None and writeback.dirty_pages is not None:
         limit = link(
@@ -67,9 +68,25 @@ def find(facts: Facts) -> Candidate | None:
             links.device_load(facts),
         ),
         summary="is pauses of the writers: they make pages dirty faster than the device takes them",
+        saving=saving.all_of_it("if all of it may stay in memory until after the end")
+        if fits
+        else saving.half("bytes, or a device twice as fast"),
+        remedies=_FITS if fits else (),
         needs=("dirty_throttle", "waits"),
     )
 
+
+def _fits(facts: Facts) -> bool:
+    """Whether all that it writes would fit into half of the memory that it may use; False if not known."""
+    written, room = facts.calls.writes.done_bytes, facts.machine.cache_room_bytes
+    return written is not None and room is not None and written <= room / 2
+
+
+_FITS = (
+    "raise the dirty limits (vm.dirty_bytes, vm.dirty_background_bytes): what it writes fits into memory",
+    "write less (compress), or to a device that takes more",
+    "start the writing early (sync_file_range), so that pauses are short",
+)
 
 CAUSE = Cause(
     name="dirty-throttled",
@@ -86,9 +103,9 @@ CAUSE = Cause(
         "a limit of a control group (memory.high, its own dirty limit), far below the machine's",
     ),
     remedies=(
-        "write more steadily, or sync in between (sync_file_range), so that the limit is not met",
-        "raise the dirty limits (vm.dirty_bytes) when bursts are short and memory is plenty",
-        "a device that takes more; else less to write (compression)",
+        "write less (compress), or to a device that takes more",
+        "raise the dirty limits (vm.dirty_bytes, vm.dirty_background_bytes) where bursts are short and memory is plenty",
+        "start the writing early (sync_file_range, a lower vm.dirty_background_bytes), so that pauses are short",
     ),
     experiment="fast-device",
     find=find,

@@ -1,6 +1,6 @@
 """The file lies in pieces, so what is asked for in order becomes small scattered requests."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -13,8 +13,6 @@ AMONG = classes.STORAGE | {classes.THROTTLED}
 SEQUENTIALITY = 0.5
 SEEKS = 0.5
 REQUEST_BYTES = 64 * 1024
-#: What a device moves in order, by kind: a disk, flash behind SATA, flash behind PCIe.
-IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -28,7 +26,7 @@ def find(facts: Facts) -> Candidate | None:
     if facts.run.elapsed_ns is None:
         return None
     waiting_ns = share * facts.budget.elapsed(*AMONG) * facts.run.elapsed_ns
-    order = _in_order(facts, moved, waiting_ns)
+    order = saving.in_order_rate(facts, moved, waiting_ns)
     if order is None:
         return None
     remains_ns = moved * 1e9 / order
@@ -53,6 +51,7 @@ def find(facts: Facts) -> Candidate | None:
             f"goes to {name}, which lies in {count(file.extents)} extents, so that calls become "
             f"requests of {size(owner.median_bytes)} that jump"
         ),
+        saving=saving.all_of_it("if it lies in one piece"),
         remedies=_COPY_ON_WRITE if copied else (),
         provable=not copied,
         needs=("block_requests", "extents"),
@@ -130,15 +129,6 @@ def _allocated(file: File) -> Link | None:
     )
 
 
-def _in_order(facts: Facts, moved: float, waiting_ns: float) -> float | None:
-    """Bytes per second that the device would move in order: of the slowest kind that it can be.
-
-    None when it moves them as fast as that already: then the layout costs nothing that is known.
-    """
-    kinds = IN_ORDER_BYTES_PER_S[1 if facts.requests.rotational is False else 0 :]
-    return next((kind for kind in kinds if kind * waiting_ns > moved * 1e9), None)
-
-
 def _printed(facts: Facts) -> Candidate | None:
     """Other tools' figures of layout, seeks and request sizes (fileplace, filemon)."""
     order = facts.measured.metric("sequentiality")
@@ -164,6 +154,7 @@ def _printed(facts: Facts) -> Candidate | None:
             f"goes to {file}, whose blocks lie apart (sequentiality {percent(sequentiality)}), so "
             "that large calls become small requests that jump"
         ),
+        saving=saving.all_of_it("if it lies in one piece"),
         confidence=0.85,
         lowered_by=() if fixed is None else ("shares of time are not in the text",),
         fixed_share=fixed,
@@ -250,7 +241,7 @@ CAUSE = Cause(
             "below it most requests continue the one before, whatever the layout says",
         ),
         Threshold(
-            "rate in order, at the least", IN_ORDER_BYTES_PER_S[0], "bytes/s",
+            "rate in order, at the least", saving.IN_ORDER_BYTES_PER_S[0], "bytes/s",
             "between the 100 MB/s of a disk's inner tracks and the 250 MB/s of the outer ones; flash, "
             "and what the run shows to be faster, 500 MB/s, or 3 GB/s. The data must be moved in "
             "any layout: only the time beyond that is claimed, which is what another one can save",

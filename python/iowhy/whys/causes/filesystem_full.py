@@ -1,6 +1,6 @@
 """The filesystem runs short of free space, and makes room before it takes more."""
 
-from iowhy.whys import classes, next_command, thresholds
+from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -35,6 +35,7 @@ def find(facts: Facts) -> Candidate | None:
         claims=claims,
         chain=_chain(short, share, where),
         summary=f"waits while {where} makes room: it runs short of free space",
+        saving=saving.all_of_it("where there is room"),
         needs=("waits", "stacks"),
         confidence=0.9,
     )

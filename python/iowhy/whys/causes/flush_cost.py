@@ -1,6 +1,6 @@
 """Most of a sync is the device emptying its write cache."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -35,6 +35,7 @@ def find(facts: Facts) -> Candidate | None:
             f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "
             f"flushes of {duration(requests.flush_ns / requests.flushes)}"
         ),
+        saving=saving.once(max(requests.flushes, facts.calls.syncs.calls), "sync"),
         remedy=evidence.without_durable_writes(facts),
         needs=("block_requests", "syscalls", "waits"),
         confidence=FEW if few else 0.9,
@@ -96,6 +97,7 @@ def _measured(facts: Facts) -> Candidate | None:
             for reason, part in named[:3]
         ),
         summary="waits for the device to empty its write cache",
+        saving=saving.all_of_it("if it syncs once"),
         confidence=0.7,
     )
 

@@ -4,7 +4,7 @@ from iowhy.whys import classes, links, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Finding
+from iowhy.whys.finding import Candidate, Finding, Saving
 
 SMALL = 0.1
 
@@ -27,15 +27,16 @@ def find(facts: Facts) -> Candidate | None:
             link(f"{percent(storage)} of the time waits for storage", storage, "share", "budget"),
             links.device_load(facts),
         ),
-        summary=f"no cause explains more than {percent(SMALL)} of the time",
+        summary=f"no remedy would gain more than {percent(SMALL)} of the time",
+        saving=Saving(0.0, "nothing is wrong"),
         needs=("thread_time", "waits"),
     )
 
 
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
-    """Whether every finding is small, and so is the waiting that no cause explains."""
+    """Whether every finding has little to gain, and so is the waiting that no cause explains."""
     budget = facts.budget
-    if any(finding.share >= SMALL for finding in findings):
+    if any(finding.gain >= SMALL for finding in findings):
         return False
     # A run that waits a lot without a known cause is not healthy: nobody knows what it is.
     unexplained = budget.elapsed(*classes.WAITING) - sum(f.share for f in findings)
@@ -49,8 +50,8 @@ CAUSE = Cause(
     measured="All other causes were looked for, and what they claim is small.",
     thresholds=(
         Threshold(
-            "share of the largest finding, below", SMALL, "share",
-            "to remove its cause would gain less than two runs differ anyway",
+            "gain of the largest finding, below", SMALL, "share",
+            "less than two runs differ anyway",
         ),
         Threshold(
             "waiting without a known cause, below", thresholds.LEADS, "share",

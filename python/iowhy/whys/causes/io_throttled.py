@@ -1,11 +1,11 @@
 """A limit holds requests back before the device sees them."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 AT_LIMIT = 0.7
 IDLE_DEVICE = 0.5
@@ -65,6 +65,9 @@ def find(facts: Facts) -> Candidate | None:
         claims=tuple(claims),
         chain=chain_of(*chain),
         summary="waits because a limit holds its requests back, not the device",
+        saving=saving.all_of_it("where nothing else limits it")
+        if busy is None
+        else Saving(1 - busy, f"the device's own work, {percent(busy)} of that time, stays"),
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),

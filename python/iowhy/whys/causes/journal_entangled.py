@@ -4,7 +4,7 @@ from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 
 CARRIES = 4.0
 FLUSHING = 0.4
@@ -49,6 +49,7 @@ def find(facts: Facts) -> Candidate | None:
         summary=(
             f"waits for journal commits that carry {size(foreign)} of other files' data along"
         ),
+        saving=Saving(foreign / (foreign + own), f"if the commits carry only its own {size(own)}"),
         needs=("journal_jbd2", "block_requests", "syscalls"),
         confidence=0.85,
     )

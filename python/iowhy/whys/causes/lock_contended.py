@@ -1,6 +1,6 @@
 """Threads wait for a kernel lock."""
 
-from iowhy.whys import classes, next_command
+from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
@@ -59,6 +59,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for a kernel lock{on} that another thread holds",
+        saving=saving.all_of_it("if no two of them need the same lock"),
         needs=("waits", "stacks"),
         confidence=0.9 if held is not None else 0.75,
         lowered_by=() if held is not None else ("whether another thread holds it is not known",),

@@ -1,6 +1,6 @@
 """Memory is short: threads reclaim it themselves, or swap."""
 
-from iowhy.whys import classes, next_command
+from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -68,6 +68,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary="waits for memory: threads reclaim it themselves or wait for swap",
+        saving=saving.all_of_it("if all that it uses fits into memory"),
         needs=("waits", "vm_samples"),
         confidence=0.85,
     )

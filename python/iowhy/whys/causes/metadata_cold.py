@@ -1,6 +1,6 @@
 """Directories and inodes are not in memory."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -44,6 +44,11 @@ def find(facts: Facts) -> Candidate | None:
             links.device_load(facts),
         ),
         summary="reads directories and inodes that are not in memory yet",
+        saving=saving.all_but_moving(
+            facts, (classes.READ,), read.bytes, "visited in the order in which they lie"
+        )
+        if seeks
+        else saving.all_of_it("with as many walkers as the device serves at once"),
         # A disk is slow by the way to each of them: fewer ways come before more at a time.
         remedy=_IN_ORDER_OF_INODES if seeks else None,
         confidence=0.85 if read.known else 0.6,

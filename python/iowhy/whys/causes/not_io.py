@@ -1,6 +1,6 @@
 """The time is elsewhere: timers, people, peers, children, user-space locks."""
 
-from iowhy.whys import classes, next_command
+from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent
 from iowhy.whys.facts import Facts
@@ -65,6 +65,7 @@ def find(facts: Facts) -> Candidate | None:
             link(f"only {percent(storage)} waits for storage", storage, "share", "budget"),
         ),
         summary=f"is not I/O: {facts.run.who} waits{words}",
+        saving=saving.all_of_it("if what it waits for took no time"),
         remedies=() if what in _UNSEEN else _SEEN,
         needs=("thread_time",),
         confidence=0.9 if whole else 0.75,

@@ -1,6 +1,6 @@
 """One request at a time, to a device that could serve many."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent
 from iowhy.whys.facts import Facts
@@ -43,6 +43,12 @@ def find(facts: Facts) -> Candidate | None:
         claims=(Claim(BOTH, fraction=fraction),),
         chain=_chain(facts, depth, service),
         summary="waits for one request at a time, to a device that could serve many at once",
+        saving=saving.all_but_moving(
+            facts,
+            BOTH,
+            requests.bytes,
+            "with as many requests under way as the device serves at once",
+        ),
         confidence=0.8,
         needs=("block_requests", "waits"),
     )

@@ -1,6 +1,6 @@
 """The application jumps in its files."""
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -57,6 +57,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         summary="waits while the device goes from place to place, because the application jumps",
+        saving=saving.all_but_moving(facts, waits, requests.bytes, "if it asked for them in order"),
         against=()
         if jumping
         else ("no offsets of calls were seen: that it jumps is concluded from its requests",),
@@ -108,6 +109,7 @@ def _printed(facts: Facts) -> Candidate | None:
                  "measurements"),
         ),
         summary="waits while the device goes from place to place, because the application jumps",
+        saving=saving.all_of_it("if it asked for them in order"),
         confidence=0.7,
         fixed_share=None if facts.budget.known else seeks,
         share_of="the requests",

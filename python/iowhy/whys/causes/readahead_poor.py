@@ -1,6 +1,6 @@
 """Readahead brings what nobody uses, or nothing where it should."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -50,6 +50,7 @@ def _wasted(facts: Facts) -> Candidate | None:
             links.request_shape(facts),
         ),
         summary="reads pages ahead that nobody asks for",
+        saving=saving.all_of_it("if only what is asked for is read"),
         remedy="tell the kernel that access is random (posix_fadvise or madvise RANDOM)",
         needs=("page_cache",),
         confidence=0.8,
@@ -84,6 +85,9 @@ def _missing(facts: Facts) -> Candidate | None:
             links.request_shape(facts),
         ),
         summary="reads in order without readahead, page by page",
+        saving=saving.all_but_moving(
+            facts, (classes.READ,), requests.bytes, "if it is read ahead of the need"
+        ),
         remedy="turn readahead on (blockdev --setra, read_ahead_kb; no POSIX_FADV_RANDOM)",
         needs=("page_cache", "block_requests"),
         confidence=0.85,

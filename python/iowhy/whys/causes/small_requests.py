@@ -1,18 +1,20 @@
 """The application asks for little at a time."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
 from iowhy.whys.facts.stacks import durable_writes
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Saving
 
 TINY_CALLS = 10_000
 SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
 DEPTH = 4.0
 MOSTLY = 0.5
+# What a buffer of stdio's kind or better asks for.
+LARGE_CALL_BYTES = 64 * 1024
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -60,6 +62,12 @@ def _tiny(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"is the cost of {count(number)} calls that each move a few bytes",
+        saving=saving.all_of_it("if hardly any calls are left")
+        if group.bytes is None
+        else Saving(
+            max(0.0, 1 - group.bytes / LARGE_CALL_BYTES / number),
+            f"with calls of {size(LARGE_CALL_BYTES)}",
+        ),
         remedy="read and write through a larger buffer (64 KiB and more; stdio, bs=)",
         needs=("syscalls",),
     )
@@ -104,6 +112,9 @@ def _small(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for requests of {size(requests.median_bytes)} that could be one large one",
+        saving=saving.all_but_moving(
+            facts, [way[0] for way in ways], requests.bytes, "if it asked for much at a time"
+        ),
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls", "block_requests", "waits"),
     )

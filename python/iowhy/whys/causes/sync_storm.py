@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from iowhy.whys import classes, evidence, links, next_command, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
 from iowhy.whys.facts.stacks import durable_writes
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 CALLS_MIN = 20
 CALLS_FEW = 5
@@ -41,6 +41,15 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(facts, each, flush),
         summary=f"waits for {count(syncs.calls)} sync calls"
         + ("" if each is None else f" of {size(each)} each"),
+        saving=saving.less_of(
+            saving.once(syncs.calls, "sync"),
+            saving.all_but_moving(
+                facts,
+                (classes.SYNC,),
+                facts.requests.write_bytes,
+                "if it syncs once for all of them",
+            ),
+        ),
         remedy=evidence.without_durable_writes(facts)
         or (
             "write fewer, larger files, or sync once for many of them (syncfs)"
@@ -149,6 +158,9 @@ def _measured(facts: Facts) -> Candidate | None:
         summary="is what syncing many small files costs over few large ones"
         if known
         else "is what many small files cost over few large ones",
+        saving=Saving(
+            1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones do"
+        ),
         remedy="write fewer, larger files, or sync once for many of them (syncfs)",
         confidence=0.75 if known else 0.55,
         lowered_by=(

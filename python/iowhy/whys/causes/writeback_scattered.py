@@ -1,6 +1,6 @@
 """Writeback hops over many inodes and writes a little of each."""
 
-from iowhy.whys import classes, links, next_command, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
@@ -58,6 +58,12 @@ def find(facts: Facts) -> Candidate | None:
         summary=(
             f"waits for writeback that hops over {count(writeback.background_inodes)} inodes, "
             f"{count(pages)} pages at a time"
+        ),
+        saving=saving.all_but_moving(
+            facts,
+            (classes.WRITE, classes.THROTTLED, classes.SYNC),
+            facts.requests.write_bytes,
+            "if it is written in order",
         ),
         needs=("writeback", "block_requests"),
         confidence=0.8,

@@ -25,6 +25,8 @@ class Run:
     missing: dict[str, str]
     recorder_cpu_share: float | None
     complete: bool
+    #: Table → why all that is in it shows only a part of what happened (one screen, one process, since boot).
+    partial: dict[str, str]
 
     @property
     def who(self) -> str:
@@ -56,4 +58,16 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         if cpu_ns is None or not elapsed_ns or not cpus
         else cpu_ns / (elapsed_ns * cpus),
         complete=manifest.complete,
+        partial=_partial(manifest),
     )
+
+
+def _partial(manifest: Manifest) -> dict[str, str]:
+    whole = {table for one in manifest.inputs if one.partial is None for table in one.tables}
+    return {
+        table: one.partial
+        for one in manifest.inputs
+        if one.partial is not None
+        for table in one.tables
+        if table not in whole
+    }

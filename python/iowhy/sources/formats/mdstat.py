@@ -1,0 +1,84 @@
+"""/proc/mdstat: Linux' software RAID: members that are missing, and work of its own (resync, recovery, check, reshape).
+
+drivers/md/md.c (md_seq_show, status_resync): blocks of 1 KiB, [members wanted/working], U for each that works and _ for
+one that does not; the speed of a resync is that of one member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import KIB, number
+
+NAME = "mdstat"
+TOOL = "cat /proc/mdstat"
+HINT = r"^Personalities :|^md\S{1,32} : (?:active|inactive)"
+
+_ARRAY = re.compile(r"(md\S{1,32}) : (active|inactive)\b(.*)")
+_MEMBERS = re.compile(r"\[(\d{1,4})/(\d{1,4})\]")
+_WORK = re.compile(r"(resync|recovery|check|reshape|repair)\s*=\s*([\d.]{1,6})%")
+_SPEED = re.compile(r"finish=([\d.]{1,12})min speed=(\d{1,12})K/sec")
+_LATER = re.compile(r"(resync|recovery|check|reshape)\s*=\s*(?:DELAYED|PENDING)")
+_FAILED = re.compile(r"(\S{1,32})\[\d+\]\(F\)")
+_OTHER = re.compile(
+    r"Personalities|unused devices|read_ahead|Event:|\s*bitmap:|\(\d+/\d+\)|.*\bblocks\b|\s*\[[=>.]+\]"
+)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its first line, or an array's."""
+    again = not lines[at].startswith("Personalities")
+    return Claim(0.9, again=again)
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the array."""
+    parsed = Parsed(TOOL, units="K/sec are KiB per second of one member")
+    name = ""
+    work = ""
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            continue
+        known = False
+        if match := _ARRAY.match(text):
+            name, work, known = match[1], "", True
+            block.names.disk(name)
+            if match[2] == "inactive":
+                parsed.note(f"{name} is not active")
+            for failed in _FAILED.findall(match[3]):
+                parsed.note(f"{name}: its member {failed} has failed")
+        if name and (match := _MEMBERS.search(text)):
+            known = True
+            _members(parsed, name, int(match[1]), int(match[2]))
+        if name and (match := _WORK.search(text)):
+            known, work = True, match[1]
+            done = number(match[2])
+            if done is not None and done <= 100:
+                measure(parsed, name, f"{work}_done_share", done / 100)
+                parsed.note(f"{name} is at work of its own: {work}, {done:g} % done")
+        if name and work and (match := _SPEED.search(text)):
+            known = True
+            measure(parsed, name, f"{work}_bytes_per_s", float(match[2]) * KIB)
+            minutes = number(match[1])
+            measure(parsed, name, f"{work}_left_s", None if minutes is None else minutes * 60)
+        if name and (match := _LATER.search(text)):
+            known = True
+            parsed.note(f"{name}: its {match[1]} waits for another one")
+        if not known and not _OTHER.match(line):
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    return parsed
+
+
+def _members(parsed: Parsed, name: str, wanted: int, working: int) -> None:
+    measure(parsed, name, "members", float(wanted))
+    missing = wanted - working
+    if missing >= 0:
+        measure(parsed, name, "missing_members", float(missing))
+    if missing > 0:
+        parsed.note(f"{name} is degraded: {working} of its {wanted} members work")

@@ -1,0 +1,69 @@
+"""What a remedy can save: of the time that a finding is about, the part that goes when it works.
+
+Every number is a bound, with the words on what it takes to reach it. Where the remedy is more of a
+resource (another CPU, another device) or less of the work, it is counted for twice as much, or half.
+"""
+
+from collections.abc import Iterable
+
+from iowhy.units import count, duration
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Saving
+
+#: What a device moves in order, by kind: a disk, flash behind SATA, flash behind PCIe.
+IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
+
+
+def all_of_it(condition: str) -> Saving:
+    """All of the time; `condition` says when."""
+    return Saving(1.0, condition)
+
+
+def twice(resource: str) -> Saving:
+    """What twice as much of a resource saves of the time in which all of it is in use."""
+    return Saving(0.5, f"with twice the {resource}")
+
+
+def half(work: str) -> Saving:
+    """What half of some work saves: how much of it can be left out is not in a recording."""
+    return Saving(0.5, f"with half of the {work}")
+
+
+def once(number: float, what: str) -> Saving:
+    """What is left when things that are done `number` times are done once."""
+    if number <= 1:
+        return Saving(0.0, f"there is only one {what}")
+    return Saving(1 - 1 / number, f"one {what} in the place of {count(number)}")
+
+
+def in_order_rate(facts: Facts, moved_bytes: float, waiting_ns: float) -> float | None:
+    """Bytes per second that the device would move in order: of the slowest kind that it can be.
+
+    None when it moves them faster than any kind: then their order costs nothing that is known.
+    """
+    kinds = IN_ORDER_BYTES_PER_S[1 if facts.requests.rotational is False else 0 :]
+    return next((kind for kind in kinds if kind * waiting_ns > moved_bytes * 1e9), None)
+
+
+def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: str) -> Saving:
+    """All of it but the time in which the device moves the same bytes in order.
+
+    `waits` are the classes of the budget in which it moves them now, `how` what makes it do so.
+    """
+    elapsed_ns = facts.run.elapsed_ns
+    if elapsed_ns is None or not moved_bytes:
+        return all_of_it(how)
+    waiting_ns = facts.budget.elapsed(*waits) * elapsed_ns
+    rate = in_order_rate(facts, moved_bytes, waiting_ns)
+    if rate is None:
+        return Saving(0.0, "the device moves the bytes as fast as in order already")
+    remains_ns = moved_bytes * 1e9 / rate
+    return Saving(
+        1 - remains_ns / waiting_ns,
+        f"{how}; moving the bytes in order still takes some {duration(remains_ns)}",
+    )
+
+
+def less_of(first: Saving, second: Saving) -> Saving:
+    """The one that saves less: both bound the same remedy."""
+    return min(first, second, key=lambda one: one.part)

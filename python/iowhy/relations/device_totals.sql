@@ -18,7 +18,7 @@
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
 -- column shared_share: requests that can be charged to nobody alone (journal, metadata, flush by a kernel thread), share
 -- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
--- column flushes: cache flushes, count
+-- column flushes: cache flushes, anybody's, count
 -- column flush_ns: mean flush, queue to completion, ns
 -- column discards: requests to forget blocks (TRIM), count
 -- column discarded_bytes: blocks forgotten, bytes

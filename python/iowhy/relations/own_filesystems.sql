@@ -4,7 +4,6 @@
 -- no calls were recorded either, any filesystem may be its own.
 -- kept: table
 -- column dev: filesystem, id
--- when syscalls
 WITH written AS (
     SELECT DISTINCT owner_dev AS dev
     FROM main.block_requests
@@ -13,14 +12,7 @@ WITH written AS (
 SELECT dev FROM written
 UNION
 SELECT dev FROM main.syscalls WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
--- else
-WITH written AS (
-    SELECT DISTINCT owner_dev AS dev
-    FROM main.block_requests
-    WHERE in_scope AND op = 'write' AND owner_dev IS NOT NULL
-)
-SELECT dev FROM written
 UNION
-SELECT dev FROM main.writeback WHERE NOT EXISTS (SELECT 1 FROM written)
-UNION
-SELECT dev FROM main.journal_commits WHERE NOT EXISTS (SELECT 1 FROM written)
+SELECT dev
+FROM (SELECT dev FROM main.writeback UNION ALL SELECT dev FROM main.journal_commits) AS a
+WHERE NOT EXISTS (SELECT 1 FROM written) AND NOT EXISTS (SELECT 1 FROM main.syscalls)

@@ -124,7 +124,7 @@ WITH asked AS (
         t.*,
         r.ran_syscalls AND CASE
             WHEN coalesce(t.data_calls, 0) > 0
-                THEN coalesce(t.direct_bytes, 0) <= 1.01 * (t.read_bytes + t.written_bytes) + 4096
+                THEN coalesce(t.direct_bytes, 0) <= 1.01 * (t.read_bytes + t.written_bytes) + r.page_bytes
             ELSE r.ran_page_cache AND coalesce(t.requests, 0) = 0
                 AND coalesce(t.lookup_pages, 0) + coalesce(t.dirtied_pages, 0)
                     + coalesce(t.readahead_pages, 0) + coalesce(t.faults, 0) = 0

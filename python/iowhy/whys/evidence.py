@@ -1,13 +1,10 @@
 """What a recording shows that more than one cause rests on, so that they agree on what they see."""
 
 from iowhy.whys import classes, thresholds
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import MOSTLY, Facts
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner
-from iowhy.whys.facts.stacks import mounted_sync
 
-#: Share of the waiting for storage from which it is reads that are looked at.
-MOSTLY = 0.75
 #: Of the elapsed time, waiting below which a device's load cannot be related to it.
 TOO_LITTLE = 0.02
 
@@ -30,7 +27,7 @@ def fragmented_files(facts: Facts) -> list[tuple[Owner, File]]:
             continue
         if owner.jump_share < thresholds.JUMPS:
             continue
-        if owner.median_bytes > 2 * file.mean_extent_bytes + 4096:
+        if owner.median_bytes > 2 * file.mean_extent_bytes + facts.page_bytes:
             continue
         if asks_in_order(facts, owner.median_bytes):
             found.append((owner, file))
@@ -126,6 +123,6 @@ def without_durable_writes(facts: Facts) -> str | None:
     """What to do where writes wait themselves until they are durable; None where calls of their own sync."""
     if not facts.calls.by_write:
         return None
-    if mounted_sync(facts):
+    if facts.mounted_sync:
         return "mount the filesystem without sync, and fsync once for many writes"
     return "write without O_SYNC, and fsync once for many writes"

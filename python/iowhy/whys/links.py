@@ -4,7 +4,6 @@ from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import requests_were_recorded
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Link
 
 #: Of the run, inside sync calls, from which they look like the cost; of that, on a CPU, from which they are not.
@@ -16,7 +15,7 @@ def synchronous_writes(facts: Facts) -> Link | None:
     """That it is writes which make data durable, not calls of their own; O_SYNC only where that is seen."""
     if not facts.calls.by_write:
         return None
-    how = " (O_SYNC, O_DSYNC)" if durable_writes(facts) else ""
+    how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
     return link(
         f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable{how}",
         facts.calls.syncs.calls,
@@ -138,13 +137,14 @@ def device_load(facts: Facts) -> Link | None:
 
 
 def flushes(facts: Facts) -> Link | None:
-    """How many flushes the device did, and how long one takes."""
+    """How many flushes the device did for the command, and how long one takes; the report has anybody's."""
     found = facts.requests
     if not found.known or not found.flushes:
         return None
     mean = found.flush_ns / found.flushes
     return link(
-        f"{count(found.flushes)} cache flushes of {found.device}, {duration(mean)} each",
+        f"{count(found.flushes)} cache flushes of {found.device} for {facts.run.who}, {duration(mean)} "
+        "each",
         found.flushes,
         "flushes",
         "devices",

@@ -14,7 +14,7 @@ def syncer(flush: int, count: int = 400) -> Story:
 
 def test_one_file_synced_over_and_over(judged: Judge) -> None:
     found = leads(judged(syncer(int(3.8 * MS))), "flush-cost", 0.85)
-    assert "400 cache flushes of sda, 3.8 ms each" in chain(found)
+    assert "400 cache flushes of sda for the command, 3.8 ms each" in chain(found)
     assert "84 % of the time inside these calls" in chain(found)
 
 

@@ -4,7 +4,7 @@ from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES
+from iowhy.whys.facts.calls import advices
 from iowhy.whys.finding import Candidate, Claim
 
 PAGES_MIN = 32
@@ -25,17 +25,17 @@ def find(facts: Facts) -> Candidate | None:
     # Unknown, all of them may be: that lowers the confidence, and is not said as a number.
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
     read = requests.read_bytes if requests.known and requests.read_bytes else None
-    through = 1.0 if read is None else min(1.0, cache.added * PAGE_BYTES / read)
+    through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
         return None
     room = facts.machine.cache_room_bytes
-    fits = room is None or cache.added * PAGE_BYTES <= room
+    fits = room is None or cache.added * facts.page_bytes <= room
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), fraction=first),),
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(
-                f"{count(cache.added)} pages ({size(cache.added * PAGE_BYTES)}) were not in the page "
+                f"{count(cache.added)} pages ({size(cache.added * facts.page_bytes)}) were not in the page "
                 "cache",
                 cache.added,
                 "pages",
@@ -73,10 +73,7 @@ def find(facts: Facts) -> Candidate | None:
 
 def _advised(facts: Facts) -> tuple[str, ...]:
     """A command that advises the kernel may drop its own cache: then a second run is cold as well."""
-    totals = (
-        "SELECT sum(calls) AS n FROM syscall_totals WHERE name IN ('fadvise64', 'fadvise64_64')"
-    )
-    calls = facts.numbers(totals)["n"] if facts.has("syscall_totals") else None
+    calls = advices(facts.relations)
     if not calls:
         return ()
     return (

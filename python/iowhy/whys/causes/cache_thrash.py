@@ -4,7 +4,7 @@ from iowhy.whys import classes, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES, Cache
+from iowhy.whys.facts.cache import Cache
 from iowhy.whys.finding import Candidate, Claim, Link
 
 REREAD = 0.3
@@ -27,10 +27,12 @@ def find(facts: Facts) -> Candidate | None:
         return None
     used = cache.top_bytes if cache.working_set_bytes is None else cache.working_set_bytes
     room = facts.machine.cache_room_bytes
-    if used is not None and (used < PAGES_MIN * PAGE_BYTES or (room and used < FAR_BELOW * room)):
+    if used is not None and (
+        used < PAGES_MIN * facts.page_bytes or (room and used < FAR_BELOW * room)
+    ):
         # It would have fitted many times over: the pages were given up, not pushed out.
         return None
-    if room is not None and room > 2 * max(used or 0.0, cache.added * PAGE_BYTES):
+    if room is not None and room > 2 * max(used or 0.0, cache.added * facts.page_bytes):
         # Twice what was read would have fitted: something else evicts, a limit that is not known.
         room = None
     return Candidate(
@@ -120,7 +122,8 @@ def _pasted(facts: Facts) -> Candidate | None:
     if full is False:
         # There is memory left, so nothing had to be evicted: these are first reads.
         return None
-    if full is None and _grew(facts) >= GROWS * cache.misses * PAGE_BYTES:
+    grown = machine.cached_growth_bytes
+    if full is None and grown is not None and grown >= GROWS * cache.misses * facts.page_bytes:
         # The cache keeps what is read: nothing was evicted for it.
         return None
     cached = machine.cached_peak_bytes
@@ -149,16 +152,6 @@ def _pasted(facts: Facts) -> Candidate | None:
     )
 
 
-def _grew(facts: Facts) -> float:
-    """By how many bytes the page cache is larger at the end than at the beginning."""
-    if not facts.has("memory_samples"):
-        return 0.0
-    row = facts.numbers(
-        "SELECT arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS grew FROM memory_samples"
-    )
-    return max(0.0, row["grew"] or 0.0)
-
-
 def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, ...]:
     """The device's load, what was missed, and the memory that there is."""
     cache, machine = facts.cache, facts.machine
@@ -174,8 +167,8 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
             "cache",
         ),
         link(
-            f"{size(misses * PAGE_BYTES)} had to be read in the time shown",
-            misses * PAGE_BYTES,
+            f"{size(misses * facts.page_bytes)} had to be read in the time shown",
+            misses * facts.page_bytes,
             "bytes",
             "cache",
         ),

@@ -4,7 +4,6 @@ from iowhy.whys import classes, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
 
 SHARE = 0.05
@@ -40,9 +39,9 @@ def find(facts: Facts) -> Candidate | None:
     limit = None
     if writeback.limit_pages is not None and writeback.dirty_pages is not None:
         limit = link(
-            f"{size(writeback.dirty_pages * PAGE_BYTES)} are dirty; the limit is "
-            f"{size(writeback.limit_pages * PAGE_BYTES)}",
-            writeback.dirty_pages * PAGE_BYTES,
+            f"{size(writeback.dirty_pages * facts.page_bytes)} are dirty; the limit is "
+            f"{size(writeback.limit_pages * facts.page_bytes)}",
+            writeback.dirty_pages * facts.page_bytes,
             "bytes",
             "throttle",
         )

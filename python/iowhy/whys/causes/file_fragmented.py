@@ -4,6 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.filesystems import of
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner
 from iowhy.whys.finding import Candidate, Claim, Link
@@ -69,10 +70,8 @@ _COPY_ON_WRITE = (
 
 def _copied_on_write(facts: Facts, dev: int) -> bool:
     """Whether the file's filesystem never overwrites in place; False where it is not known."""
-    if not facts.has("filesystems"):
-        return False
-    kinds = facts.rows(f"SELECT kind FROM filesystems WHERE dev = {dev} LIMIT 1")
-    return bool(kinds) and str(kinds[0][0]) in COPIES_ON_WRITE
+    found = of(facts.filesystems, dev)
+    return found is not None and found.kind in COPIES_ON_WRITE
 
 
 def _asked(facts: Facts) -> Link | None:

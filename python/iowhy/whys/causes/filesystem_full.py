@@ -4,8 +4,7 @@ from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES
-from iowhy.whys.facts.space import Space, space
+from iowhy.whys.facts.space import Space
 from iowhy.whys.finding import Candidate, Claim, Link
 
 # Room is made by writing back, committing and flushing, in calls that only want to write.
@@ -16,7 +15,7 @@ def find(facts: Facts) -> Candidate | None:
     """Calls wait inside what the filesystem does for want of space."""
     if facts.budget.elapsed(*WAITS) < thresholds.LISTED:
         return None
-    short = space(facts)
+    short = facts.space
     claims = _claims(short)
     share = sum(
         piece.elapsed * claim.fraction
@@ -33,7 +32,7 @@ def find(facts: Facts) -> Candidate | None:
     where = "the filesystem" if short.mount is None else f"the filesystem at {short.mount}"
     return Candidate(
         claims=claims,
-        chain=_chain(short, share, where),
+        chain=_chain(short, share, where, facts.page_bytes),
         summary=f"waits while {where} makes room: it runs short of free space",
         saving=saving.all_of_it("where there is room"),
         needs=("waits", "stacks"),
@@ -55,7 +54,7 @@ def _claims(short: Space) -> tuple[Claim, ...]:
     )
 
 
-def _chain(short: Space, share: float, where: str) -> tuple[Link, ...]:
+def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Link, ...]:
     """How long calls wait for room, what is written back for it, and who was refused."""
     longest = max(
         (one.longest_ns for one in short.waits if one.longest_ns is not None), default=None
@@ -80,7 +79,7 @@ def _chain(short: Space, share: float, where: str) -> tuple[Link, ...]:
         if not short.passes
         else link(
             f"{plural(short.passes, 'pass', 'passes')} of writeback for want of free space, over "
-            f"{plural(short.inodes, 'inode')}: {size(short.pages * PAGE_BYTES)}",
+            f"{plural(short.inodes, 'inode')}: {size(short.pages * page_bytes)}",
             short.passes,
             "passes",
             "writeback",

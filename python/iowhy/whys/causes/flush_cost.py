@@ -4,7 +4,6 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Candidate, Claim, Link
 
 FLUSH_SHARE = 0.5
@@ -17,7 +16,7 @@ def find(facts: Facts) -> Candidate | None:
     """Flushes fill the time inside the sync calls."""
     if facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
         return None
-    if facts.calls.by_write and durable_writes(facts) is False:
+    if facts.calls.by_write and facts.durable_writes is False:
         return None
     flush, requests = evidence.flush_share(facts), facts.requests
     if flush is None:

@@ -4,17 +4,10 @@ from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.holders import held_share
+from iowhy.whys.facts.holders import held_share, waited_longest
 from iowhy.whys.finding import Candidate, Claim, Link
 
 SHARE = 0.05
-
-_WHERE = """
-SELECT w.syscall, f.path, w.ino, count(*), sum(w.dur_ns), count(DISTINCT w.tid) FROM waits AS w
-LEFT JOIN named_files AS f ON f.dev = w.dev AND f.ino = w.ino
-WHERE w.reason IN ({reasons})
-GROUP BY w.syscall, f.path, w.ino ORDER BY sum(w.dur_ns) DESC LIMIT 1
-"""
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -23,7 +16,7 @@ def find(facts: Facts) -> Candidate | None:
     if share < SHARE:
         return None
     reasons = facts.budget.heaviest_reasons(frozenset({classes.LOCK}))
-    held = held_share(facts, frozenset(reason for reason, _ in reasons))
+    held = held_share(facts.relations, frozenset(reason for reason, _ in reasons))
     fraction = 1.0 if held is None else held
     if share * fraction < SHARE:
         # Nobody else is at work: what is locked is under way to or from the device.
@@ -68,21 +61,18 @@ def find(facts: Facts) -> Candidate | None:
 
 def _where(facts: Facts, reasons: list[tuple[str, float]]) -> tuple[Link | None, str | None]:
     """In which call and on what most of it is, and the name of the latter."""
-    if not reasons or not facts.has("waits"):
+    found = waited_longest(facts.relations, [reason for reason, _ in reasons])
+    if found is None:
         return None, None
-    listed = ", ".join("'" + reason.replace("'", "''") + "'" for reason, _ in reasons)
-    rows = facts.rows(_WHERE.format(reasons=listed))
-    if not rows:
-        return None, None
-    call, path, ino, number, total, threads = rows[0]
-    name = str(path) if path is not None else None if ino is None else f"inode {ino}"
+    name = found.path
+    if name is None and found.ino is not None:
+        name = f"inode {found.ino}"
     on = f" on {name}" if name else ""
-    waits, total_ns = int(str(number)), float(str(total))
     return (
         link(
-            f"most in {call or 'page faults'}{on}: {plural(waits, 'wait')} of "
-            f"{plural(int(str(threads)), 'thread')}, {duration(total_ns / waits)} each",
-            total_ns,
+            f"most in {found.call or 'page faults'}{on}: {plural(found.waits, 'wait')} of "
+            f"{plural(found.threads, 'thread')}, {duration(found.total_ns / found.waits)} each",
+            found.total_ns,
             "ns",
             "waits",
         ),

@@ -5,7 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import held_share
-from iowhy.whys.facts.metadata import NAME_CALLS, Metadata, metadata
+from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
 from iowhy.whys.finding import Candidate, Claim, Link
 
 REQUESTS_MIN = 32
@@ -23,7 +23,7 @@ def find(facts: Facts) -> Candidate | None:
     share = _waiting(facts, classes.READ, REASONS) + locked * _waiting(facts, classes.LOCK, LOCKED)
     if share < thresholds.LISTED:
         return None
-    read = metadata(facts)
+    read = facts.metadata
     if read.known and read.requests < REQUESTS_MIN:
         return None
     seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
@@ -68,7 +68,7 @@ def _waiting(facts: Facts, cls: str, reasons: frozenset[str]) -> float:
 
 def _locked_for_io(facts: Facts) -> float:
     """Of the waits for a locked block, the share in which no other thread can hold it: readahead reads it."""
-    held = held_share(facts, LOCKED)
+    held = held_share(facts.relations, LOCKED)
     return 0.0 if held is None else 1 - held
 
 

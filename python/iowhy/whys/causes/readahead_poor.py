@@ -4,7 +4,6 @@ from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.cache import PAGE_BYTES
 from iowhy.whys.finding import Candidate, Claim
 
 WASTED = 0.5
@@ -36,7 +35,7 @@ def _wasted(facts: Facts) -> Candidate | None:
             links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(
                 f"readahead brought {count(cache.readahead)} pages "
-                f"({size(cache.readahead * PAGE_BYTES)})",
+                f"({size(cache.readahead * facts.page_bytes)})",
                 cache.readahead,
                 "pages",
                 "cache",

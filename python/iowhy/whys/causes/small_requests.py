@@ -5,7 +5,6 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import TINY_BYTES
-from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Candidate, Claim, Saving
 
 TINY_CALLS = 10_000
@@ -123,7 +122,7 @@ def _small(facts: Facts) -> Candidate | None:
 def _around_the_cache(facts: Facts) -> bool:
     """Whether it uses direct I/O or durable writes: only then the page cache has nothing to gather."""
     direct = any(piece.reason == "direct_io" for piece in facts.budget.pieces)
-    return direct or (facts.calls.by_write and durable_writes(facts) is not False)
+    return direct or (facts.calls.by_write and facts.durable_writes is not False)
 
 
 _LARGER = "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)"

@@ -7,7 +7,6 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.sized_writes import SizedWrite, sized_writes
-from iowhy.whys.facts.stacks import durable_writes
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 CALLS_MIN = 20
@@ -26,7 +25,7 @@ def find(facts: Facts) -> Candidate | None:
     few = syncs.calls < (CALLS_FEW if often else CALLS_MIN)
     if few or facts.budget.elapsed(classes.SYNC) < thresholds.LISTED:
         return _measured(facts)
-    if facts.calls.by_write and durable_writes(facts) is False:
+    if facts.calls.by_write and facts.durable_writes is False:
         # They wait for writeback that nobody asked for: no sync.
         return None
     each = evidence.bytes_per_sync(facts)
@@ -189,7 +188,7 @@ class _Pair:
 
 def _small_against_large(facts: Facts) -> list[_Pair]:
     pairs = []
-    for run, tests in sized_writes(facts).items():
+    for run, tests in sized_writes(facts.measured).items():
         small = min(tests, key=lambda test: (test.file_kib, test.name))
         large = max(tests, key=lambda test: (test.file_kib, test.name))
         if large.file_kib >= TIMES_AS_LARGE * small.file_kib:

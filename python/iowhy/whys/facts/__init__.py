@@ -14,19 +14,22 @@ import duckdb
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.relations import Relations
-from iowhy.relations.rows import Row
 from iowhy.whys import budget as budgets
 from iowhy.whys import classes
 from iowhy.whys.facts import (
     cache,
     calls,
     devices,
+    filesystems,
     journal,
     layout,
     machine,
     measured,
+    metadata,
     requests,
     run,
+    space,
+    stacks,
     threads,
     writeback,
 )
@@ -54,23 +57,10 @@ class Facts:
     ) -> None:
         self.relations.connection.close()
 
-    def rows(self, sql: str) -> list[Row]:
-        """All rows of a query, which aggregates: a handful."""
-        return self.relations.rows(sql)
-
-    def numbers(self, sql: str) -> dict[str, float | None]:
-        """The single row of a query of numbers, by column."""
-        cursor = self.relations.execute(sql)
-        names = [column[0] for column in cursor.description]
-        row = cursor.fetchone() or (None,) * len(names)
-        return {
-            name: None if value is None else float(value)
-            for name, value in zip(names, row, strict=True)
-        }
-
-    def has(self, table: str) -> bool:
-        """Whether a table has any row."""
-        return self.relations.has(table)
+    @property
+    def page_bytes(self) -> int:
+        """Size of a page on the machine that was recorded."""
+        return self.relations.facts.page_bytes
 
     @cached_property
     def run(self) -> run.Run:
@@ -95,7 +85,7 @@ class Facts:
     @cached_property
     def calls(self) -> calls.Calls:
         """The system calls."""
-        recorded = not self.run.pasted and self.has("thread_time")
+        recorded = not self.run.pasted and self.relations.has("thread_time")
         by_write = recorded and _synchronous_writes(self.budget)
         return calls.measure(self.relations, by_write)
 
@@ -111,6 +101,7 @@ class Facts:
             self.relations,
             whole=self.run.pasted or self.run.mode == "machine",
             folder=self.manifest.command.cwd,
+            filesystems=self.filesystems,
         )
 
     @cached_property
@@ -132,6 +123,31 @@ class Facts:
     def writeback(self) -> writeback.Writeback:
         """Writeback passes and pauses of writers."""
         return writeback.measure(self.relations)
+
+    @cached_property
+    def filesystems(self) -> filesystems.Filesystems:
+        """The filesystems of the command's files."""
+        return filesystems.filesystems(self.relations)
+
+    @cached_property
+    def metadata(self) -> metadata.Metadata:
+        """What was read of the filesystems' own blocks, and the calls on names."""
+        return metadata.metadata(self.relations, self.requests)
+
+    @cached_property
+    def space(self) -> space.Space:
+        """What filesystems did for want of free space."""
+        return space.space(self.relations, self.filesystems)
+
+    @cached_property
+    def durable_writes(self) -> bool | None:
+        """Whether what writes wait for is that they are durable (O_SYNC and the like); None: not known."""
+        return stacks.durable_writes(self.relations, self.filesystems)
+
+    @cached_property
+    def mounted_sync(self) -> bool:
+        """Whether the filesystem that most of the writes go to is mounted with `sync`."""
+        return stacks.mounted_sync(self.relations, self.filesystems)
 
     @cached_property
     def measured(self) -> measured.Measured:

@@ -4,9 +4,6 @@ from dataclasses import dataclass, replace
 
 from iowhy.relations import Relations
 
-#: Of nearly all machines; what a recording has is in relations.facts.page_bytes.
-PAGE_BYTES = 4096
-
 
 @dataclass(frozen=True)
 class Cache:

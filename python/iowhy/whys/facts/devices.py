@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from iowhy.relations import Relations
+from iowhy.whys.facts.filesystems import Filesystems
 
 #: Of the bytes that the command moved, the share that its device must have moved: the first and last
 #: reading are up to 100 ms within the run, and written pages may be dropped or written after it.
@@ -75,7 +76,9 @@ GROUP BY s.dev HAVING sum(r + w) > 0 OR sum(b) > 0 ORDER BY load DESC, sum(r + w
 """
 
 
-def measure(relations: Relations, whole: bool, folder: str | None) -> Devices:
+def measure(
+    relations: Relations, whole: bool, folder: str | None, filesystems: Filesystems
+) -> Devices:
     """From disk_samples.
 
     `whole`: the recording is of the machine, not of one command. `folder`: its working directory.
@@ -83,7 +86,7 @@ def measure(relations: Relations, whole: bool, folder: str | None) -> Devices:
     if not relations.has("disk_samples"):
         return Devices(())
     found = tuple(relations.read(Device, _RATES))
-    return Devices(found, _own(relations, found, whole, folder))
+    return Devices(found, _own(relations, found, whole, _under(filesystems, folder)))
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class _Total:
 
 
 def _own(
-    relations: Relations, found: tuple[Device, ...], whole: bool, folder: str | None
+    relations: Relations, found: tuple[Device, ...], whole: bool, under: int | None
 ) -> Device | None:
     """The device that the command uses: it moved what the command's own counters say, and of several
     that did it is the one under its working directory."""
@@ -125,27 +128,16 @@ def _own(
     fitting = [one for one in found if (totals.get(one.dev) or 0) >= FITS * moved]
     if len(fitting) == 1:
         return fitting[0]
-    under = _under(relations, folder)
     return next((one for one in fitting if one.dev == under), None)
 
 
-@dataclass(frozen=True)
-class _Mount:
-    mount: str
-    disk_dev: int
-
-
-def _under(relations: Relations, path: str | None) -> int | None:
+def _under(filesystems: Filesystems, path: str | None) -> int | None:
     """The device of the file system that a path lies on."""
-    if path is None or not relations.has("filesystems"):
+    if path is None:
         return None
-    mounts = relations.read(
-        _Mount,
-        "SELECT mount, disk_dev FROM filesystems WHERE mount IS NOT NULL AND disk_dev IS NOT NULL",
-    )
     inside = [
         (len(one.mount), one.disk_dev)
-        for one in mounts
-        if f"{path}/".startswith(f"{one.mount.rstrip('/')}/")
+        for one in filesystems
+        if one.disk_dev is not None and f"{path}/".startswith(f"{one.mount.rstrip('/')}/")
     ]
     return max(inside)[1] if inside else None

@@ -1,6 +1,9 @@
-"""Whether somebody of the recording can have held the locks that its threads waited for."""
+"""What threads wait for that another holds: where, and whether one of the recording can have held it."""
 
-from iowhy.whys.facts import Facts
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from iowhy.relations import Relations
 
 #: Times are compared in steps of this: the threads' states are read ten times a second.
 STEP_NS = 100_000_000
@@ -30,14 +33,52 @@ LEFT JOIN by_thread AS t ON t.step = w.step AND t.tid = w.tid
 _LONGEST_NS = 60_000_000_000
 
 
-def held_share(facts: Facts, reasons: frozenset[str]) -> float | None:
+@dataclass(frozen=True)
+class _Held:
+    share: float | None
+
+
+def held_share(relations: Relations, reasons: frozenset[str]) -> float | None:
     """Of the waits for some reasons, the share (0..1) in which another thread of the recording was at work.
 
     Who waits for a lock while nobody else works waits for no thread: a buffer or page that is under way to or
     from the device is locked as well. None where the threads' times or the waits were not recorded.
     """
-    if not reasons or not facts.has("waits") or not facts.has("thread_time"):
+    if not reasons or not relations.has("waits") or not relations.has("thread_time"):
         return None
-    named = ", ".join("'" + reason.replace("'", "''") + "'" for reason in sorted(reasons))
-    sql = _HELD.format(step=STEP_NS, longest=_LONGEST_NS, reasons=named)
-    return facts.numbers(sql)["share"]
+    sql = _HELD.format(step=STEP_NS, longest=_LONGEST_NS, reasons=_listed(sorted(reasons)))
+    return relations.one(_Held, sql).share
+
+
+@dataclass(frozen=True)
+class Waited:
+    """The waits in one call (None in a page fault) for one file."""
+
+    call: str | None
+    path: str | None
+    ino: int | None
+    waits: int
+    total_ns: int
+    threads: int
+
+
+def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | None:
+    """In which call and for which file threads waited longest for some reasons."""
+    listed = _listed(reasons)
+    if not listed or not relations.has("waits"):
+        return None
+    found = relations.read(
+        Waited,
+        f"""
+        SELECT w.syscall AS call, f.path, w.ino, count(*) AS waits, sum(w.dur_ns) AS total_ns,
+          count(DISTINCT w.tid) AS threads
+        FROM waits AS w LEFT JOIN named_files AS f ON f.dev = w.dev AND f.ino = w.ino
+        WHERE w.reason IN ({listed})
+        GROUP BY w.syscall, f.path, w.ino ORDER BY total_ns DESC LIMIT 1
+        """,
+    )
+    return found[0] if found else None
+
+
+def _listed(reasons: Iterable[str]) -> str:
+    return ", ".join("'" + reason.replace("'", "''") + "'" for reason in reasons)

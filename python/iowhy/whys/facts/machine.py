@@ -12,7 +12,8 @@ BLOCKED = 0.5
 class Machine:
     """Shares are 0..1 of the machine's CPU time; levels are means over the samples.
 
-    `blocked_share` is the share of the samples in which processes were blocked.
+    `blocked_share` is the share of the samples in which processes were blocked, `cached_growth_bytes` by how
+    much the page cache is larger in the last sample than in the first.
     """
 
     cpus: int | None
@@ -29,6 +30,7 @@ class Machine:
     free_bytes: float | None
     cached_bytes: float | None
     cached_peak_bytes: float | None
+    cached_growth_bytes: float | None
     dirty_peak_bytes: float | None
     swap_pages: float | None
     direct_scan_pages: float | None
@@ -101,7 +103,8 @@ FROM sums
 
 _MEMORY = """
 SELECT max(total_bytes) AS total, avg(free_bytes) AS free, avg(cached_bytes) AS cached,
-  max(cached_bytes) AS cached_peak, max(dirty_bytes) AS dirty_peak FROM memory_samples
+  max(cached_bytes) AS cached_peak,
+  arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth, max(dirty_bytes) AS dirty_peak FROM memory_samples
 """
 
 _VM = """
@@ -164,6 +167,7 @@ class _Memory:
     free: float | None = None
     cached: float | None = None
     cached_peak: int | None = None
+    cached_growth: int | None = None
     dirty_peak: int | None = None
 
 
@@ -235,6 +239,7 @@ def measure(relations: Relations) -> Machine:
         free_bytes=memory.free,
         cached_bytes=memory.cached,
         cached_peak_bytes=memory.cached_peak,
+        cached_growth_bytes=memory.cached_growth,
         dirty_peak_bytes=memory.dirty_peak,
         swap_pages=vm.swap,
         direct_scan_pages=vm.scan,

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from iowhy.relations import Relations
 from iowhy.tables import calls
 from iowhy.whys import classes
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts.requests import Requests
 
 #: Calls on names and inodes: they look up, list, make and remove. What they read are metadata alone.
 NAME_CALLS = frozenset(
@@ -43,25 +44,38 @@ FROM r
 """
 
 
-def metadata(facts: Facts) -> Metadata:
-    """From block_requests and syscall_totals."""
+@dataclass(frozen=True)
+class _Calls:
+    calls: int | None
+
+
+@dataclass(frozen=True)
+class _Row:
+    requests: int
+    bytes: int | None
+    mean_service_ns: float | None
+    jump_share: float | None
+    median_jump_bytes: float | None
+
+
+def metadata(relations: Relations, requests: Requests) -> Metadata:
+    """From block_requests and syscall_totals, on the device that the command uses most."""
     number = None
-    if facts.has("syscall_totals"):
-        counted = facts.numbers(
-            "SELECT sum(calls) AS n FROM syscall_totals WHERE name IN " + classes.quoted(NAME_CALLS)
-        )["n"]
-        number = 0 if counted is None else int(counted)
-    if not facts.requests.known:
+    if relations.has("syscall_totals"):
+        names = classes.quoted(NAME_CALLS)
+        counted = f"SELECT sum(calls) AS calls FROM syscall_totals WHERE name IN {names}"
+        number = relations.one(_Calls, counted).calls or 0
+    if not requests.known:
         return Metadata(known=False, calls=number)
-    if facts.requests.dev is None:
+    if requests.dev is None:
         return Metadata(known=True, calls=number)
-    row = facts.numbers(_READS.format(dev=facts.requests.dev))
+    row = relations.one(_Row, _READS.format(dev=requests.dev))
     return Metadata(
         known=True,
-        requests=int(row["requests"] or 0),
-        bytes=row["bytes"] or 0.0,
-        mean_service_ns=row["mean_service_ns"],
-        jump_share=row["jump_share"],
-        median_jump_bytes=row["median_jump_bytes"],
+        requests=row.requests,
+        bytes=float(row.bytes or 0),
+        mean_service_ns=row.mean_service_ns,
+        jump_share=row.jump_share,
+        median_jump_bytes=row.median_jump_bytes,
         calls=number,
     )

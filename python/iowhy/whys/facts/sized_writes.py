@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts.measured import Measured
 
 #: Tests that write: "write 16384", "initial writer 4 x 16384".
 _WRITING = frozenset({"write", "initial"})
@@ -17,10 +17,10 @@ class SizedWrite:
     bytes_per_s: float
 
 
-def sized_writes(facts: Facts) -> dict[str, list[SizedWrite]]:
+def sized_writes(measured: Measured) -> dict[str, list[SizedWrite]]:
     """The tests of each run, which stands behind the subjects in brackets where there are several ("" else)."""
     runs: dict[str, list[SizedWrite]] = {}
-    for subject, value in facts.measured.metric("bytes_per_s").items():
+    for subject, value in measured.metric("bytes_per_s").items():
         test, _, run = subject.partition(" [")
         length = _file_size(test)
         if test.split(" ")[0] in _WRITING and value > 0 and length is not None:

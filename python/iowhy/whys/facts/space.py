@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from iowhy.whys.facts import Facts
+from iowhy.relations import Relations
+from iowhy.whys.facts.filesystems import Filesystems, of, waited_for_most
 from iowhy.whys.facts.stacks import MAKES_ROOM, Through, through
 
 #: ENOSPC and EDQUOT (errno(3)), as calls return them.
@@ -23,35 +24,38 @@ class Space:
     mount: str | None
 
 
-def space(facts: Facts) -> Space:
+@dataclass(frozen=True)
+class _Passes:
+    passes: int = 0
+    pages: int | None = None
+    inodes: int = 0
+
+
+_PASSES = """
+SELECT count(*) AS passes, sum(pages_written) AS pages, count(DISTINCT (dev, ino)) AS inodes
+FROM writeback WHERE reason = 'fs_free_space' AND dev IN (SELECT dev FROM own_filesystems)
+"""
+
+
+@dataclass(frozen=True)
+class _Refused:
+    calls: int
+
+
+def space(relations: Relations, filesystems: Filesystems) -> Space:
     """From waits and stacks, writeback, syscalls, filesystems."""
-    found: dict[str, float | None] = {}
-    if facts.has("writeback"):
-        found = facts.numbers(
-            """SELECT count(*) AS passes, sum(pages_written) AS pages,
-            count(DISTINCT (dev, ino)) AS inodes FROM writeback
-            WHERE reason = 'fs_free_space' AND dev IN (SELECT dev FROM own_filesystems)"""
-        )
+    passes = relations.one(_Passes, _PASSES) if relations.has("writeback") else _Passes()
     refused = None
-    if facts.has("syscalls"):
-        refused = int(
-            facts.numbers(f"SELECT count(*) AS n FROM syscalls WHERE ret IN {NO_SPACE}")["n"] or 0
-        )
+    if relations.has("syscalls"):
+        refused = relations.one(
+            _Refused, f"SELECT count(*) AS calls FROM syscalls WHERE ret IN {NO_SPACE}"
+        ).calls
+    waited_for = of(filesystems, waited_for_most(relations))
     return Space(
-        waits=tuple(one for one in through(facts, MAKES_ROOM) if one.shown_waits),
-        passes=int(found.get("passes") or 0),
-        pages=found.get("pages") or 0.0,
-        inodes=int(found.get("inodes") or 0),
+        waits=tuple(one for one in through(relations, MAKES_ROOM) if one.shown_waits),
+        passes=passes.passes,
+        pages=float(passes.pages or 0),
+        inodes=passes.inodes,
         refused=refused,
-        mount=_mount(facts),
+        mount=None if waited_for is None else waited_for.mount,
     )
-
-
-def _mount(facts: Facts) -> str | None:
-    if not facts.has("filesystems") or not facts.has("waits"):
-        return None
-    rows = facts.rows(
-        """SELECT f.mount FROM (SELECT dev, sum(dur_ns) AS t FROM waits WHERE dev IS NOT NULL
-        GROUP BY dev ORDER BY t DESC LIMIT 1) AS w JOIN filesystems AS f ON f.dev = w.dev LIMIT 1"""
-    )
-    return str(rows[0][0]) if rows else None

@@ -6,8 +6,9 @@ with sync, chattr +S), then it syncs itself; or its filesystem runs short of fre
 
 from dataclasses import dataclass
 
+from iowhy.relations import Relations
 from iowhy.whys import classes
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts.filesystems import Filesystems, of, written_most
 
 #: A call syncs a file: vfs_fsync_range (fs/sync.c) and what filesystems have for it (file_operations.fsync).
 SYNCS = frozenset({
@@ -41,12 +42,13 @@ class Through:
     longest_ns: float | None
 
 
-def through(facts: Facts, functions: frozenset[str]) -> tuple[Through, ...]:
+def through(relations: Relations, functions: frozenset[str]) -> tuple[Through, ...]:
     """The waits in calls, by call and reason, and what of them passes through one of some functions."""
-    if not facts.has("waits"):
+    if not relations.has("waits"):
         return ()
     names = ", ".join(f"'{name}'" for name in sorted(functions))
-    rows = facts.rows(
+    found = relations.read(
+        Through,
         f"""
         WITH frames AS (SELECT stack_id, unnest(frames) AS frame FROM stacks),
         shown AS (
@@ -54,38 +56,29 @@ def through(facts: Facts, functions: frozenset[str]) -> tuple[Through, ...]:
           SELECT stack_id, bool_or(split_part(frame, '.', 1) IN ({names})) AS passes
           FROM frames GROUP BY stack_id
         )
-        SELECT w.syscall, w.reason, sum(w.dur_ns),
-          sum(CASE WHEN s.passes THEN w.dur_ns WHEN s.passes = false THEN 0 END),
-          count(CASE WHEN s.passes THEN 1 END), max(CASE WHEN s.passes THEN w.dur_ns END)
+        SELECT w.syscall AS call, w.reason, sum(w.dur_ns) AS total_ns,
+          sum(CASE WHEN s.passes THEN w.dur_ns WHEN s.passes = false THEN 0 END) AS shown_ns,
+          count(CASE WHEN s.passes THEN 1 END) AS shown_waits,
+          max(CASE WHEN s.passes THEN w.dur_ns END) AS longest_ns
         FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
         WHERE w.syscall IS NOT NULL AND w.reason IS NOT NULL
-        GROUP BY w.syscall, w.reason ORDER BY 3 DESC, 1, 2
-        """
+        GROUP BY w.syscall, w.reason ORDER BY total_ns DESC, call, w.reason
+        """,
     )
-    return tuple(
-        Through(
-            call=str(call),
-            reason=str(reason),
-            total_ns=float(str(total)),
-            shown_ns=None if shown is None else float(str(shown)),
-            shown_waits=int(str(number)),
-            longest_ns=None if longest is None else float(str(longest)),
-        )
-        for call, reason, total, shown, number, longest in rows
-    )
+    return tuple(found)
 
 
-def durable_writes(facts: Facts) -> bool | None:
+def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | None:
     """Whether what writes wait for is that they are durable (O_SYNC and the like).
 
     By the stacks and the mount option. None where no stack was kept, and they wait for commits or flushes,
     which is what durable writes mostly do: writeback alone is no evidence.
     """
-    if mounted_sync(facts):
+    if mounted_sync(relations, filesystems):
         return True
     waits = [
         one
-        for one in through(facts, SYNCS)
+        for one in through(relations, SYNCS)
         if one.call in classes.DATA_WRITES and one.reason in SYNC_REASONS
     ]
     total = sum(one.total_ns for one in waits)
@@ -95,16 +88,7 @@ def durable_writes(facts: Facts) -> bool | None:
     return False if 2 * writeback >= total else None
 
 
-def mounted_sync(facts: Facts) -> bool:
+def mounted_sync(relations: Relations, filesystems: Filesystems) -> bool:
     """Whether the filesystem that most of the writes go to is mounted with `sync` (mount(8))."""
-    if not facts.has("filesystems") or not facts.has("syscalls"):
-        return False
-    rows = facts.rows(
-        f"""
-        SELECT list_contains(string_split(f.options, ','), 'sync')
-        FROM (SELECT dev, sum(dur_ns) AS t FROM syscalls WHERE dev IS NOT NULL
-          AND name IN {classes.quoted(classes.DATA_WRITES)} GROUP BY dev ORDER BY t DESC LIMIT 1) AS s
-        JOIN filesystems AS f ON f.dev = s.dev LIMIT 1
-        """
-    )
-    return bool(rows and rows[0][0])
+    written = of(filesystems, written_most(relations)) if filesystems else None
+    return written is not None and written.mounted_sync

@@ -1,0 +1,71 @@
+"""The filesystems of the command's files: where they are mounted, with what options, on which disk."""
+
+from dataclasses import dataclass
+
+from iowhy.relations import Relations
+from iowhy.whys import classes
+
+
+@dataclass(frozen=True)
+class Filesystem:
+    """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None where it is not known."""
+
+    dev: int
+    kind: str
+    mount: str
+    options: str
+    disk_dev: int | None
+
+    @property
+    def mounted_sync(self) -> bool:
+        """Whether every write to it is durable at once (mount(8), sync)."""
+        return "sync" in self.options.split(",")
+
+
+Filesystems = tuple[Filesystem, ...]
+
+
+def filesystems(relations: Relations) -> Filesystems:
+    """All of them, from filesystems; one that is mounted at several places stands for each."""
+    if not relations.has("filesystems"):
+        return ()
+    sql = "SELECT dev, kind, mount, options, disk_dev FROM filesystems ORDER BY mount"
+    return tuple(relations.read(Filesystem, sql))
+
+
+def of(found: Filesystems, dev: int | None) -> Filesystem | None:
+    """The filesystem with this device number."""
+    return next((one for one in found if one.dev == dev), None)
+
+
+@dataclass(frozen=True)
+class _Dev:
+    dev: int
+
+
+def written_most(relations: Relations) -> int | None:
+    """The filesystem in whose writes most time passes, None where no single calls were recorded."""
+    if not relations.has("syscalls"):
+        return None
+    return _first(
+        relations,
+        f"""SELECT dev FROM call_totals WHERE dev IS NOT NULL
+        AND name IN {classes.quoted(classes.DATA_WRITES)}
+        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
+    )
+
+
+def waited_for_most(relations: Relations) -> int | None:
+    """The filesystem whose files threads wait for longest, None where no waits were recorded."""
+    if not relations.has("waits"):
+        return None
+    return _first(
+        relations,
+        """SELECT dev FROM waits WHERE dev IS NOT NULL
+        GROUP BY dev ORDER BY sum(dur_ns) DESC, dev LIMIT 1""",
+    )
+
+
+def _first(relations: Relations, sql: str) -> int | None:
+    found = relations.read(_Dev, sql)
+    return found[0].dev if found else None

@@ -1,74 +1,182 @@
-"""Copies of /proc/pressure/{cpu,io,memory} (Documentation/accounting/psi.rst): totals in µs.
+"""Copies of /proc/pressure/{cpu,io,memory} and of a control group's *.pressure (Documentation/accounting/psi.rst): totals in µs.
 
-The file's name is not in its text: it is taken from the command at the prompt, from the "==> … <==" of
-head and tail, or from the "name:" of grep.
+The file's name is not in its text: it is taken from the command at the prompt, from the "==> … <==" of head and tail, from the
+"name:" of grep, from a title above; else from what is there: cpu has no line "full" before Linux 5.13 and only zeros in it
+since, irq has no "some", and `cat /proc/pressure/*` prints cpu, io, irq, memory.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.formats._cgroup import group_of
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
 
 NAME = "proc-pressure"
 TOOL = "cat /proc/pressure"
-HINT = r"^(?:/\S*:)?some avg10=[\d.]+ |^==> /proc/pressure/"
+HINT = r"^(?:\S*:(?:\d+:)?\s?)?some avg10=[\d.]+ |^==> \S*(?:/proc/pressure/|\.pressure)"
 
 US = 1_000
 _ROW = re.compile(
-    r"(?:(?P<path>/\S*):)?(?P<kind>some|full) avg10=[\d.]+ avg60=[\d.]+ avg300=[\d.]+ total=(?P<total>\d{1,18})"
+    r"(?:(?P<path>\S*?):(?:\d+:)?\s?)?(?P<kind>some|full) avg10=(?P<ten>[\d.]{1,9}) avg60=(?P<sixty>[\d.]{1,9}) "
+    r"avg300=(?P<long>[\d.]{1,9}) total=(?P<total>\d{1,18})"
 )
-_RESOURCE = re.compile(r"/proc/pressure/(cpu|io|memory)\b")
+_RESOURCE = re.compile(r"/proc/pressure/(cpu|io|memory|irq)\b|\b(cpu|io|memory|irq)\.pressure\b")
+_TITLE = re.compile(r"\W*(cpu|io|memory|mem|irq)\b(?:[. ]?pressure)?\W*", re.IGNORECASE)
+_BRACES = re.compile(r"/proc/pressure/\{([a-z,]+)\}")
+
+
+@dataclass
+class _File:
+    """One copy of one file: its lines "some" and "full", and whose it is."""
+
+    resource: str | None
+    scope: str = "machine"
+    rows: dict[str, re.Match[str]] = field(default_factory=dict)
+    lines: list[tuple[int, str]] = field(default_factory=list)
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """A line "some avg10=…", or the name above it."""
     if lines[at].startswith("==>"):
         below = lines[at + 1] if at + 1 < len(lines) else ""
-        return Claim(0.9, again=True) if below.startswith("some avg10=") else None
+        return Claim(0.9, again=True) if re.match("(?:some|full) avg10=", below) else None
     return Claim(0.9, again=True)
 
 
 def read(block: Block) -> Parsed:
-    """Into pressure_samples of the machine."""
-    parsed = Parsed(TOOL, units="µs")
-    typed = _RESOURCE.findall(" ".join(block.command or ()))
-    current: str | None = None
-    unnamed = 0
-    copies: dict[tuple[str, str], int] = {}
+    """Into pressure_samples, and the averages into measurements."""
+    parsed = Parsed(TOOL, units="µs; averages in %")
+    files = _files(block, parsed)
+    _name(files, block, parsed)
+    copies: dict[tuple[str, str, str], int] = {}
+    latest: dict[tuple[str, str], _File] = {}
+    for one in files:
+        if one.resource is None:
+            parsed.note("whose pressure it is (cpu, io, memory) is not shown: left out")
+            parsed.missing.append("grep . /proc/pressure/*")
+            for at, line in one.lines:
+                parsed.reject(at, line)
+            continue
+        parsed.lines_understood += len(one.lines)
+        if one.resource == "irq":
+            continue
+        latest[one.scope, one.resource] = one
+        for kind, match in one.rows.items():
+            key = (one.scope, one.resource, kind)
+            copies[key] = copies.get(key, -1) + 1
+            parsed.snapshots.append(
+                Snapshot(
+                    "pressure_samples",
+                    {"scope": one.scope, "resource": one.resource, "kind": kind},
+                    copies[key],
+                    {"total_ns": int(match["total"]) * US},
+                )
+            )
+    for one in latest.values():
+        _averages(parsed, one)
+    return parsed
+
+
+def _files(block: Block, parsed: Parsed) -> list[_File]:
+    """The copies, in their order, each with the name that stands with it."""
+    found: list[_File] = []
+    title: tuple[str | None, str] = (None, "machine")
+    fresh = True
     for at, line in enumerate(block.lines, block.first_line):
         text = line.strip()
         if not text:
             continue
-        if text.startswith("==>") and (found := _RESOURCE.search(text)):
-            current = found[1]
-            parsed.lines_understood += 1
-            continue
         match = _ROW.fullmatch(text)
         if match is None:
-            parsed.reject(at, line)
+            named = _named(text) if text.startswith("==>") else None
+            titled = _TITLE.fullmatch(text)
+            if named is not None:
+                title, fresh = named, True
+            elif titled is not None:
+                name = titled[1].lower()
+                title, fresh = ("memory" if name == "mem" else name, "machine"), True
+            else:
+                parsed.reject(at, line)
+                continue
+            parsed.lines_understood += 1
             continue
-        if match["path"] and (found := _RESOURCE.search(match["path"])):
-            current = found[1]
-        elif match["kind"] == "some" and typed:
-            current = typed[min(unnamed, len(typed) - 1)]
-            unnamed += 1
-        if current is None:
-            parsed.note("whose pressure it is (cpu, io, memory) is not shown: left out")
-            parsed.missing.append("grep . /proc/pressure/*")
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-        key = (current, match["kind"])
-        copy = copies.get(key, -1) + 1
-        copies[key] = copy
-        parsed.snapshots.append(
-            Snapshot(
-                "pressure_samples",
-                {"scope": "machine", "resource": current, "kind": match["kind"]},
-                copy,
-                {"total_ns": int(match["total"]) * US},
-            )
+        if match["path"] and (named := _named(match["path"])) is not None:
+            fresh = fresh or named != title
+            title = named
+        if fresh or not found or match["kind"] == "some" or match["kind"] in found[-1].rows:
+            found.append(_File(*title))
+        fresh = False
+        found[-1].rows[match["kind"]] = match
+        found[-1].lines.append((at, line))
+    return found
+
+
+def _named(text: str) -> tuple[str | None, str] | None:
+    """(resource, scope) of a file's path, or of a bare name before a colon."""
+    if match := _RESOURCE.search(text):
+        scope = "machine" if match[1] else group_of(text) or "control group"
+        return match[1] or match[2], scope
+    return (text, "machine") if text in {"cpu", "io", "memory", "irq"} else None
+
+
+def _name(files: Sequence[_File], block: Block, parsed: Parsed) -> None:
+    """Name those that have no name: by the command's words, else by what only one of the files has."""
+    nameless = [one for one in files if one.resource is None]
+    if not nameless:
+        return
+    typed = _typed(" ".join(block.command or ()))
+    if typed:
+        for at, one in enumerate(nameless):
+            one.resource, one.scope = typed[at % len(typed)]
+        return
+    for names in (("cpu", "io", "memory"), ("cpu", "io", "irq", "memory")):
+        if len(nameless) % len(names) == 0 and all(
+            _fits(one, names[at % len(names)]) for at, one in enumerate(nameless)
+        ):
+            for at, one in enumerate(nameless):
+                one.resource = names[at % len(names)]
+            parsed.note(f"pressure without names is taken for {', '.join(names)}, in this order")
+            return
+    if all(set(one.rows) == {"some"} for one in nameless):
+        for one in nameless:
+            one.resource = "cpu"  # the only one that has no line "full", before Linux 5.13
+
+
+def _typed(command: str) -> list[tuple[str, str]]:
+    if braces := _BRACES.search(command):
+        return [(name, "machine") for name in braces[1].split(",") if name]
+    named = [_named(word) for word in command.split()]
+    return [(one[0], one[1]) for one in named if one is not None and one[0] is not None]
+
+
+def _fits(one: _File, name: str) -> bool:
+    if name == "irq":
+        return set(one.rows) == {"full"}
+    if name == "cpu":
+        return "some" in one.rows and (
+            "full" not in one.rows or int(one.rows["full"]["total"]) == 0
         )
-    return parsed
+    return set(one.rows) == {"some", "full"}
+
+
+def _averages(parsed: Parsed, one: _File) -> None:
+    """The kernel's running averages of the latest copy; a note where somebody stalled in the last five minutes."""
+    subject = one.resource if one.scope == "machine" else f"{one.scope} {one.resource}"
+    assert subject is not None
+    for kind, match in one.rows.items():
+        shares = [number(match[name]) for name in ("ten", "sixty", "long")]
+        if any(share is None or share > 100 for share in shares):
+            continue
+        for seconds, share in zip((10, 60, 300), shares, strict=True):
+            assert share is not None
+            measure(parsed, subject, f"{kind}_stalled_{seconds}s_share", share / 100)
+        if kind == "some" and any(shares):
+            ten, _, long = shares
+            parsed.note(
+                f"pressure (PSI): some threads stalled for {subject} in {ten:g} % of the last 10 s, {long:g} % of the last 5 min"
+            )

@@ -20,6 +20,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     claims: list[Claim] = []
     held = _held(facts)
+    alone = None if stolen else _periods_alone(facts)
     if by_quota:
         claims.append(Claim(frozenset({classes.RUNNABLE}), fraction=held))
     if steal is not None and stolen:
@@ -29,7 +30,7 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=tuple(claims),
         chain=(
-            *(_quota(facts, held) if by_quota else ()),
+            *(_quota(facts, held, counted=alone is None) if by_quota else ()),
             *(
                 [
                     link(
@@ -53,26 +54,44 @@ def find(facts: Facts) -> Candidate | None:
         ),
         remedy=None if by_quota else "move the virtual machine to a host that is not overcommitted",
         needs=("cgroup_samples", "thread_time"),
+        fixed_share=alone,
+        share_of="the periods of its CPU quota",
     )
 
 
 def _stopped_by_quota(facts: Facts) -> bool:
     """Whether the kernel stopped the group for long, or again and again."""
-    periods, throttled = facts.machine.throttled_periods_share, facts.machine.throttled_share
+    periods, throttled = _periods(facts), facts.machine.throttled_share
     return (periods is not None and periods >= THROTTLED_PERIODS) or (
         throttled is not None and throttled >= thresholds.LISTED
     )
 
 
-def _quota(facts: Facts, held: float) -> tuple[Link, ...]:
-    """How long threads wait, what the group may use, and how often it was stopped."""
+def _periods(facts: Facts) -> float | None:
+    """The share of the group's periods in which its quota was used up, as recorded or as its cpu.stat says."""
+    recorded = facts.machine.throttled_periods_share
+    if recorded is not None or not facts.run.pasted:
+        return recorded
+    return max(facts.measured.metric("throttled_periods_share").values(), default=None)
+
+
+def _periods_alone(facts: Facts) -> float | None:
+    """That share where a text has nothing else: no time that threads wait for a CPU."""
+    waiting = facts.budget.elapsed(classes.RUNNABLE) if facts.budget.known else 0.0
+    return _periods(facts) if facts.run.pasted and waiting < thresholds.LISTED else None
+
+
+def _quota(facts: Facts, held: float, *, counted: bool) -> tuple[Link, ...]:
+    """How long threads wait (where that is counted), what the group may use, and how often it was stopped."""
     machine = facts.machine
     runnable, quota = facts.budget.elapsed(classes.RUNNABLE), machine.quota_cores
-    periods, throttled = machine.throttled_periods_share, machine.throttled_share
+    periods, throttled = _periods(facts), machine.throttled_share
     often = "" if periods is None else f" in {percent(periods)} of its periods"
     long = "" if throttled is None else f" for {percent(throttled)} of the time"
     return chain_of(
-        link(
+        None
+        if not counted
+        else link(
             f"threads are ready and wait for {percent(runnable)} of the time",
             runnable,
             "share",
@@ -85,7 +104,7 @@ def _quota(facts: Facts, held: float) -> tuple[Link, ...]:
             f"the kernel stopped the group{often}{',' if often and long else ''}{long}",
             periods if throttled is None else throttled,
             "share",
-            "cgroup",
+            "cgroup" if counted else "measurements",
         ),
         None
         if held >= WHOLE

@@ -1,0 +1,45 @@
+"""Whose a copy of a control group's file is: its path, from the command, from "==> … <==" or from grep's "name:"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from iowhy.sources.format import Block
+
+#: What stands for the group where no path is shown.
+UNNAMED = "control group"
+_PATH = re.compile(r"(/\S*?)/[\w.]+\.(?:stat|pressure|max|events)\b")
+_PREFIX = re.compile(r"(?:(/\S*\.\w+):)?(.*)")
+
+
+def group_of(text: str) -> str | None:
+    """The group in the path of one of its files: /sys/fs/cgroup/a/b/cpu.stat is /a/b."""
+    found = _PATH.search(text)
+    if found is None:
+        return None
+    inner = re.sub(
+        r"^/sys/fs/cgroup(?:/(?:unified|cpu,cpuacct|cpuacct|cpu|memory|blkio))?", "", found[1]
+    )
+    return inner or "/"
+
+
+def lines(block: Block) -> Iterator[tuple[int, str, str, str]]:
+    """(number, group, line without grep's prefix, line) of each line that is not empty; titles are none."""
+    group = group_of(" ".join(block.command or ())) or UNNAMED
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if text.startswith("==>"):
+            group = group_of(text) or group
+            continue
+        match = _PREFIX.fullmatch(text)
+        assert match is not None
+        if match[1]:
+            group = group_of(match[1]) or group
+        if text:
+            yield at, group, match[2].strip(), line
+
+
+def titles(block: Block) -> int:
+    """How many lines are titles."""
+    return sum(line.strip().startswith("==>") for line in block.lines)

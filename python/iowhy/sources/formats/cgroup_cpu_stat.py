@@ -1,0 +1,85 @@
+"""A control group's cpu.stat, versions 1 and 2: CPU time, and the periods in which its quota was used up.
+
+Documentation/admin-guide/cgroup-v2.rst (µs), scheduler/sched-bwc.rst (version 1: throttled_time in ns). All are since
+the group began; a period counts only while a thread of the group wants a CPU.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed, Snapshot
+from iowhy.sources.formats import _cgroup
+from iowhy.sources.formats._measure import measure
+
+NAME = "cgroup-cpu-stat"
+TOOL = "cat cpu.stat"
+HINT = r"^(?:/\S*cpu\.stat:)?(?:usage_usec|nr_periods|nr_throttled) \d+$|^==> \S*/cpu\.stat"
+
+_LINE = re.compile(r"([a-z_.]{3,40}) (\d{1,19})")
+US = 1_000
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its first line, or the name above it."""
+    again = re.search(r"usage_usec|nr_", lines[at]) is not None
+    return Claim(0.9, again=again)
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements since the group began; two copies also into cgroup_samples (periods alone: their time is not shown)."""
+    parsed = Parsed(TOOL, units="µs (version 1: ns)")
+    parsed.lines_understood = _cgroup.titles(block)
+    copies: dict[str, list[dict[str, int]]] = defaultdict(list)
+    for at, group, text, line in _cgroup.lines(block):
+        match = _LINE.fullmatch(text)
+        if match is None:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+        mine = copies[group]
+        if not mine or match[1] in mine[-1]:
+            mine.append({})
+        mine[-1][match[1]] = int(match[2])
+    for group, found in copies.items():
+        _emit(parsed, group, found)
+    return parsed
+
+
+def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
+    first, last = found[0], found[-1]
+    since = "" if len(found) > 1 else " since it began"
+
+    def grown(name: str) -> int | None:
+        if name not in last:
+            return None
+        return last[name] - (first.get(name, 0) if len(found) > 1 else 0)
+
+    periods, throttled = grown("nr_periods"), grown("nr_throttled")
+    held = grown("throttled_usec")
+    held_ns = None if held is None else held * US
+    if held_ns is None:
+        held_ns = grown("throttled_time")
+    used = grown("usage_usec")
+    measure(parsed, group, "cpu_ns", None if used is None else float(used * US))
+    measure(parsed, group, "throttled_ns", None if held_ns is None else float(held_ns))
+    if periods and throttled is not None and 0 <= throttled <= periods:
+        measure(parsed, group, "throttled_periods_share", throttled / periods)
+        parsed.note(
+            f"{group}: the CPU quota was used up in {throttled:,} of {periods:,} periods"
+            f" ({throttled / periods:.1%}){since}"
+        )
+    elif periods == 0:
+        parsed.note(f"{group} has no CPU quota{since}, or did not use a CPU")
+    if len(found) == 1:
+        parsed.partial = "counts since the control group began, not of one time"
+        parsed.missing.append("cat cpu.stat; sleep 10; cat cpu.stat")
+    for copy, values in enumerate(found):
+        if "nr_periods" in values and "nr_throttled" in values and len(found) > 1:
+            counters = {
+                "cpu_periods": values["nr_periods"],
+                "cpu_throttled_periods": values["nr_throttled"],
+            }
+            parsed.snapshots.append(Snapshot("cgroup_samples", {"path": group}, copy, counters))

@@ -3,6 +3,7 @@ examples; and signals as they are for a program that a person starts."""
 
 import os
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -20,3 +21,7 @@ settings.load_profile("judge" if os.environ.get("CI") == "true" else "developer"
 # A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What iowhy keeps for the next call is of a test's own, not of the user who runs the tests.
+_CACHE = tempfile.TemporaryDirectory(prefix="iowhy-tests-cache-")
+os.environ["XDG_CACHE_HOME"] = _CACHE.name

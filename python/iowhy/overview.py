@@ -1,14 +1,12 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-
-import duckdb
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
+from iowhy.recording.query_errors import is_query_error
 from iowhy.relations import Relations
 from iowhy.reports import engine
 from iowhy.whys.facts import facts_of
@@ -30,15 +28,21 @@ class Overview:
     files: Sequence[Row]
 
 
-def overview(recording: Recording) -> Overview:
-    """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell."""
+def overview(recording: Recording, *, keep: bool = False) -> Overview:
+    """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell.
+
+    `keep`: answers are taken from the user's cache and kept there, so that the next call is quick.
+    """
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
-    with facts_of(recording) as facts:
+    with facts_of(recording, keep=keep) as facts:
         verdict = verdict_of(facts)
-        with suppress(Problem, duckdb.Error):
+        try:
             threads = _threads(facts.relations)
             beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
+        except Exception as error:
+            if not isinstance(error, Problem) and not is_query_error(error):
+                raise
     calls, devices, files = beside
     return Overview(recording, verdict, tested(recording), threads, calls, devices, files)
 

@@ -111,7 +111,7 @@ def _verdict(out: Path, as_json: bool) -> None:
     started = time.monotonic()
     recording = open_recording(out)
     with working(f"judging {out.name}"):
-        found = overview(recording)
+        found = overview(recording, keep=True)
     try:
         verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
         sys.stdout.flush()

@@ -32,5 +32,5 @@ def command(options: Options) -> None:
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
-        found = overview(recording)
+        found = overview(recording, keep=True)
     verdict_page.print_verdict(found, as_json=options.as_json, every=options.every)

@@ -251,8 +251,7 @@ class _Value:
 
 def _measured(recording: Recording) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
-    with recording.opened() as opened:
-        relations = Relations(recording, opened)
+    with recording.damage_named(), Relations.of(recording) as relations:
         for measure in MEASURES:
             if not recording.ran(measure.sensor):
                 values[measure.name] = None

@@ -1,12 +1,13 @@
 """What an analysis may take of the machine: a recording that is small on disk may be large in memory."""
 
 import os
-import tempfile
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from iowhy.quantities import positive_size_bytes
+
+if TYPE_CHECKING:  # slow to import
+    import duckdb
 
 MEMORY_VARIABLE = "IOWHY_MEMORY"
 """Sets the memory that queries may take, as a size (2GiB); by itself a quarter of what is free."""
@@ -17,8 +18,10 @@ MOST_THREADS = 8
 MOST_SPILLED_BYTES = 8 << 30
 
 
-def bound(connection: duckdb.DuckDBPyConnection) -> None:
+def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     """Limits memory, threads and temporary files of a connection. Raises Problem for a senseless size."""
+    import tempfile  # slow to import
+
     threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
     spilled = Path(tempfile.gettempdir()) / f"iowhy-{os.getpid()}-{os.urandom(6).hex()}"
     connection.execute(f"SET memory_limit = '{memory_bytes()}B'")

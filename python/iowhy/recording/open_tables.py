@@ -3,10 +3,9 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-import duckdb
-
 from iowhy.errors import Problem
 from iowhy.recording.bounds import bound
+from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 
 
@@ -18,6 +17,8 @@ class OpenTables:
     """
 
     def __init__(self, path: Path, files: Mapping[str, list[Path]]) -> None:
+        import duckdb
+
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
         self._there: set[str] = set()
@@ -97,7 +98,9 @@ class OpenTables:
         """The columns of a table's files and their types."""
         try:
             described = self.connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        except duckdb.Error as error:
+        except Exception as error:
+            if not is_query_error(error):
+                raise
             raise Problem(
                 f"{self.path / name}: {str(error).splitlines()[0]}; "
                 f"`iowhy check {self.path}` tells which files can be read"

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import tables
+
+if TYPE_CHECKING:  # slow to import, and not needed where answers are kept
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Recording:
         """A connection to the tables, of which none is there yet; the caller closes it."""
         return OpenTables(self.path, {name: self.files(name) for name in tables()})
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self) -> "duckdb.DuckDBPyConnection":
         """A connection with one view per table of the schema; the caller closes it.
 
         A table without files is an empty view of the right types. Raises Problem that names the file
@@ -52,7 +54,7 @@ class Recording:
         return opened.connection
 
     @contextmanager
-    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def connected(self) -> "Iterator[duckdb.DuckDBPyConnection]":
         """`connection()` as a context that closes it and turns damage into a Problem."""
         with closing(self.connection()) as connection, self.damage_named():
             yield connection
@@ -66,6 +68,8 @@ class Recording:
     @contextmanager
     def damage_named(self) -> Iterator[None]:
         """Turns what DuckDB says of damage, or of memory that does not suffice, into a Problem."""
+        import duckdb
+
         try:
             yield
         except duckdb.OutOfMemoryException as error:

@@ -1,11 +1,12 @@
 """What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import Table, tables
+from iowhy.relations.rows import Row
 from iowhy.tables import sensors
 
 PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
@@ -41,6 +42,19 @@ class RecordedFacts:
             if self.elapsed_ns <= longest_s * 1_000_000_000:
                 return slice_ns
         return 60_000_000_000
+
+    def as_row(self) -> tuple[list[str], list[Row]]:
+        """As a row of plain values, with the names of its columns."""
+        values = asdict(self) | {"ran": sorted(self.ran), "rows": dict(self.rows)}
+        return list(values), [tuple(values.values())]
+
+    @classmethod
+    def of_row(cls, row: Row) -> "RecordedFacts":
+        """Back from such a row."""
+        values = {one.name: value for one, value in zip(fields(cls), row, strict=True)}
+        ran, rows = values.pop("ran"), values.pop("rows")
+        assert isinstance(ran, list) and isinstance(rows, dict)
+        return cls(**values, ran=frozenset(ran), rows=rows)  # type: ignore[arg-type]
 
 
 def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:

@@ -1,15 +1,15 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
+from functools import cached_property
 from types import TracebackType
-
-import duckdb
 
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
 from iowhy.relations.compose import each_needed, unqualified
 from iowhy.relations.facts import RecordedFacts, recorded_facts
+from iowhy.relations.kept import KeptAnswers, kept_answers, nothing_kept
 from iowhy.relations.relation import Relation, tables_in
-from iowhy.relations.rows import Kind, Row, typed
+from iowhy.relations.rows import Kind, Row, plain, typed
 
 #: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
 #: in memory in less time than one over files or views, and of few rows planning is nearly all.
@@ -19,26 +19,21 @@ FEW_ROWS = 200_000
 class Relations:
     """Queries over a recording's tables and relations, unfiltered.
 
-    What a query names stands as a table or view from then on. Errors are DuckDB's, and a Problem that
-    names a file that cannot be read.
+    What a query names stands as a table or view from then on; what was asked before is not run again, and
+    without a new question the recording is not even opened. Errors are DuckDB's, and a Problem that names a
+    file that cannot be read.
     """
 
-    def __init__(self, recording: Recording, opened: OpenTables) -> None:
-        self.connection = opened.connection
-        self.facts: RecordedFacts = recorded_facts(recording, opened)
-        self._opened = opened
-        self._few = sum(self.facts.rows.values()) <= FEW_ROWS
+    def __init__(self, recording: Recording, kept: KeptAnswers) -> None:
+        self.recording = recording
+        self._kept = kept
+        self._opened: OpenTables | None = None
         self._made: set[str] = set()
 
     @classmethod
-    def of(cls, recording: Recording) -> "Relations":
-        """On a connection of its own; use as a context, which closes it."""
-        opened = recording.open_tables()
-        try:
-            return cls(recording, opened)
-        except BaseException:
-            opened.close()
-            raise
+    def of(cls, recording: Recording, *, keep: bool = False) -> "Relations":
+        """Use as a context, which closes it; `keep` takes and keeps answers in the user's cache."""
+        return cls(recording, kept_answers(recording) if keep else nothing_kept(recording))
 
     def __enter__(self) -> "Relations":
         return self
@@ -49,7 +44,24 @@ class Relations:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._opened.close()
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection and keeps what was learnt."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+            self._kept.save()
+
+    @cached_property
+    def facts(self) -> RecordedFacts:
+        """What the recording is to its relations."""
+        found = self._kept.find(RecordedFacts.__name__)
+        if found is not None:
+            return RecordedFacts.of_row(found[1][0])
+        facts = recorded_facts(self.recording, self._tables())
+        self._kept.add(RecordedFacts.__name__, *facts.as_row())
+        return facts
 
     def size(self, table: str) -> int:
         """Rows of a table of the recording."""
@@ -59,31 +71,45 @@ class Relations:
         """Whether a table of the recording has any row."""
         return self.size(table) > 0
 
-    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Run one statement; what it names is there."""
+    def table(self, sql: str) -> tuple[list[str], list[Row]]:
+        """The names of a query's columns, and its rows, which are a handful: it aggregates."""
+        found = self._kept.find(sql)
+        if found is not None:
+            return found
         self._need_tables(sql)
         each_needed(sql, self.facts, self._made, self._make)
-        return self.connection.execute(unqualified(sql))
+        cursor = self._tables().connection.execute(unqualified(sql))
+        columns = [column[0] for column in cursor.description or ()]
+        rows = [tuple(map(plain, row)) for row in cursor.fetchall()]
+        self._kept.add(sql, columns, rows)
+        return columns, rows
 
     def rows(self, sql: str) -> list[Row]:
         """All rows of a query, which aggregates: a handful."""
-        return [tuple(row) for row in self.execute(sql).fetchall()]
+        return self.table(sql)[1]
 
     def read(self, kind: type[Kind], sql: str) -> list[Kind]:
         """The rows of a query as dataclasses (see rows.typed)."""
-        cursor = self.execute(sql)
-        names = [column[0] for column in cursor.description or ()]
-        return typed(kind, names, [tuple(row) for row in cursor.fetchall()])
+        return typed(kind, *self.table(sql))
 
     def one(self, kind: type[Kind], sql: str) -> Kind:
         """The single row of a query as a dataclass."""
         (found,) = self.read(kind, sql)
         return found
 
+    def _tables(self) -> OpenTables:
+        if self._opened is None:
+            self._opened = self.recording.open_tables()
+        return self._opened
+
+    @cached_property
+    def _few(self) -> bool:
+        return sum(self.facts.rows.values()) <= FEW_ROWS
+
     def _need_tables(self, sql: str) -> None:
-        self._opened.need(sorted(tables_in(sql)), loaded=self._few)
+        self._tables().need(sorted(tables_in(sql)), loaded=self._few)
 
     def _make(self, relation: Relation, body: str) -> None:
         self._need_tables(body)
         kind = "TABLE" if relation.kept or self._few else "VIEW"
-        self.connection.execute(f"CREATE TEMP {kind} {relation.name} AS {body}")
+        self._tables().connection.execute(f"CREATE TEMP {kind} {relation.name} AS {body}")

@@ -37,6 +37,14 @@ def typed(kind: type[Kind], columns: Sequence[str], rows: Sequence[Row]) -> list
     ]
 
 
+def plain(value: object) -> object:
+    """A value as Python has it: DuckDB sums whole numbers as 128-bit decimals (float64 beyond 64 bits)."""
+    if not isinstance(value, Decimal):
+        return value
+    whole = value == value.to_integral_value() and abs(value) < 2**63
+    return int(value) if whole else float(value)
+
+
 @cache
 def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
     """By name: the types that a field takes, and whether it must be given."""
@@ -52,8 +60,6 @@ def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
 
 
 def _value(value: object, allowed: tuple[type, ...], where: str) -> object:
-    if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else float(value)
     if type(value) in allowed:
         return value
     if isinstance(value, int) and not isinstance(value, bool) and float in allowed:

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
 from typing import TYPE_CHECKING
-
-import duckdb
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
@@ -19,6 +16,7 @@ from iowhy.reports.report import Report, find
 from iowhy.reports.sql_errors import first_line
 
 if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
+    import duckdb
     import pyarrow as pa
 
 Row = dict[str, object]
@@ -50,14 +48,14 @@ def run_all(
 
 
 def rows_all(relations: Relations, names: Sequence[str]) -> list[list[Row]]:
-    """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows."""
+    """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
+
+    Raises DuckDB's errors.
+    """
     found: list[list[Row]] = []
     for report in map(find, names):
-        with _named(report.where):
-            cursor = relations.execute(report.sql)
-            columns = [column[0] for column in cursor.description or ()]
-            rows = cursor.fetchall()
-        found.append([dict(zip(columns, map(_number, row), strict=True)) for row in rows])
+        columns, rows = relations.table(report.sql)
+        found.append([dict(zip(columns, row, strict=True)) for row in rows])
     return found
 
 
@@ -123,17 +121,11 @@ def _table(opened: OpenTables, sql: str, where: str) -> "pa.Table":
         return plain(_select(opened.connection, sql, where).to_arrow_table())
 
 
-def _number(value: object) -> object:
-    """As `plain` does it, of one value."""
-    if not isinstance(value, Decimal):
-        return value
-    whole = value.as_tuple().exponent == 0 and abs(value) < 2**63
-    return int(value) if whole else float(value)
-
-
 @contextmanager
 def _named(where: str) -> Iterator[None]:
     """Errors of SQL are Problems that name it; damage is the recording's to name."""
+    import duckdb
+
     try:
         yield
     except (duckdb.IOException, duckdb.InvalidInputException):
@@ -142,12 +134,16 @@ def _named(where: str) -> Iterator[None]:
         raise Problem(f"{where}: {first_line(error)}") from None
 
 
-def _select(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> duckdb.DuckDBPyRelation:
+def _select(
+    connection: "duckdb.DuckDBPyConnection", sql: str, where: str
+) -> "duckdb.DuckDBPyRelation":
     """One statement that only reads.
 
     The connection may open the recording's own files, also for writing: so nothing that writes may
     get there.
     """
+    import duckdb
+
     statements = connection.extract_statements(sql)
     kinds = {statement.type for statement in statements}
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 
-import duckdb
-
 from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.recording.query_errors import is_query_error
 from iowhy.relations import Relations
 from iowhy.whys import budget as budgets
 from iowhy.whys import classes
@@ -41,10 +40,10 @@ MOSTLY = 0.75
 class Facts:
     """The facts of one recording; use as a context, which closes the connection."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, *, keep: bool = False) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.relations = Relations.of(recording)
+        self.relations = Relations.of(recording, keep=keep)
 
     def __enter__(self) -> "Facts":
         return self
@@ -55,7 +54,7 @@ class Facts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.relations.connection.close()
+        self.relations.close()
 
     @property
     def page_bytes(self) -> int:
@@ -156,12 +155,17 @@ class Facts:
 
 
 @contextmanager
-def facts_of(recording: Recording) -> Iterator[Facts]:
-    """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage."""
+def facts_of(recording: Recording, *, keep: bool = False) -> Iterator[Facts]:
+    """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage.
+
+    `keep` takes answers from the user's cache and keeps them there.
+    """
     try:
-        with Facts(recording) as facts:
+        with Facts(recording, keep=keep) as facts:
             yield facts
-    except duckdb.Error as error:
+    except Exception as error:
+        if not is_query_error(error):
+            raise
         raise Problem(
             f"{recording.path}: {str(error).splitlines()[0]}; "
             f"`iowhy check {recording.path}` tells what is wrong with it"

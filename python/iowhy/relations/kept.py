@@ -1,0 +1,154 @@
+"""Answers to queries over a recording, kept in the user's cache from one call to the next.
+
+A recording does not change once it is made, so what a query found in it holds. An answer is found again by
+the recording (its manifest, the names, sizes and times of its files), by the definitions of all relations,
+and by the query's own text; whatever of these differs, the query is run.
+
+They lie in `$XDG_CACHE_HOME/iowhy` (XDG Base Directory Specification 0.8), one file per recording, and
+nowhere else: a recording may come from anybody, and answers that it brought with it would have to be believed.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from iowhy import __version__
+from iowhy.recording import Recording
+from iowhy.recording.schema import tables
+from iowhy.relations.rows import Row
+
+#: Answers are a handful of rows; what is larger is not worth keeping.
+MOST_ROWS = 1_000
+MOST_FILE_BYTES = 4 << 20
+#: Recordings whose answers are kept: the last ones.
+MOST_FILES = 64
+
+_DEFINITIONS = ("iowhy.relations", "iowhy.tables", "iowhy.recording")
+
+
+@dataclass
+class KeptAnswers:
+    """The answers of one recording by their query: names of the columns, and rows of plain values.
+
+    `file` is where they lie, None where nothing can be kept.
+    """
+
+    recording: Recording
+    file: Path | None
+    answers: dict[str, tuple[list[str], list[Row]]] = field(default_factory=dict)
+    changed: bool = False
+
+    def find(self, sql: str) -> tuple[list[str], list[Row]] | None:
+        """The answer to a query, None when it is to be run."""
+        return self.answers.get(_digest(sql))
+
+    def add(self, sql: str, columns: Sequence[str], rows: list[Row]) -> None:
+        """Keep an answer, if it is small."""
+        if self.file is not None and len(rows) <= MOST_ROWS:
+            self.answers[_digest(sql)] = (list(columns), rows)
+            self.changed = True
+
+    def save(self) -> None:
+        """Write what was added. What cannot be written, or is of a recording that has grown, is let go."""
+        if self.file is None or not self.changed or self.file != _place(self.recording):
+            return
+        with suppress(OSError, TypeError, ValueError):
+            text = json.dumps(self.answers)
+            if len(text) <= MOST_FILE_BYTES:
+                _write(self.file, text.encode())
+
+
+def nothing_kept(recording: Recording) -> KeptAnswers:
+    """For a recording that is not looked at again."""
+    return KeptAnswers(recording, None)
+
+
+def kept_answers(recording: Recording) -> KeptAnswers:
+    """What is kept of a recording; nothing, and no place for it, where the user has no cache."""
+    kept = KeptAnswers(recording, _place(recording))
+    if kept.file is None:
+        return kept
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        found = json.loads(_read(kept.file))
+        kept.answers = {
+            digest: (columns, [tuple(row) for row in rows])
+            for digest, (columns, rows) in found.items()
+        }
+    return kept
+
+
+def _place(recording: Recording) -> Path | None:
+    folder = _folder()
+    if folder is None:
+        return None
+    whole = hashlib.sha256(_definitions().encode())
+    try:
+        whole.update((recording.path / "manifest.json").read_bytes())
+        for name in tables():
+            for file in recording.files(name):
+                now = file.stat()
+                whole.update(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
+    except OSError:
+        return None
+    return folder / f"{whole.hexdigest()[:40]}.json"
+
+
+def _folder() -> Path | None:
+    """The user's own directory for what can be made again; None where there is none to trust."""
+    given, home = (Path(os.environ.get(name, "")) for name in ("XDG_CACHE_HOME", "HOME"))
+    folder = (given if given.is_absolute() else home / ".cache") / "iowhy"
+    if not folder.is_absolute():
+        return None
+    # Root that runs with a user's HOME does not write there, nor believe what lies there.
+    for above in (folder, *folder.parents):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return folder if _own(above.lstat()) else None
+    return None
+
+
+def _own(found: os.stat_result) -> bool:
+    """Whether it is this user's directory, which nobody else writes to."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return (
+        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & others
+    )
+
+
+def _read(file: Path) -> bytes:
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+        return opened.read(MOST_FILE_BYTES + 1)
+
+
+def _write(file: Path, text: bytes) -> None:
+    """At once or not at all; the oldest goes for the new one."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = file.with_name(f".{os.getpid()}.new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+        opened.write(text)
+    new.replace(file)
+    files = sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)
+    for old in files[:-MOST_FILES]:
+        old.unlink(missing_ok=True)
+
+
+@cache
+def _definitions() -> str:
+    """A digest of all that says what a query means."""
+    whole = hashlib.sha256(__version__.encode())
+    for package in _DEFINITIONS:
+        for entry in sorted(resources.files(package).iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith((".sql", ".py", ".toml")):
+                whole.update(entry.name.encode())
+                whole.update(entry.read_bytes())
+    return whole.hexdigest()
+
+
+def _digest(sql: str) -> str:
+    return hashlib.sha256(sql.encode()).hexdigest()[:40]

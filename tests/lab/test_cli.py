@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from iowhy.lab.trial import Trial
 from iowhy.lab.verify import Check
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
+from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
 from tests.command_line import invoke
 
@@ -68,7 +70,9 @@ def _checks(*found: str) -> list[Check]:
         for name, share, seconds in ((cause, 0.9, 10.0), ("healthy", 0.0, 2.0)):
             said = (Link("waits for sync, cache flushes, 1.0 inodes a pass", 1.0, "", ""),)
             finding = Finding(name, name, share, share, "", 0.9, (), said, (), ("do",), None)
-            verdict = Verdict("", (finding,), Budget(False), (), (), seconds, {})
+            verdict = Verdict(
+                "", (finding,), Budget(False), (), (), seconds, {}, Commands(Path("x"), "run")
+            )
             printed = {"elapsed_s": seconds, "fsync_seconds": seconds / 2}
             trials.append(Trial("smallfiles", "", HDD, seconds, printed, (), verdict, None))
         made.append(verify.check(scenario("smallfiles"), HDD, *trials))

@@ -14,6 +14,7 @@ from iowhy.lab.trial import Trial
 from iowhy.lab.verify import BUSY_MACHINE_CPUS, FULL_MACHINE, GAIN_TOLERANCE, TOLERATED
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
+from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import Verdict
 
 HDD = Choice("ext4", "hdd")
@@ -38,7 +39,7 @@ def trial(cause: str, share: float, seconds: float = 10.0, said: str = "") -> Tr
     finding = Finding(
         cause, cause, share, share, "", 0.9, (), (Link(said, None, "", ""),), (), ("do",), None
     )
-    verdict = Verdict("", (finding,), Budget(()), (), (), seconds, {})
+    verdict = Verdict("", (finding,), Budget(()), (), (), seconds, {}, Commands(Path("x"), "run"))
     return Trial("made", "", HDD, seconds, {"elapsed_s": seconds}, (), verdict, None)
 
 

@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     monkeypatch.setenv("IOWHY_STATE", "state")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr("iowhy.whys.typed.as_root", lambda: "sudo iowhy")
     return tmp_path
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.whys.next_step import next_steps
+from iowhy.whys.typed import Commands
 from tests.command_line import invoke
 
 from .reading import FIXTURES
@@ -38,7 +39,7 @@ def test_case_4_is_cache_thrash_with_the_size_that_fits(tmp_path: Path) -> None:
     assert "47.5 GiB" in said(found) + found["answer"]
     causes = [finding["cause"] for finding in found["findings"]]
     assert "device-slow" not in causes, "a loaded device is not an odd one"
-    assert found["next"][-1]["command"] == "sudo iowhy run -- CMD"
+    assert found["next"][-1]["command"].endswith("iowhy run -a --duration 30s")
     assert found["not_understood"] == []
     assert {part["format"] for part in found["inputs"]} >= {"iostat", "cachestat", "bitesize"}
 
@@ -132,7 +133,7 @@ def test_one_message_instead_of_a_traceback(tmp_path: Path) -> None:
         ("file-fragmented", None, set(), {"curt", "fileplace", "filemon"}, "AIX", "cp FILE COPY"),
         (None, None, set(), set(), None, "vmstat 1 10"),
         (None, "waiting for sync", set(), {"latencytop"}, None, "strace -f"),
-        (None, None, {"cpu_samples", "disk_samples"}, set(), "Linux", "sudo iowhy run -- CMD"),
+        (None, None, {"cpu_samples", "disk_samples"}, set(), "Linux", "sudo iowhy run -a"),
     ],
 )
 def test_the_command_that_would_settle_it(
@@ -142,8 +143,10 @@ def test_the_command_that_would_settle_it(
     tools: set[str],
     system: str | None,
     expected: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    steps = next_steps(cause, largest, filled, tools, system, ())
+    monkeypatch.setattr("iowhy.whys.typed.as_root", lambda: "sudo iowhy")
+    steps = next_steps(cause, largest, filled, tools, system, (), Commands(Path("x"), "paste"))
     assert steps[0].command.startswith(expected)
     runs_here = any(step.command.startswith("sudo iowhy run") for step in steps)
     assert runs_here == (system != "AIX")

@@ -12,6 +12,7 @@ from iowhy.whys import cause_pages, thresholds
 from iowhy.whys import causes as package
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.next_step import next_steps
+from iowhy.whys.typed import Commands
 
 from .conftest import Judge, leads
 from .made import Story
@@ -116,7 +117,7 @@ def one_more(tmp_path: Path) -> Iterator[None]:
 def test_a_cause_is_added_by_its_module_alone(judged: Judge) -> None:
     leads(judged(Story(2.0).thread(user=0.9)), "made-up", 0.85)
     assert "made-up.md" in cause_pages.pages()
-    steps = next_steps("made-up", None, set(), set(), "Linux", ())
+    steps = next_steps("made-up", None, set(), set(), "Linux", (), Commands(Path("x"), "paste"))
     assert steps[0].command.startswith("strace")
 
 

@@ -70,7 +70,7 @@ def command(options: Options) -> None:
     found = _read(options, out)
     with working("judging"):
         judged = overview(found.recording)
-    verdict = judged.verdict
+    verdict, processes = judged.verdict, busiest(found.recording)
     steps = next_steps(
         verdict.findings[0].cause if verdict.findings else None,
         _largest(verdict),
@@ -78,8 +78,9 @@ def command(options: Options) -> None:
         {part.parsed.tool for part in found.parts},
         found.recording.manifest.host.os,
         found.missing,
+        verdict.commands,
+        options.pids[0] if options.pids else processes[0].pid if len(processes) == 1 else None,
     )
-    processes = busiest(found.recording)
     if options.as_json:
         document = diagnosis_json.as_json(found, verdict, steps, processes)
         print(json.dumps(document, ensure_ascii=False))

@@ -115,12 +115,12 @@ def _listed(one: scenario.Scenario) -> dict[str, Any]:
 
 def run(options: Run) -> None:
     """Run one scenario and print its verdict."""
+    from iowhy.invocation import typed
     from iowhy.lab import trial
     from iowhy.overview import overview
     from iowhy.recording import open_recording
     from iowhy.views import lab_tables as view
     from iowhy.views import verdict_page
-    from iowhy.views.terminal import typed
 
     one = scenario.scenario(options.name)
     chosen = one.broken if options.variant is None else one.variant(options.variant)
@@ -138,7 +138,9 @@ def run(options: Run) -> None:
 
     found = trial.run(one, chosen, choice, parent=options.on.directory, keep=keep, look=look)
     if keep is not None:
-        _say(f"kept in {typed(keep)}; more: iowhy report NAME {typed(keep)}")
+        _say(
+            f"kept in {typed(keep)}; more: iowhy report files {typed(keep)}, or another of iowhy report --list"
+        )
     if not options.as_json:
         figures = {k: v for k, v in found.printed.items() if isinstance(v, (int, float))}
         _say("measured: " + ", ".join(f"{k} {view.number(v)}" for k, v in figures.items()))

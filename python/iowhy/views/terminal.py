@@ -1,13 +1,12 @@
 """The terminal: one console, tables as wide as it is, sentences to 100 columns, plain text in a pipe."""
 
 import os
-import shlex
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -17,6 +16,12 @@ WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
 TEXT_LEAST = 12  # cells of a text that still tell something
+
+
+_COMMAND = re.compile(r"`[^`]+`")
+_GLUE = (
+    "\N{NO-BREAK SPACE}"  # where textwrap does not break; printable() leaves none of it in a text
+)
 
 
 class _Console(Console):
@@ -163,19 +168,14 @@ def _line(
 
 
 def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
-    """Print text in lines that fit, later ones indented by `hang` more."""
+    """Print text in lines that fit, later ones indented by `hang` more; commands in it (`…`) stay whole."""
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", _GLUE), printable(text))
     for line in textwrap.wrap(
-        printable(text),
+        whole,
         min(out.width, WIDTH),
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_on_hyphens=False,
+        break_long_words=_GLUE not in whole,
     ):
-        out.print(Text(line, style=style), soft_wrap=True)
-
-
-def typed(path: Path) -> str:
-    """A path as one types it in a shell, from where one stands."""
-    with suppress(ValueError, OSError):
-        path = path.absolute().relative_to(Path.cwd())
-    return shlex.quote(str(path))
+        out.print(Text(line.replace(_GLUE, " "), style=style), soft_wrap=True)

@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.invocation import typed
 from iowhy.overview import Overview
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested
 from iowhy.views import budget_bar, verdict_tables
-from iowhy.views.terminal import console, paragraph, typed
+from iowhy.views.terminal import console, paragraph, printable
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict_json import as_json as verdict_as_json
 
@@ -63,13 +64,20 @@ def show(overview: Overview, out: Console, *, every: bool = False, kept: bool = 
         rest = f" (iowhy why --all {typed(recording.path)})" if kept else ""
         paragraph(out, f"also: {more}{rest}", "dim", 2)
     budget_bar.show(out, overview)
-    verdict_tables.show(out, overview.calls, overview.devices, overview.files)
+    place = typed(recording.path)
+    verdict_tables.show(
+        out, overview.calls, overview.devices, overview.files, place if kept else ""
+    )
     _unknown(out, overview)
     if not kept:
         return
     out.print()
-    place = typed(recording.path)
-    paragraph(out, f"kept in {place}; more: iowhy report NAME {place}", "dim")
+    for command in found.commands.compare_again() or ():
+        out.print(Text(f"after a change: {printable(command)}", "dim"), soft_wrap=True)
+    more = (
+        f"kept in {place}; more: `iowhy report files {place}`, or another of `iowhy report --list`"
+    )
+    paragraph(out, more, "dim")
 
 
 def ending(recording: Recording) -> str | None:
@@ -125,7 +133,8 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)
     elif finding.proof:
-        paragraph(out, f"prove it: {finding.proof}", "dim", 3)
+        # On one line: it is there to be pasted.
+        out.print(Text(f"   prove it: {printable(finding.proof)}", "dim"), soft_wrap=True)
 
 
 def _unknown(out: Console, overview: Overview) -> None:

@@ -13,24 +13,37 @@ ROOMY = 80  # columns from which a name may carry a remark
 SHOWN = 5
 
 
-def show(out: Console, calls: Sequence[Row], devices: Sequence[Row], files: Sequence[Row]) -> None:
-    """The heaviest of each; a table without rows is left out."""
-    show_calls(out, calls)
-    show_devices(out, devices)
-    show_files(out, files)
+def show(
+    out: Console,
+    calls: Sequence[Row],
+    devices: Sequence[Row],
+    files: Sequence[Row],
+    place: str = "",
+) -> None:
+    """The heaviest of each; a table without rows is left out. `place` is the recording, as it is typed."""
+    show_calls(out, calls, place)
+    show_devices(out, devices, place)
+    show_files(out, files, place)
 
 
-def show_calls(out: Console, report: Sequence[Row]) -> None:
+def show_calls(out: Console, report: Sequence[Row], place: str = "") -> None:
     """The calls that took most time."""
     found = sorted(
         (row for row in report if row["total_ns"]),
         key=lambda row: -(_number(row["total_ns"]) or 0),
     )
     values = [[row.get(key) for key in _CALLS] for row in found[:SHOWN]]
-    _table(out, "Calls", "by time, summed over threads", "syscalls", list(_CALLS.values()), values)
+    _table(
+        out,
+        "Calls",
+        "by time, summed over threads",
+        ("syscalls", place),
+        list(_CALLS.values()),
+        values,
+    )
 
 
-def show_devices(out: Console, report: Sequence[Row]) -> None:
+def show_devices(out: Console, report: Sequence[Row], place: str = "") -> None:
     """The devices that did something."""
     found = [
         row
@@ -38,10 +51,10 @@ def show_devices(out: Console, report: Sequence[Row]) -> None:
         if any(_number(row.get(key)) for key in ("reads", "writes", "flushes"))
     ]
     values = [[row.get(key) for key in _DEVICES] for row in found[:SHOWN]]
-    _table(out, "Devices", "", "devices", list(_DEVICES.values()), values)
+    _table(out, "Devices", "", ("devices", place), list(_DEVICES.values()), values)
 
 
-def show_files(out: Console, report: Sequence[Row]) -> None:
+def show_files(out: Console, report: Sequence[Row], place: str = "") -> None:
     """The files whose calls or requests took most time."""
     # Files whose pages were only looked at have neither calls nor requests; the report has them.
     used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
@@ -52,23 +65,24 @@ def show_files(out: Console, report: Sequence[Row]) -> None:
         gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
         if gone and out.width >= ROOMY:
             value[0] = f"{value[0]} (deleted)"
-    _table(out, "Files", "", "files", list(_FILES.values()), values)
+    _table(out, "Files", "", ("files", place), list(_FILES.values()), values)
 
 
 def _table(
     out: Console,
     title: str,
     about: str,
-    report: str,
+    report: tuple[str, str],
     fields: list[Field],
     values: list[list[object]],
 ) -> None:
     if not values:
         return
-    hint = about or f"iowhy report {report}"
+    command = " ".join(word for word in ("iowhy report", *report) if word)
+    hint = about or command
     out.print()
     out.print(Text.assemble((title, "bold"), (f"  {hint}", "dim")), soft_wrap=True)
-    print_rows(out, fields, values, whole=f"iowhy report {report}")
+    print_rows(out, fields, values, whole=command)
 
 
 def _number(value: object) -> float | None:

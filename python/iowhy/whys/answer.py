@@ -6,6 +6,7 @@ from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import THE_PART, Finding
 from iowhy.whys.thresholds import LEADS
+from iowhy.whys.typed import Commands
 
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
 #: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
@@ -27,24 +28,26 @@ def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
     return max(sums.items(), key=lambda item: item[1])
 
 
-def answer(facts: Facts, findings: tuple[Finding, ...], unclaimed: tuple[str, float]) -> str:
+def answer(
+    facts: Facts, made: Commands, findings: tuple[Finding, ...], unclaimed: tuple[str, float]
+) -> str:
+    """The sentence. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
     budget = facts.budget
     of = "the time" if facts.run.elapsed_ns is None else duration(facts.run.elapsed_ns)
     if budget.basis != "threads":
         of = "the time"
     if too_short(facts):
         longer = (
-            "repeat it within one run, sudo iowhy run -- sh -c 'for i in $(seq 100); do CMD; done'"
+            f"repeat it within one run: `{made.repeat(100)}`"
             if facts.run.mode == "run"
-            else "record longer (--duration 10s)"
+            else f"record longer: `{made.record_again()}`"
         )
         return f"Too short to judge: {of} is mostly start and end. To judge it, {longer}."
     if findings and findings[0].healthy:
         return f"Healthy: {findings[0].summary}."
     if not budget.known and not findings:
         return (
-            "Unknown: nothing here tells where the time went. "
-            "Record the command itself: sudo iowhy run -- CMD"
+            f"Unknown: nothing here tells where the time went. Record it: `{made.record_again()}`"
         )
     largest = max(budget.lines, key=lambda line: line.elapsed_share) if budget.known else None
     if largest is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Finding, proof
+from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand
 
 
@@ -53,8 +53,11 @@ class Cause:
 
     @property
     def proof(self) -> str | None:
-        """The command that would prove it, as it is typed; None where no lever does."""
-        return proof(self.experiment, unsafe=self.unsafe_proof)
+        """The command that would prove it, of a command CMD; None where no lever does."""
+        if self.experiment is None:
+            return None
+        allow = " --allow-unsafe" if self.unsafe_proof else ""
+        return f"iowhy experiment {self.experiment}{allow} -- CMD"
 
 
 @cache

@@ -2,15 +2,6 @@
 
 from dataclasses import dataclass
 
-
-def proof(experiment: str | None, *, unsafe: bool) -> str | None:
-    """`iowhy experiment LEVER -- CMD`, with the option that an unsafe lever asks for; None without a lever."""
-    if experiment is None:
-        return None
-    allow = " --allow-unsafe" if unsafe else ""
-    return f"iowhy experiment {experiment}{allow} -- CMD"
-
-
 #: What the shares are of where the text shows only a part of what happened.
 THE_PART = "the time shown"
 
@@ -88,7 +79,7 @@ class Finding:
     `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what
     that takes.
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
-    would prove it, `unsafe` that it gives up durability. `healthy` says that nothing is wrong: a finding
+    would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed.
     """
@@ -105,11 +96,6 @@ class Finding:
     remedies: tuple[str, ...]
     experiment: str | None
     summary: str = ""
-    unsafe: bool = False
+    proof: str | None = None
     healthy: bool = False
     share_of: str = "the time"
-
-    @property
-    def proof(self) -> str | None:
-        """The command that would prove it, as it is typed; None where no lever does."""
-        return proof(self.experiment, unsafe=self.unsafe)

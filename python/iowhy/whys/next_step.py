@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from iowhy.whys.cause import causes
 from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand
+from iowhy.whys.typed import Commands
 
 #: What iowhy itself cannot be run on.
 FOREIGN = {"AIX", "FreeBSD"}
@@ -18,9 +19,6 @@ class Step:
     tells: str
 
 
-WHOLE = Step("sudo iowhy run -- CMD", "the whole chain, from the call to the request")
-
-
 def next_steps(
     cause: str | None,
     largest: str | None,
@@ -28,12 +26,15 @@ def next_steps(
     tools: Collection[str],
     system: str | None,
     missing: Sequence[str],
+    made: Commands,
+    pid: int | None = None,
 ) -> tuple[Step, ...]:
     """One command of a usual tool and, where iowhy runs, iowhy itself.
 
     `cause` is that of the first finding, `largest` the largest class of the time, `filled` the tables that
     have rows, `tools` those whose output was read, `system` the manifest's `os`; `missing` are commands that
-    the formats named for what their output lacked.
+    the formats named for what their output lacked. `made` is what can be typed of the recording, `pid` the
+    process that is looked at, where the texts name one.
     """
     settling = next((one.settled_by for one in causes() if one.name == cause), ())
     own = settling or BY_CLASS.get(largest or "", ())
@@ -46,10 +47,16 @@ def next_steps(
 
     first = next((one for one in (*own, *GENERAL) if new(one)), None)
     early = first is not None and bool(first.after) and not first.after & set(filled)
-    step = None if first is None else Step(first.command, first.shows)
+    step = None if first is None else Step(_of_process(first.command, pid), first.shows)
     if missing and (first is None or not own or early):
-        step = Step(missing[0], "what its output above leaves out")
+        step = Step(made.filled(missing[0]), "what its output above leaves out")
     steps = [] if step is None else [step]
     if system not in FOREIGN:
-        steps.append(WHOLE)
+        whole = made.record_again()
+        if all(one.command != whole for one in steps):
+            steps.append(Step(whole, "the whole chain, from the call to the request"))
     return tuple(steps)
+
+
+def _of_process(command: str, pid: int | None) -> str:
+    return command if pid is None else command.replace("-p PID", f"-p {pid}")

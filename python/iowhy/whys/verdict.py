@@ -11,6 +11,7 @@ from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.finding import THE_PART, Candidate, Finding
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
+from iowhy.whys.typed import Commands, commands
 
 #: Gains that differ by less are equal: two runs of one command differ by as much.
 EQUAL = 0.1
@@ -29,6 +30,8 @@ class Verdict:
     notes: tuple[str, ...]
     elapsed_s: float | None
     lost: dict[str, int]
+    #: What can be typed about it.
+    commands: Commands
     #: How the command ended, where that is known: it may have failed before it did its work.
     exit_status: int | None = None
     signal: int | None = None
@@ -47,7 +50,7 @@ def judge(recording: Recording) -> Verdict:
 
 def verdict_of(facts: Facts) -> Verdict:
     """As `judge`, of facts that are open."""
-    budget = facts.budget
+    budget, made = facts.budget, commands(facts)
     found: list[tuple[Cause, Candidate]] = []
     in_place_of_others: list[tuple[Cause, Candidate]] = []
     for cause in causes():
@@ -56,7 +59,7 @@ def verdict_of(facts: Facts) -> Verdict:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     shares, left = settle_with_rest(budget.pieces, found)
     findings = [
-        _finding(facts, cause, candidate, share, _beaten(cause, found, shares))
+        _finding(facts, made, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
         if share >= LISTED
     ]
@@ -66,7 +69,7 @@ def verdict_of(facts: Facts) -> Verdict:
     else:
         findings = [
             *(
-                _finding(facts, cause, candidate, 0.0, ())
+                _finding(facts, made, cause, candidate, 0.0, ())
                 for cause, candidate in in_place_of_others
                 if cause.only_if is not None and cause.only_if(facts, tuple(findings))
             ),
@@ -76,13 +79,14 @@ def verdict_of(facts: Facts) -> Verdict:
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)
     return Verdict(
-        answer=answer.answer(facts, tuple(findings), answer.most_unclaimed(budget, left)),
+        answer=answer.answer(facts, made, tuple(findings), answer.most_unclaimed(budget, left)),
         findings=tuple(findings),
         budget=budget,
-        unknowns=tuple(unknowns),
+        unknowns=tuple(made.filled(one) for one in unknowns),
         notes=(*budget.notes, *facts.manifest.notes),
         elapsed_s=facts.run.seconds,
         lost=facts.run.lost,
+        commands=made,
         exit_status=facts.manifest.command.exit_status,
         signal=facts.manifest.command.signal,
     )
@@ -127,10 +131,16 @@ def _beaten(
 
 
 def _finding(
-    facts: Facts, cause: Cause, candidate: Candidate, share: float, also: tuple[str, ...]
+    facts: Facts,
+    made: Commands,
+    cause: Cause,
+    candidate: Candidate,
+    share: float,
+    also: tuple[str, ...],
 ) -> Finding:
     value, lowered = confidence(facts, candidate)
     remedies = candidate.remedies or cause.remedies
+    lever = cause.experiment if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     return Finding(
@@ -143,10 +153,10 @@ def _finding(
         lowered_by=lowered,
         chain=candidate.chain,
         against=(*candidate.against, *also),
-        remedies=remedies,
-        experiment=cause.experiment if candidate.provable else None,
+        remedies=tuple(made.filled(one) for one in remedies),
+        experiment=lever,
         summary=candidate.summary,
-        unsafe=cause.unsafe_proof,
+        proof=made.prove(lever, unsafe=cause.unsafe_proof),
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
     )

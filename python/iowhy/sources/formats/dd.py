@@ -66,7 +66,7 @@ def read(block: Block) -> Parsed:
         parsed.note(
             "dd's rate is of the page cache unless it syncs (conv=fsync) or goes around it (direct)"
         )
-        parsed.missing.append("sudo iowhy run -- dd …")
+        parsed.missing.append("sudo iowhy run -- CMD")
     return parsed
 
 

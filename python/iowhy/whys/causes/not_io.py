@@ -90,7 +90,7 @@ CAUSE = Cause(
     ),
     remedies=(
         "look at what it waits for: `iowhy report syscalls` names the calls",
-        "follow the process that does the work with `iowhy run -p PID`",
+        "record the process that does the work, too: -p with its number, or the whole machine with -a",
     ),
     experiment=None,
     find=find,

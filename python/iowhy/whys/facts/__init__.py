@@ -10,6 +10,7 @@ from functools import cached_property
 from types import TracebackType
 
 from iowhy.errors import Problem
+from iowhy.invocation import typed
 from iowhy.recording import Recording
 from iowhy.recording.query_errors import is_query_error
 from iowhy.relations import Relations
@@ -168,7 +169,7 @@ def facts_of(recording: Recording, *, keep: bool = False) -> Iterator[Facts]:
             raise
         raise Problem(
             f"{recording.path}: {str(error).splitlines()[0]}; "
-            f"`iowhy check {recording.path}` tells what is wrong with it"
+            f"`iowhy check {typed(recording.path)}` tells what is wrong with it"
         ) from None
 
 

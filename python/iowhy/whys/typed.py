@@ -1,0 +1,114 @@
+"""The commands that a verdict names, as they are typed: with the real command, its input, and the recording's name.
+
+Causes write `CMD` and leave out recordings, as they know none; `Commands.filled` puts both in.
+"""
+
+import math
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from iowhy.invocation import as_root, typed
+from iowhy.whys.facts import Facts, started
+
+#: Who was recorded for less is recorded for so long the next time, in seconds.
+_LEAST_S = 10
+_RUN = re.compile(r"(?:sudo )?iowhy run -- CMD")
+_REPORT = re.compile(r"`iowhy report ([a-z-]+)`")
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What can be typed about one recording. `directory` is where its command ran, None for here."""
+
+    recording: Path
+    mode: str
+    argv: tuple[str, ...] = ()
+    directory: Path | None = None
+    input_file: Path | None = None
+    pids: tuple[int, ...] = ()
+    seconds: float | None = None
+
+    @cached_property
+    def command(self) -> str:
+        """The command itself, quoted for a shell, with what it read on its standard input."""
+        given = "" if self.input_file is None else f" < {self._place(self.input_file)}"
+        return shlex.join(self.argv) + given
+
+    def record_again(self, output: Path | None = None) -> str:
+        """Records the same once more; for a paste, the whole machine."""
+        kept = "" if output is None else f" -o {self._place(output)}"
+        if self.mode == "run" and self.argv:
+            return f"{self._there}{as_root()} run{kept} -- {self.command}"
+        long = f" --duration {max(_LEAST_S, math.ceil(self.seconds or 30))}s"
+        if self.mode == "attach" and self.pids:
+            return f"{as_root()} run{kept} -p {','.join(map(str, self.pids))}{long}"
+        return f"{as_root()} run{kept} -a{long}"
+
+    def prove(self, lever: str | None, *, unsafe: bool) -> str | None:
+        """The experiment that would prove a cause; None without a lever, and where no command was run."""
+        if lever is None or self.mode != "run" or not self.argv:
+            return None
+        allow = " --allow-unsafe" if unsafe else ""
+        given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"
+        of = f" --recording {self._place(self.recording)}"
+        return f"{self._there}{as_root()} experiment {lever}{allow}{given}{of} -- {shlex.join(self.argv)}"
+
+    def compare_again(self) -> tuple[str, str] | None:
+        """For what runs on: record it after a change, and compare; None for a command and for a paste."""
+        if self.mode not in ("attach", "machine"):
+            return None
+        after = _free(self.recording)
+        return (
+            self.record_again(after),
+            f"iowhy compare {typed(self.recording)} {self._place(after)}",
+        )
+
+    def repeat(self, times: int) -> str:
+        """Records many runs as one, for a command that is over too soon."""
+        loop = f"for i in $(seq {times}); do {self.command}; done"
+        return f"{self._there}{as_root()} run -- sh -c {shlex.quote(loop)}"
+
+    def filled(self, text: str) -> str:
+        """A sentence of a cause, with its commands as they are typed."""
+        text = _REPORT.sub(rf"`iowhy report \1 {typed(self.recording)}`", text)
+        return _RUN.sub(lambda _: self.record_again(), text)
+
+    @property
+    def _there(self) -> str:
+        return "" if self.directory is None else f"cd {shlex.quote(str(self.directory))} && "
+
+    def _place(self, path: Path) -> str:
+        """A path as it is typed where the command runs."""
+        if self.directory is not None:
+            return shlex.quote(str(path.absolute()))
+        return typed(path)
+
+
+def commands(facts: Facts) -> Commands:
+    """The commands about a recording."""
+    run, command = facts.run, facts.manifest.command
+    input_file = None
+    if run.mode == "run" and not run.pasted:
+        input_file = started.input_file(facts.relations)
+    directory = None if command.cwd is None or run.pasted else Path(command.cwd)
+    return Commands(
+        recording=facts.recording.path,
+        mode="paste" if run.pasted else run.mode,
+        argv=run.argv,
+        directory=None if directory == Path.cwd() else directory,
+        input_file=None if input_file is None else Path(input_file),
+        pids=started.roots(facts.relations) if run.mode == "attach" else (),
+        seconds=None if run.pasted else run.seconds,
+    )
+
+
+def _free(recording: Path) -> Path:
+    """A name for the recording after a change, beside this one: x-after.iowhy, x-after-2.iowhy, …"""
+    stem = recording.name.removesuffix(".iowhy")
+    path, number = recording.with_name(f"{stem}-after.iowhy"), 2
+    while path.exists():
+        path, number = recording.with_name(f"{stem}-after-{number}.iowhy"), number + 1
+    return path

@@ -1,0 +1,149 @@
+"""Advice works as typed: every command that a verdict names is one that the command line takes."""
+
+import importlib
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iowhy import invocation
+from iowhy.cli import experiment
+from iowhy.cli._parse import parse
+from iowhy.overview import overview
+from iowhy.recording.manifest import Host, Manifest, Sensor
+from iowhy.recording.writer import write_recording
+from iowhy.tables import sensors
+from iowhy.whys.next_step import next_steps
+from iowhy.whys.verdict import Verdict, judge
+from tests.command_line import invoke
+
+from .made import FILE, FS, GIB, KIB, MS, PAGE, START, Story
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_PLAIN = re.compile(r"(?:prove it|after a change): (.*)$|  (iowhy report \S.*)$", re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("iowhy.whys.typed.as_root", lambda: "sudo iowhy")
+    return tmp_path
+
+
+def recorded(story: Story, name: str, **more: object) -> Verdict:
+    """The verdict of a story that was recorded here, of a command unless another mode is given."""
+    story.write(Path("thrown away"))
+    ran = [Sensor(name, True, None) for name in sensors()]
+    given: dict[str, object] = {
+        "argv": ["./load rows", "it's"], "start_ns": START, "end_ns": START + story.elapsed, "sensors": ran,
+        "host": Host(cpus=story.cpus, memory_bytes=8 * GIB, page_bytes=PAGE), **more,
+    }  # fmt: skip
+    cwd = str(given.pop("cwd", Path.cwd()))
+    manifest = Manifest.made(**given)  # type: ignore[arg-type]
+    manifest = replace(manifest, command=replace(manifest.command, cwd=cwd))
+    return judge(write_recording(Path(name), manifest, story.tables))
+
+
+def syncing() -> Story:
+    story = Story(4.0, cpus=2)
+    story.caller("fsync", 200, blocked=9 * MS, reason="device_flush", bytes_=None)
+    return story.requests(200, op="write", bytes_=4 * KIB).flushes(200, 4 * MS)
+
+
+def idle() -> Story:
+    return Story(4.0).caller("ppoll", 4, sleeping=900 * MS, bytes_=None, ino=None, io=False, cpu=1)
+
+
+def asked(verdict: Verdict, made: Path) -> list[str]:
+    """Every command on the page of a verdict, as one types it."""
+    from iowhy.recording import open_recording
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        done = invoke(["why", str(made), "--all"])
+    assert done.exit_code == 0, done.exception
+    plain = [first or second for first, second in _PLAIN.findall(done.stdout)]
+    page = " ".join(line.strip() for line in done.stdout.splitlines())
+    words = [*_QUOTED.findall(page), *plain]
+    assert overview(open_recording(made)).verdict.answer == verdict.answer
+    return words
+
+
+def taken(command: str) -> None:
+    """Asserts that the command line takes it; what reads a recording that is here is run."""
+    words = shlex.split(command)
+    words = words[3:] if words[0] == "cd" else words
+    words = words[1:] if words[0] == "sudo" else words
+    assert words[0] == "iowhy" and not {"CMD", "PID", "NAME", "FILE", "REC"} & set(words), command
+    module = importlib.import_module(f"iowhy.cli.{words[1]}")
+    ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
+    options = parse(module.Options, words[2:], ours)
+    if words[1] == "experiment":
+        levers, argv = experiment.split(options.words)
+        assert levers and argv[0] in ("./load rows", "/bin/true")
+    if words[1] in ("report", "why") and "--list" not in words:
+        assert invoke(words[1:]).exit_code == 0, command
+
+
+@pytest.mark.parametrize(
+    ("story", "more", "expected"),
+    [
+        (syncing, {}, "sudo iowhy experiment sync-free --allow-unsafe --recording 'a b.iowhy' -- './load rows' 'it'\"'\"'s'"),
+        (syncing, {"cwd": "/srv"}, "cd /srv && sudo iowhy experiment"),
+        (idle, {}, "iowhy report syscalls 'a b.iowhy'"),
+        (syncing, {"mode": "attach", "argv": []}, "sudo iowhy run -o 'a b-after.iowhy' -p 10 --duration 10s"),
+        (syncing, {"mode": "machine", "argv": []}, "sudo iowhy run -o 'a b-after.iowhy' -a --duration 10s"),
+        (lambda: Story(0.04).thread(user=0.9), {}, "sudo iowhy run -- sh -c"),
+        (lambda: Story(0.04).thread(user=0.9), {"mode": "machine", "argv": []}, "sudo iowhy run -a --duration 10s"),
+    ],
+)  # fmt: skip
+def test_every_command_on_the_page_is_taken(
+    story: object, more: dict[str, object], expected: str
+) -> None:
+    verdict = recorded(story(), "a b.iowhy", **more)  # type: ignore[operator]
+    words = asked(verdict, Path("a b.iowhy"))
+    assert any(one.startswith(expected) for one in words), words
+    for command in words:
+        taken(command)
+    if more.get("mode") in ("attach", "machine"):
+        assert not any("experiment" in one for one in words)
+
+
+def test_what_it_read_on_standard_input_is_given_again() -> None:
+    story = syncing()
+    story.file(77, str(Path.cwd() / "load.sql"), 64 * KIB)
+    story.add("syscalls", ts_ns=START, dur_ns=1000, cpu_ns=1000, tgid=10, tid=10, name="read", fd=0,
+              dev=FS, ino=77, offset=0, bytes=4096)  # fmt: skip
+    verdict = recorded(story, "x.iowhy", argv=["sqlite3", "a.db"])
+    assert verdict.findings[0].proof is not None
+    assert "--input load.sql --recording x.iowhy -- sqlite3 a.db" in verdict.findings[0].proof
+    assert verdict.commands.record_again() == "sudo iowhy run -- sqlite3 a.db < load.sql"
+    # A file that it opened itself is none that it was given.
+    assert FILE != 77
+
+
+def test_a_paste_is_settled_by_recording_what_can_be_named() -> None:
+    verdict = judge(
+        write_recording(Path("p.iowhy"), Manifest.made(source="diagnose", mode="paste"), {})
+    )
+    (*_, last) = next_steps(None, None, set(), set(), "Linux", (), verdict.commands)
+    assert last.command == "sudo iowhy run -a --duration 30s"
+    taken(last.command)
+    steps = next_steps("sync-storm", None, set(), set(), "Linux", (), verdict.commands, 4711)
+    assert steps[0].command.endswith("-p 4711")
+
+
+def test_sudo_gets_a_path_that_it_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(
+        "shutil.which", lambda name, path=None: None if path else f"/usr/bin/{name}"
+    )
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "my venv"))
+    assert invocation.as_root() == "sudo iowhy"
+    (tmp_path / "my venv").mkdir()
+    (tmp_path / "my venv/iowhy").touch()
+    assert invocation.as_root() == f"sudo '{tmp_path}/my venv/iowhy'"
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert invocation.as_root() == "iowhy"

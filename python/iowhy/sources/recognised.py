@@ -32,9 +32,6 @@ class Tool:
 
 
 TOOLS = (
-    Tool("btt (blktrace)", r"^=+ All Devices =+|^\s*ALL\s+MIN\s+AVG\s+MAX\s+N\b", "blkparse -i TRACE"),
-    Tool("perf report", r"^# Overhead\s+Command\s+Shared Object|^# Samples: \S+ +of event", "perf script"),
-    Tool("nfsiostat", r"^\s*ops/s\s+rpc bklog|^\S+:\S+ mounted on \S+:$", "strace -f -T -p PID"),
     Tool("collectl", r"^#<-+CPU-+>|^waiting for \d+ second sample", "vmstat 1 10; iostat -x 1 10"),
     Tool("nmon", r"^AAA,progname,|^ZZZZ,T\d{4},", "vmstat 1 10; iostat -x 1 10"),
     Tool("atop", r"^ATOP - \S+", "vmstat 1 10; iostat -x 1 10"),
@@ -47,14 +44,6 @@ TOOLS = (
     Tool("filetop", r"^T?PID\s+COMM\s+READS\s+WRITES\s+R_Kb", "strace -f -ttt -T -y -p PID"),
     Tool("iosnoop", r"^COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms", "sudo biosnoop"),
     Tool("syncsnoop", r"^TIME\(s\)\s+CALL\s*$", "strace -f -T -e trace=fsync,fdatasync,sync -p PID"),
-    Tool("smartctl", r"^smartctl \d", "iostat -x 1 10"),
-    Tool("nvme smart-log", r"^Smart Log for NVME device", "iostat -x 1 10"),
-    Tool("sysbench", r"^sysbench \d", "iostat -x 1 10"),
-    Tool("perf stat", r"^ Performance counter stats for", "sudo iowhy run -- CMD"),
-    Tool("slabtop", r"^\s*Active / Total Objects \(% used\)", "cat /proc/meminfo"),
-    Tool("Docker stats", r"^CONTAINER ID\s+NAME\s+CPU %", "cat /sys/fs/cgroup/.../io.stat"),
-    Tool("InnoDB status", r"^=+ ?INNODB MONITOR OUTPUT|INNODB MONITOR OUTPUT", "iostat -x 1 10"),
-    Tool("pgbench", r"^pgbench \(|^transaction type: ", "iostat -x 1 10"),
 )  # fmt: skip
 
 

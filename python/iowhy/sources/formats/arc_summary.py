@@ -100,7 +100,7 @@ def _shares(parsed: Parsed, found: dict[str, float]) -> None:
     if hits is not None and misses is not None and hits + misses > 0:
         share = misses / (hits + misses)
         measure(parsed, "ARC", "miss_share", share)
-        parsed.note(f"ZFS' cache (ARC) missed {share:.0%} of its lookups since boot")
+        parsed.note(f"ZFS' cache (ARC) missed {100 * share:.0f} % of its lookups since boot")
     current, limit = found.get("size_bytes"), found.get("limit_bytes")
     if current is not None and limit and current > 1.1 * limit:
         parsed.note(

@@ -105,6 +105,8 @@ def _emit(parsed: Parsed, rows: Sequence[tuple[int, dict[str, float]]]) -> None:
         and all("read" in values and "miss" in values for _, values in rows)
     ):
         measure(parsed, "ARC", "miss_share", misses / reads)
-        parsed.note(f"ZFS' cache (ARC) misses {misses / reads:.0%} of its lookups in these rows")
+        parsed.note(
+            f"ZFS' cache (ARC) misses {100 * (misses / reads):.0f} % of its lookups in these rows"
+        )
     if any(values.get("avail", 0.0) < 0 for _, values in rows):
         parsed.note("ZFS' cache (ARC) is asked to shrink: `avail` is negative")

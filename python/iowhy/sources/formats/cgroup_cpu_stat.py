@@ -69,7 +69,7 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
         measure(parsed, group, "throttled_periods_share", throttled / periods)
         parsed.note(
             f"{group}: the CPU quota was used up in {throttled:,} of {periods:,} periods"
-            f" ({throttled / periods:.1%}){since}"
+            f" ({100 * (throttled / periods):.1f} %){since}"
         )
     elif periods == 0:
         parsed.note(f"{group} has no CPU quota{since}, or did not use a CPU")

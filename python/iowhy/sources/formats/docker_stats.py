@@ -1,0 +1,76 @@
+"""`docker stats`: each container's CPU, memory, and bytes read from and written to block devices since it began.
+
+Docker's reference, "docker container stats". CPU % is of one CPU. kB, MB, GB are powers of 1000 in BLOCK I/O, KiB and the like of
+1024; before version 1.12 all were printed with a blank. NET I/O is not storage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "docker-stats"
+TOOL = "docker stats"
+HINT = r"^CONTAINER(?: ID)?\s+(?:NAME\s+)?CPU %\s+MEM USAGE"
+
+_SIZE = r"([\d.]{1,20}) ?([kKMGTP]?i?B)"
+_ROW = re.compile(
+    rf"\s*(\S+)\s+(?:(\S+)\s+)?([\d.]{{1,12}}|--)%?\s+(?:{_SIZE} ?/ ?{_SIZE}|-- / --)\s+([\d.]{{1,8}}|--)%?"
+    rf"(?:\s+(?:{_SIZE} ?/ ?{_SIZE}|--))?(?:\s+(?:{_SIZE} ?/ ?{_SIZE}|--))?(?:\s+(\d{{1,9}}|--))?\s*"
+)
+_POWERS = {"B": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The titles of its columns."""
+    return Claim(0.95, again=True) if "MEM %" in lines[at] else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the container's name. Screens are of a stream: the last one of each counts."""
+    parsed = Parsed(TOOL, units="kB, MB, GB of powers of 1000; KiB, MiB, GiB of 1024")
+    rows: dict[str, re.Match[str]] = {}
+    blocks = False
+    for at, line in enumerate(block.lines, block.first_line):
+        if not line.strip():
+            continue
+        if line.startswith("CONTAINER"):
+            blocks = "BLOCK I/O" in line
+        elif match := _ROW.fullmatch(line):
+            rows[match[2] or match[1]] = match
+        else:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    for name, match in rows.items():
+        _emit(parsed, name, match, blocks=blocks)
+    if rows:
+        parsed.missing.append("cat /sys/fs/cgroup/…/io.stat /sys/fs/cgroup/…/cpu.stat")
+    return parsed
+
+
+def _emit(parsed: Parsed, name: str, match: re.Match[str], *, blocks: bool) -> None:
+    groups = match.groups()
+    cpu = number(groups[2])
+    measure(parsed, name, "container_cpu_share", None if cpu is None else cpu / 100)
+    used, limit = _bytes(groups[3], groups[4]), _bytes(groups[5], groups[6])
+    measure(parsed, name, "memory_bytes", used)
+    measure(parsed, name, "memory_limit_bytes", limit)
+    if used is not None and limit and used >= 0.95 * limit:
+        parsed.note(
+            f"{name} uses {100 * (used / limit):.0f} % of its memory limit, page cache not counted"
+        )
+    if blocks:
+        measure(parsed, name, "since_start_read_bytes", _bytes(groups[12], groups[13]))
+        measure(parsed, name, "since_start_written_bytes", _bytes(groups[14], groups[15]))
+
+
+def _bytes(text: str | None, unit: str | None) -> float | None:
+    value = number(text) if text else None
+    if value is None or unit is None:
+        return None
+    return value * (1024.0 if "i" in unit else 1000.0) ** _POWERS[unit[0].upper()]

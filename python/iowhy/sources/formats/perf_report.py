@@ -1,0 +1,73 @@
+"""`perf report --stdio`: shares of the samples by command, object and symbol.
+
+Manual: perf-report(1). Samples are of CPU time (or of another event): waiting is not in them. With --children the first column
+counts callers too; Self is the second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "perf-report"
+TOOL = "perf report"
+HINT = r"^# Overhead\s+Command|^# Children\s+Self\s+Command|^# Samples: \S+\s+of event"
+
+_EVENT = re.compile(r"# Samples: (\d{1,9}[KMG]?)\s+of events? '([^']{1,80})'")
+_ROW = re.compile(
+    r"\s*([\d.]{1,7})%\s+(?:([\d.]{1,7})%\s+)?(\S.{0,20}?)\s+(\S{1,200}|\[[^\]]{1,80}\])\s+\[([.kgHuiv])\]\s+(\S.*?)\s*"
+)
+#: Lines of call chains, and blanks between them.
+_CHAIN = re.compile(r"\s+[|-].*|\s{8,}\S.*|\s*--.*")
+#: Rows that are kept: beyond them shares are noise.
+KEPT = 50
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The title of the samples, or the titles of the columns."""
+    return Claim(0.9, again=not lines[at].startswith("# Samples"))
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is "SYMBOL (COMMAND)", metric its share of the samples."""
+    parsed = Parsed(TOOL, units="shares of samples")
+    event = ""
+    kept = 0
+    kernel = total = 0.0
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.rstrip()
+        if not text.strip():
+            continue
+        if match := _EVENT.match(text):
+            event = match[2]
+        elif match := _ROW.fullmatch(text):
+            share = number(match[2] or match[1])
+            if share is None or share > 100:
+                parsed.reject(at, line)
+                continue
+            total += share
+            kernel += share if match[5] == "k" else 0.0
+            if kept < KEPT:
+                kept += 1
+                measure(
+                    parsed, f"{match[6][:80]} ({match[3].strip()})", "sample_share", share / 100
+                )
+        elif not text.startswith("#") and not _CHAIN.fullmatch(text):
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    if kept:
+        parsed.partial = "only time on a CPU is sampled"
+        what = f"event {event}: " if event else ""
+        parsed.note(
+            f"perf report counts samples ({what}waiting is not in them): {min(total, 100):.0f} % are listed, of "
+            f"which {100 * (kernel / total):.0f} % in the kernel"
+            if total
+            else "perf report counts samples: waiting is not in them"
+        )
+        parsed.missing.append("sudo iowhy run -- CMD")
+    return parsed

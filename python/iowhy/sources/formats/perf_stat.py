@@ -1,0 +1,95 @@
+"""`perf stat`: counts of one command, or of the system, and how long it took.
+
+Manual: perf-stat(1). task-clock is the CPU time of all its threads, in msec; "seconds user" and "seconds sys" are of the
+command and its children. CPU time less than what elapsed is time that it did not run: waiting, or idle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import number
+
+NAME = "perf-stat"
+TOOL = "perf stat"
+HINT = r"^\s*Performance counter stats for"
+
+_TITLE = re.compile(r"\s*Performance counter stats for (.{1,400}?)(?: \(\d+ runs\))?:\s*")
+_COUNT = re.compile(
+    r"\s*(<not (?:supported|counted)>|[\d.,]{1,30})\s+(?:(msec)\s+)?([A-Za-z][\w:.*/=-]{1,80})(?: \((msec)\))?(?:\s+(?:#.*|\[.*|\(.*|\+-.*))?\s*"
+)
+_TIME = re.compile(r"\s*([\d.,]{1,24}) (?:\+- [\d.,]+ )?seconds (time elapsed|user|sys)(?:\s.*)?")
+_METRICS = {
+    "task-clock": "cpu_ns",
+    "cpu-clock": "cpu_ns",
+    "context-switches": "context_switches",
+    "cs": "context_switches",
+    "cpu-migrations": "cpu_migrations",
+    "CPU-migrations": "cpu_migrations",
+    "page-faults": "page_faults",
+    "faults": "page_faults",
+    "major-faults": "major_faults",
+}
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its title."""
+    return Claim(0.95) if _TITLE.fullmatch(lines[at]) else None
+
+
+def read(block: Block) -> Parsed:
+    """Into measurements: subject is the command; `on_cpu_share` where one CPU is not exceeded."""
+    parsed = Parsed(TOOL, units="msec, seconds, counts")
+    subject = "the command"
+    found: dict[str, float] = {}
+    for at, line in enumerate(block.lines, block.first_line):
+        if not line.strip():
+            continue
+        if match := _TITLE.fullmatch(line):
+            subject = match[1].strip("'")[:80]
+        elif match := _TIME.fullmatch(line):
+            value = _counted(match[1])
+            names = {"time elapsed": "elapsed_s", "user": "user_s", "sys": "kernel_s"}
+            if value is not None:
+                found.setdefault(names[match[2]], value)
+        elif match := _COUNT.fullmatch(line):
+            name = match[3].removesuffix(":u").removesuffix(":k")
+            value = None if match[1].startswith("<") else _counted(match[1])
+            if name in _METRICS and value is not None:
+                unit = 1e6 if _METRICS[name] == "cpu_ns" else 1.0
+                found.setdefault(_METRICS[name], value * unit)
+        elif not re.match(r"\s+#|\s*\(|\s*Some events", line):
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    for metric, value in found.items():
+        measure(parsed, subject, metric, value)
+    _ran(parsed, subject, found)
+    return parsed
+
+
+def _counted(text: str) -> float | None:
+    """Counts have separators of thousands ("5,649,595,479"), times have decimals ("1,920.159821")."""
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text) and (text.count(",") > 1 or "." in text):
+        text = text.replace(",", "")
+    return number(text)
+
+
+def _ran(parsed: Parsed, subject: str, found: dict[str, float]) -> None:
+    elapsed, cpu = found.get("elapsed_s"), found.get("cpu_ns")
+    if cpu is None and "user_s" in found and "kernel_s" in found:
+        cpu = (found["user_s"] + found["kernel_s"]) * 1e9
+    if not elapsed or cpu is None:
+        return
+    used = cpu / 1e9 / elapsed
+    measure(parsed, subject, "cpus_used", used)
+    if used <= 1:
+        parsed.note(
+            f"{subject}: on a CPU for {100 * used:.0f} % of {elapsed:,.3g} s; in the rest it did not run, and perf stat does not say why"
+        )
+        parsed.missing.append("sudo iowhy run -- CMD")
+    else:
+        parsed.note(f"{subject}: {used:.1f} CPUs on average over {elapsed:,.3g} s")

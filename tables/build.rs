@@ -158,7 +158,7 @@ fn sensors() -> Result<String> {
     let mut out = String::new();
     writeln!(
         out,
-        "/// Threads, their clocks and what they wait for. Every sensor of programs needs these: they tell what \
+        "/// Threads, their clocks and what they wait for. Every sensor of programs needs these: they know what \
          belongs to the command.\npub static SCHEDULER: &[&str] = &{:?};\n\
          /// Every sensor, in the order in which they are shown.\npub static SENSORS: &[Sensor] = &[",
         found.scheduler.programs

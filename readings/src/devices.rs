@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
 use iowhy_store::{rows, Name};
 
 use crate::mounts::{Mount, Mounts};
@@ -33,7 +33,10 @@ impl Disks {
     pub fn read(sys: &Path) -> Result<Disks> {
         let block = sys.join("block");
         let mut found = Disks::default();
-        let entries = std::fs::read_dir(&block).with_context(|| block.display().to_string())?;
+        let entries = match std::fs::read_dir(&block) {
+            Ok(entries) => entries,
+            Err(error) => return Err(Error::Read { path: block, error }),
+        };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().replace('!', "/");
             let Some(disk) = device_number(&entry.path()) else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::{rows, Name};
 
 use crate::devices::Disks;

@@ -43,7 +43,7 @@ pub fn now_ns() -> i64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// How far CLOCK_BOOTTIME, in which /proc tells when a process started, is ahead of CLOCK_MONOTONIC: the
+/// How far CLOCK_BOOTTIME, in which /proc says when a process started, is ahead of CLOCK_MONOTONIC: the
 /// time that the machine was suspended.
 pub fn suspended_ns() -> i64 {
     (read(ClockId::CLOCK_BOOTTIME) - now_ns()).max(0)

@@ -1,12 +1,11 @@
 //! How files lie on their device: rows of `extents`, before and after the command.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, Context, Result};
 use iowhy_store::{rows, Name};
 
 use crate::fiemap;
@@ -48,6 +47,21 @@ pub struct Layout<'a> {
     until: Instant,
 }
 
+/// Why there is no map of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLayout {
+    #[error("{path}: {error}")]
+    NotOpened { path: PathBuf, error: io::Error },
+    #[error("{path}: not a regular file")]
+    NotRegular { path: PathBuf },
+    /// Its filesystem has none (tmpfs, network).
+    #[error("{path}: no map of its extents (FIEMAP): {error}")]
+    NoMap { path: PathBuf, error: io::Error },
+    /// The bounds are used up.
+    #[error("{path}: no time left: {seconds} s for all files")]
+    NoTime { path: PathBuf, seconds: f32 },
+}
+
 /// What became of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
@@ -70,32 +84,48 @@ impl<'a> Layout<'a> {
 
     /// The extents of a regular file by its path. Nothing of the file changes, its times included, and no
     /// symbolic link at the end of the path is followed.
-    ///
-    /// Fails when it is not a regular file, when it cannot be opened, when its filesystem has no map
-    /// (tmpfs, network) and when the time is used up.
-    pub fn of_path(&self, path: &Path, out: &mut impl FnMut(rows::Extents)) -> Result<Taken> {
-        let name = || path.display().to_string();
+    pub fn of_path(
+        &self,
+        path: &Path,
+        out: &mut impl FnMut(rows::Extents),
+    ) -> Result<Taken, NoLayout> {
+        let not_opened = |error| NoLayout::NotOpened {
+            path: path.to_owned(),
+            error,
+        };
         // Before it is opened, since opening a device or a pipe may act on it.
-        let metadata = std::fs::symlink_metadata(path).with_context(name)?;
+        let metadata = std::fs::symlink_metadata(path).map_err(not_opened)?;
         if !metadata.is_file() {
-            bail!("{}: not a regular file", path.display());
+            return Err(NoLayout::NotRegular {
+                path: path.to_owned(),
+            });
         }
-        let file = open(path).with_context(name)?;
-        self.of_file(&file, out).with_context(name)
-    }
-
-    /// The extents of an open regular file.
-    pub fn of_file(&self, file: &File, out: &mut impl FnMut(rows::Extents)) -> Result<Taken> {
-        let metadata = file.metadata()?;
+        let file = open(path).map_err(not_opened)?;
+        let metadata = file.metadata().map_err(not_opened)?;
         if !metadata.is_file() {
-            bail!("not a regular file");
+            return Err(NoLayout::NotRegular {
+                path: path.to_owned(),
+            });
         }
         if Instant::now() >= self.until {
-            bail!(
-                "no time left: {} s for all files",
-                self.bounds.total_time.as_secs_f32()
-            );
+            return Err(NoLayout::NoTime {
+                path: path.to_owned(),
+                seconds: self.bounds.total_time.as_secs_f32(),
+            });
         }
+        self.extents(&file, &metadata, out)
+            .map_err(|error| NoLayout::NoMap {
+                path: path.to_owned(),
+                error,
+            })
+    }
+
+    fn extents(
+        &self,
+        file: &File,
+        metadata: &Metadata,
+        out: &mut impl FnMut(rows::Extents),
+    ) -> io::Result<Taken> {
         // The filesystem's own number: what stat(2) says of a btrfs file is its subvolume's.
         let dev = match self.mounts.of_file(file) {
             Some(mount) => mount.dev,
@@ -131,8 +161,7 @@ impl<'a> Layout<'a> {
                 flags: fiemap::flag_names(extent.flags),
             });
             true
-        })
-        .context("no map of its extents (FIEMAP)")?;
+        })?;
         Ok(taken)
     }
 }

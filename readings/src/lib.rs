@@ -2,6 +2,7 @@
 //! of their own, and gives rows of the schema ([`iowhy_store::rows`]). Errors name the file and the line.
 
 pub mod devices;
+mod error;
 pub mod fiemap;
 pub mod filesystems;
 pub mod host;
@@ -16,6 +17,7 @@ pub mod watcher;
 
 use std::path::PathBuf;
 
+pub use error::{Error, Result};
 pub use reading::Reading;
 
 /// Where the kernel's two trees are mounted.

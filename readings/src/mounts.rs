@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use crate::error::Result;
 
 use crate::proc_file::{number, Line, ProcFile, Text};
 use crate::{dev, Roots};
@@ -71,7 +71,7 @@ impl Mounts {
 pub(crate) fn parse(text: Text<'_>) -> Result<Vec<Mount>> {
     let mut mounts = Vec::new();
     for line in text.lines().filter(|line| !line.bytes.is_empty()) {
-        let mount = parse_line(line).with_context(|| line.error("not a line of mountinfo"))?;
+        let mount = parse_line(line).ok_or_else(|| line.error("not a line of mountinfo"))?;
         mounts.push(mount);
     }
     Ok(mounts)

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, Context, Error, Result};
+use crate::error::{Error, Result};
 
 /// Stays open: reading anew from offset 0 makes the kernel print anew, without looking up the path.
 #[derive(Debug)]
@@ -17,7 +17,10 @@ pub(crate) struct ProcFile {
 impl ProcFile {
     pub fn open(path: impl Into<PathBuf>) -> Result<ProcFile> {
         let path = path.into();
-        let file = File::open(&path).with_context(|| path.display().to_string())?;
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) => return Err(Error::Read { path, error }),
+        };
         Ok(ProcFile {
             path,
             file,
@@ -25,7 +28,7 @@ impl ProcFile {
         })
     }
 
-    /// The text as it is now. The error's source is the `io::Error`.
+    /// The text as it is now.
     pub fn read(&mut self) -> Result<Text<'_>> {
         let mut len = 0;
         loop {
@@ -36,7 +39,10 @@ impl ProcFile {
                 Ok(0) => break,
                 Ok(n) => len += n,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).with_context(|| self.path.display().to_string()),
+                Err(error) => {
+                    let path = self.path.clone();
+                    return Err(Error::Read { path, error });
+                }
             }
         }
         Ok(Text {
@@ -62,6 +68,15 @@ impl<'a> Text<'a> {
             number: i + 1,
             bytes,
         })
+    }
+
+    /// Its first line; a text always has one, if an empty one.
+    pub fn first_line(self) -> Line<'a> {
+        Line {
+            path: self.path,
+            number: 1,
+            bytes: self.bytes.split(|b| *b == b'\n').next().unwrap_or_default(),
+        }
     }
 
     /// The only number of the file (what `cat` shows for most of /sys).
@@ -92,7 +107,11 @@ impl<'a> Line<'a> {
     }
 
     pub fn error(self, what: &str) -> Error {
-        anyhow!("{}:{}: {what}", self.path.display(), self.number)
+        Error::Text {
+            path: self.path.to_owned(),
+            line: self.number,
+            problem: what.to_owned(),
+        }
     }
 }
 

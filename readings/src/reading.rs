@@ -1,6 +1,5 @@
 //! One row of whatever was read.
 
-use anyhow::Result;
 use iowhy_store::{rows, Recording};
 
 /// A row that a sampler or the watcher made.
@@ -19,7 +18,7 @@ pub enum Reading {
 
 impl Reading {
     /// Adds it to its table.
-    pub fn push(self, recording: &mut Recording) -> Result<()> {
+    pub fn push(self, recording: &mut Recording) -> iowhy_store::Result<()> {
         match self {
             Reading::Cpu(row) => recording.push(row),
             Reading::Memory(row) => recording.push(row),

@@ -1,10 +1,10 @@
-//! What /proc tells of one thread: /proc/PID/task/TID/stat and schedstat (proc_pid_stat(5),
+//! What /proc has of one thread: /proc/PID/task/TID/stat and schedstat (proc_pid_stat(5),
 //! Documentation/scheduler/sched-stats.rst), and which children a process has.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use crate::error::Result;
 
 use crate::proc_file::{number, ProcFile, Text};
 use crate::Roots;
@@ -38,7 +38,7 @@ pub struct Schedstat {
 }
 
 pub(crate) fn parse_stat(text: Text<'_>) -> Result<ThreadStat> {
-    let line = text.lines().next().context("a line")?;
+    let line = text.first_line();
     let parse = || {
         // The name may hold anything, parentheses and line ends too: it ends at the last one.
         let open = text.bytes.iter().position(|b| *b == b'(')?;
@@ -65,7 +65,7 @@ pub(crate) fn parse_stat(text: Text<'_>) -> Result<ThreadStat> {
 }
 
 pub(crate) fn parse_schedstat(text: Text<'_>) -> Result<Schedstat> {
-    let line = text.lines().next().context("a line")?;
+    let line = text.first_line();
     let mut words = line.words();
     let run_ns = words.number("time on a CPU")?;
     let runnable_ns = words.number("time in the run queue")?;
@@ -78,26 +78,6 @@ pub(crate) fn parse_schedstat(text: Text<'_>) -> Result<Schedstat> {
 /// Where a thread's files are.
 pub(crate) fn directory(roots: &Roots, tgid: i64, tid: i64) -> PathBuf {
     roots.proc.join(format!("{tgid}/task/{tid}"))
-}
-
-/// Every thread of a process as it is now, with the scheduler's times where the kernel keeps them.
-pub fn of_process(roots: &Roots, tgid: i64) -> Result<Vec<(ThreadStat, Option<Schedstat>)>> {
-    let mut all = Vec::new();
-    let task = roots.proc.join(tgid.to_string()).join("task");
-    for tid in ids(&task).with_context(|| task.display().to_string())? {
-        let at = directory(roots, tgid, tid);
-        // A thread may end while we look.
-        let Ok(mut stat) = ProcFile::open(at.join("stat")) else {
-            continue;
-        };
-        let Ok(text) = stat.read() else { continue };
-        let stat = parse_stat(text)?;
-        let times = ProcFile::open(at.join("schedstat"))
-            .and_then(|mut file| parse_schedstat(file.read()?))
-            .ok();
-        all.push((stat, times));
-    }
-    Ok(all)
 }
 
 /// The threads of a process.
@@ -173,12 +153,5 @@ mod tests {
         fn any_words(line in "[0-9]{0,3} ?\\(?[a-z)]{0,3}\\)?( [0-9A-Z-]{1,20}){0,55}") {
             let _ = parse_stat(text(line.as_bytes()));
         }
-    }
-
-    #[test]
-    fn this_thread() {
-        let pid = i64::from(std::process::id());
-        let all = of_process(&Roots::default(), pid).unwrap();
-        assert!(all.iter().any(|(stat, _)| stat.tid == pid));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use anyhow::Result;
 use iowhy_store::rows;
+use iowhy_store::Result;
 
 use crate::event::{CacheCounts, CacheKey, Call};
 
 const PAGE_SHIFT: u32 = 12;
 
-/// What the tracepoints of this kernel tell.
+/// What the tracepoints of this kernel emit.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Look-ups, not only read calls that stand for them.

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
 use std::time::Duration;
 
-use anyhow::Result;
 use iowhy_readings::layout::{Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
 use iowhy_readings::{devices, filesystems, names, Roots};
 use iowhy_store::manifest::Sensor;
+use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, File};
@@ -39,7 +39,8 @@ struct Known {
     path: Option<Vec<u8>>,
     kind: &'static str,
     seen_ns: u64,
-    told: bool,
+    /// A row of `files` was made of it.
+    named: bool,
     bytes: u64,
 }
 
@@ -90,7 +91,7 @@ impl Files {
         };
         if let Some(known) = self.known.get_mut(&key) {
             // The inode of a deleted file serves a new one: what follows is the new one's.
-            if !known.told && known.path != path {
+            if !known.named && known.path != path {
                 known.kind = kind;
                 known.path = path;
             }
@@ -114,7 +115,7 @@ impl Files {
                 path,
                 kind,
                 seen_ns: now_ns,
-                told: false,
+                named: false,
                 bytes: 0,
             },
         );
@@ -152,7 +153,7 @@ impl Files {
         let ripe = ripe.count();
         for key in self.untold.drain(..ripe) {
             if let Some(known) = self.known.get_mut(&key) {
-                known.told = true;
+                known.named = true;
                 recording.push(name_row(key, known))?;
             }
         }
@@ -160,9 +161,9 @@ impl Files {
     }
 
     /// The end: the names that are left, the maps of the heaviest files, the filesystems and disks.
-    pub fn finish(mut self, recording: &mut Recording) -> Result<Sensor> {
+    pub fn finish(mut self, recording: &mut Recording) -> anyhow::Result<Sensor> {
         self.settle();
-        for (key, known) in self.known.iter().filter(|(_, k)| !k.told) {
+        for (key, known) in self.known.iter().filter(|(_, k)| !k.named) {
             recording.push(last_row(*key, known))?;
         }
         let roots = Roots::default();

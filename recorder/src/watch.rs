@@ -126,11 +126,10 @@ impl Watch {
                 // What the programs wrote before the switch belongs to this interval.
                 programs.ring.consume_raw();
                 let lost = programs.probe.lost();
-                collector
-                    .borrow_mut()
-                    .interval(&samples, drained, lost, now as u64)
+                let mut collector = collector.borrow_mut();
+                Ok(collector.interval(&samples, drained, lost, now as u64)?)
             }
-            Watch::Proc(_) => collector.borrow_mut().recording().tick(now),
+            Watch::Proc(_) => Ok(collector.borrow_mut().recording().tick(now)?),
         }
     }
 
@@ -170,14 +169,14 @@ impl Watch {
                 collector.finish(&samples, &unfinished)?;
                 let lost = programs.probe.lost();
                 collector.interval(&[], drained, lost, host::now_ns() as u64)?;
-                collector.failed()
+                Ok(collector.failed()?)
             }
             Watch::Proc(proc) => {
                 let mut collector = collector.borrow_mut();
                 if let Some(watcher) = proc.watcher.take() {
                     watcher.finish(host::now_ns(), &mut |reading| collector.reading(reading))?;
                 }
-                collector.failed()
+                Ok(collector.failed()?)
             }
         }
     }

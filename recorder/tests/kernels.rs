@@ -1,4 +1,4 @@
-//! Which sensors run on which kernel: by the tracepoints that each kernel has, as tests/kernels/*.txt tell them.
+//! Which sensors run on which kernel: by the tracepoints that each kernel has, as tests/kernels/*.txt has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn programs() -> BTreeMap<String, Option<String>> {
     found
 }
 
-fn chosen(
+fn choose_on(
     tracepoints: &BTreeMap<String, Vec<String>>,
     refused: &BTreeMap<String, String>,
 ) -> Choice {
@@ -99,7 +99,7 @@ fn all_sensors_run_from_6_12_on_with_the_programs_for_its_tracepoints() {
         ("6.18", ["on_throttle", "on_iomap_written"]),
         ("7.3", ["on_throttle", "on_iomap_written"]),
     ] {
-        let choice = chosen(&kernel(version), &BTreeMap::new());
+        let choice = choose_on(&kernel(version), &BTreeMap::new());
         assert_eq!(missing(&choice), [""; 0], "{version}");
         assert_eq!(in_part(&choice), [""; 0], "{version}");
         let alternatives = [
@@ -119,8 +119,8 @@ fn all_sensors_run_from_6_12_on_with_the_programs_for_its_tracepoints() {
 }
 
 #[test]
-fn linux_6_1_tells_all_but_lookups_and_faults() {
-    let choice = chosen(&kernel("6.1"), &BTreeMap::new());
+fn linux_6_1_has_all_but_lookups_and_faults() {
+    let choice = choose_on(&kernel("6.1"), &BTreeMap::new());
     assert_eq!(missing(&choice), ["lookups"]);
     assert_eq!(in_part(&choice), ["page_cache"]);
     assert!(why(&choice, "page_cache").1.contains("mm_filemap_fault"));
@@ -136,20 +136,20 @@ fn linux_6_1_tells_all_but_lookups_and_faults() {
 
 #[test]
 fn nothing_runs_where_threads_cannot_be_followed() {
-    let choice = chosen(&kernel("5.10"), &BTreeMap::new());
+    let choice = choose_on(&kernel("5.10"), &BTreeMap::new());
     assert!(choice.programs.is_empty());
     assert!(choice.sensors.iter().all(|s| !s.ran));
     assert!(why(&choice, "syscalls").1.contains("sched_switch"));
     for program in SCHEDULER {
         let refused = BTreeMap::from([((*program).to_owned(), "too new".to_owned())]);
-        assert!(chosen(&kernel("6.18"), &refused).programs.is_empty());
+        assert!(choose_on(&kernel("6.18"), &refused).programs.is_empty());
     }
 }
 
 #[test]
 fn a_program_that_the_kernel_refuses_takes_only_its_sensors_with_it() {
     let refused = BTreeMap::from([("on_commit_start".to_owned(), "R6 prohibited".to_owned())]);
-    let choice = chosen(&kernel("6.18"), &refused);
+    let choice = choose_on(&kernel("6.18"), &refused);
     assert_eq!(missing(&choice), ["journal_jbd2"]);
     assert_eq!(
         why(&choice, "journal_jbd2").1,
@@ -158,7 +158,7 @@ fn a_program_that_the_kernel_refuses_takes_only_its_sensors_with_it() {
     assert!(!choice.programs.contains("on_commit_end"));
     // What only adds to a sensor is left out of it, and a program for an older kernel is not used instead.
     let refused = BTreeMap::from([("on_ext4_written".to_owned(), "R6 prohibited".to_owned())]);
-    let choice = chosen(&kernel("6.18"), &refused);
+    let choice = choose_on(&kernel("6.18"), &refused);
     assert_eq!(
         why(&choice, "writeback"),
         (
@@ -173,14 +173,14 @@ fn a_program_that_the_kernel_refuses_takes_only_its_sensors_with_it() {
 fn a_filesystem_that_is_not_loaded_is_not_missed_elsewhere() {
     let mut tracepoints = kernel("6.18");
     tracepoints.retain(|name, _| !name.starts_with("xfs_") && !name.starts_with("iomap_"));
-    let choice = chosen(&tracepoints, &BTreeMap::new());
+    let choice = choose_on(&tracepoints, &BTreeMap::new());
     assert_eq!(missing(&choice), ["journal_xfs", "allocations_xfs"]);
     assert_eq!(in_part(&choice), [""; 0]);
     assert!(why(&choice, "journal_xfs").1.contains("xfs is not loaded"));
-    // Where it is loaded, what it does not tell is said.
+    // Where it is loaded, what is missing is said.
     let mut tracepoints = kernel("6.18");
     tracepoints.retain(|name, _| !name.starts_with("iomap_"));
-    let choice = chosen(&tracepoints, &BTreeMap::new());
+    let choice = choose_on(&tracepoints, &BTreeMap::new());
     assert_eq!(in_part(&choice), ["writeback"]);
     assert!(why(&choice, "writeback").1.contains("on XFS"));
 }
@@ -192,7 +192,7 @@ fn a_tracepoint_of_another_shape_is_not_used() {
         "block_rq_issue".into(),
         vec!["request_queue".into(), "request".into()],
     );
-    let choice = chosen(&tracepoints, &BTreeMap::new());
+    let choice = choose_on(&tracepoints, &BTreeMap::new());
     assert_eq!(missing(&choice), ["block_requests"]);
     assert!(why(&choice, "block_requests")
         .1
@@ -203,7 +203,7 @@ fn a_tracepoint_of_another_shape_is_not_used() {
         .get_mut("sched_process_exit")
         .unwrap()
         .push("-".into());
-    assert_eq!(missing(&chosen(&tracepoints, &BTreeMap::new())), [""; 0]);
+    assert_eq!(missing(&choose_on(&tracepoints, &BTreeMap::new())), [""; 0]);
 }
 
 #[test]

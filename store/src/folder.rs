@@ -12,7 +12,7 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, Context, Result};
+use crate::error::{Error, Place, Result};
 
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
@@ -59,28 +59,26 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the directory, or takes an empty one that belongs to the owner.
     pub fn make(dir: &Path, owner: Option<Owner>) -> Result<Folder> {
-        let name = dir.display();
+        let taken = |problem| Error::Place {
+            path: dir.to_owned(),
+            problem,
+        };
         let held = Owner::acting(owner, || -> Result<File> {
             let made = DirBuilder::new()
                 .recursive(true)
                 .mode(PRIVATE_DIRECTORY)
                 .create(dir);
-            match made {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    bail!("{name} exists and is not a directory: choose another name with -o");
-                }
-                Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
-                    bail!("{name} is below a file: choose another name with -o");
-                }
-                made => made.with_context(|| {
-                    format!("cannot make the recording {name} (-o chooses another place)")
-                })?,
-            }
+            made.map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => taken(Place::NotADirectory),
+                _ if error.raw_os_error() == Some(libc::ENOTDIR) => taken(Place::BelowAFile),
+                _ => Error::Make {
+                    path: dir.to_owned(),
+                    error,
+                },
+            })?;
             let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(dir);
-            opened.with_context(|| {
-                format!("cannot read {name}, or it is a link: choose another name with -o")
-            })
+            opened.map_err(|error| taken(Place::NotOpened(error)))
         })?;
         let inside = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let mut folder = Folder {
@@ -90,17 +88,21 @@ impl Folder {
             owner: None,
         };
         folder.must_be_empty()?;
+        let not_made = |error| Error::Make {
+            path: dir.to_owned(),
+            error,
+        };
         if let Some(owner) = owner {
-            let found = folder.held.metadata()?.uid();
+            let found = folder.held.metadata().map_err(not_made)?.uid();
             if found != owner.uid {
-                bail!("{name} belongs to another user: choose another name with -o");
+                return Err(taken(Place::AnotherUsers));
             }
-            fchown(&folder.held, Some(0), Some(0))?;
+            fchown(&folder.held, Some(0), Some(0)).map_err(not_made)?;
         }
-        let private = Permissions::from_mode(PRIVATE_DIRECTORY);
-        folder.held.set_permissions(private).with_context(|| {
-            format!("cannot make {name} private, which a recording is: choose another name with -o")
-        })?;
+        folder
+            .held
+            .set_permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
+            .map_err(|error| taken(Place::NotPrivate(error)))?;
         // From here on nobody else can put anything into it.
         folder.must_be_empty()?;
         folder.owner = owner;
@@ -108,13 +110,17 @@ impl Folder {
     }
 
     fn must_be_empty(&self) -> Result<()> {
-        let name = self.shown.display();
-        let mut entries =
-            std::fs::read_dir(&self.inside).with_context(|| format!("cannot read {name}"))?;
-        if entries.next().is_some() {
-            bail!("{name} exists and is not empty: choose another name with -o");
+        let mut entries = std::fs::read_dir(&self.inside).map_err(|error| Error::Read {
+            path: self.shown.clone(),
+            error,
+        })?;
+        match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(Error::Place {
+                path: self.shown.clone(),
+                problem: Place::NotEmpty,
+            }),
         }
-        Ok(())
     }
 
     /// The path by which to reach it.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Manifest {
@@ -87,7 +88,7 @@ pub enum Mode {
 pub struct Sensor {
     pub name: String,
     pub ran: bool,
-    /// Why it did not run, or what it does not tell here.
+    /// Why it did not run, or what is not known here.
     pub why: Option<String>,
 }
 
@@ -151,8 +152,12 @@ impl Manifest {
     /// Reads the manifest of a recording.
     pub fn read(recording: &Path) -> Result<Manifest> {
         let path = recording.join("manifest.json");
-        let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
-        serde_json::from_slice(&text).with_context(|| path.display().to_string())
+        match std::fs::read(&path) {
+            Ok(text) => {
+                serde_json::from_slice(&text).map_err(|error| Error::Manifest { path, error })
+            }
+            Err(error) => Err(Error::Read { path, error }),
+        }
     }
 
     /// Writes `manifest.json` so that a reader finds the old one or the new one, never a part.

@@ -6,9 +6,8 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use anyhow::{anyhow, Context, Result};
-
 use crate::batch::Batch;
+use crate::error::{Error, Result};
 use crate::folder::{Folder, Owner};
 use crate::manifest::Manifest;
 use crate::rows::{Row, TABLES};
@@ -83,7 +82,6 @@ impl Recording {
         owner: Option<Owner>,
         limits: Limits,
     ) -> Result<Recording> {
-        let name = dir.display();
         let folder = Arc::new(Folder::make(dir, owner)?);
         manifest.complete = false;
         let shared = Arc::new(Shared::default());
@@ -114,7 +112,10 @@ impl Recording {
                 recording.thread = Some(thread.spawn(move || writer.run(received))?);
                 Ok(())
             })
-            .with_context(|| format!("cannot write the recording {name}"))?;
+            .map_err(|error| Error::Write {
+                path: dir.to_owned(),
+                error,
+            })?;
         Ok(recording)
     }
 
@@ -181,12 +182,12 @@ impl Recording {
             manifest.notes.push(error.to_string());
         }
         manifest.complete = failure.is_ok();
-        let last = manifest.write(self.folder.inside()).with_context(|| {
-            format!(
-                "cannot write {}",
-                self.folder.shown().join("manifest.json").display()
-            )
-        });
+        let last = manifest
+            .write(self.folder.inside())
+            .map_err(|error| Error::Write {
+                path: self.folder.shown().join("manifest.json"),
+                error,
+            });
         failure.and(last)
     }
 
@@ -228,10 +229,9 @@ impl Recording {
             .lock()
             .ok()
             .and_then(|failure| failure.clone());
-        Err(anyhow!(text.unwrap_or_else(|| format!(
-            "cannot write {}",
-            self.folder.shown().display()
-        ))))
+        Err(Error::Stopped(text.unwrap_or_else(|| {
+            format!("cannot write {}", self.folder.shown().display())
+        })))
     }
 
     /// The manifest with the losses so far; `kept` is the writer's to fill.

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_blocks_is_told_apart() {
+    fn what_happens_to_blocks_is_distinguished() {
         for (frames, expected) in [
             // fstrim on ext4 and XFS, mkfs, and zeroing in place.
             (

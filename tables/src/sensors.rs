@@ -11,7 +11,7 @@ pub enum Backend {
     Files,
 }
 
-/// A sensor: its name, its tables, its programs (without which it does not run), and what else it tells where the
+/// A sensor: its name, its tables, its programs (without which it does not run), and what else it emits where the
 /// kernel has tracepoints for it.
 #[derive(Debug)]
 pub struct Sensor {
@@ -26,12 +26,12 @@ pub struct Sensor {
     pub parts: &'static [Part],
 }
 
-/// Something that a sensor tells only on some kernels.
+/// Something that a sensor emits only on some kernels.
 #[derive(Debug)]
 pub struct Part {
-    /// Programs that tell it, the best first: one of them runs.
+    /// Programs that emit it, the best first: one of them runs.
     pub programs: &'static [&'static str],
-    /// What the sensor does not tell where none of them can run.
+    /// What the sensor does not know where none of them can run.
     pub lacking: &'static str,
     /// Only to be missed where this program can run (the part is about one filesystem).
     pub required_by: Option<&'static str>,

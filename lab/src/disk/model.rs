@@ -1,4 +1,4 @@
-//! What every timing model of a disk offers. A model owns no clock: it is told the time, so tests run
+//! What every timing model of a disk offers. A model owns no clock: it is given the time, so tests run
 //! it on a virtual one.
 
 use serde::Serialize;

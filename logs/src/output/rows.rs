@@ -134,14 +134,14 @@ rows! {
         blocked_ns: i64,
         sleeping_ns: i64,
         tid: i32,
-        /// "#17" where only the call's number is told.
+        /// "#17" where only the call's number is known.
         name: Text,
     }
 
     /// A thread of a trace.
     Thread, ThreadColumns, "threads" {
         tid: i32,
-        /// 0: not told.
+        /// 0: unknown.
         tgid: i32,
         ppid: Option<i32>,
         comm: Text,
@@ -172,7 +172,7 @@ rows! {
         call: Option<Text>,
         /// Functions of the kernel, the innermost first, a line each.
         stack: Option<Text>,
-        /// The function that waited, as the kernel tells it.
+        /// The function that waited, as the kernel names it.
         caller: Option<Text>,
         io: Option<bool>,
     }

@@ -41,7 +41,7 @@ pub fn is_lossy(bundle: &[u8]) -> Result<bool> {
     Ok(lossy)
 }
 
-/// Append the events of a bundle, which is a part of `buffer`, in the order in which it tells them.
+/// Append the events of a bundle, which is a part of `buffer`, in the order in which they stand.
 pub fn entries(buffer: &[u8], bundle: &[u8], found: &mut Vec<Entry>) -> Result<()> {
     let mut cpu = 0;
     for field in fields(bundle) {

@@ -51,7 +51,7 @@ pub fn open<'a>(whole: &'a [u8], unit: &Unit) -> Result<Open<'a>> {
         }
         _ => Cow::Borrowed(packet),
     };
-    // Of events at one time the one that is told first is the first.
+    // Of events at one time the one that is written first is the first.
     found.sort_by_key(|entry| entry.ts_ns);
     let left = found.into_iter();
     Ok(Open { buffer, left })

@@ -10,7 +10,7 @@ use crate::output::rows::{Text, TracedThread};
 use crate::output::Output;
 use crate::text::contains;
 
-/// Threads that are told apart; processes whose descriptors are followed, and descriptors of each.
+/// Threads that are kept apart; processes whose descriptors are followed, and descriptors of each.
 pub const THREADS: usize = 1_000_000;
 const PROCESSES: usize = 50_000;
 const DESCRIPTORS: usize = 4096;

@@ -1,6 +1,6 @@
 //! An event of the kernel, whoever wrote it down, with what it says of I/O.
 
-/// Arguments of a call as they stand; None: not told.
+/// Arguments of a call as they stand; None: unknown.
 pub type Arguments = [Option<i64>; 6];
 
 /// An event that is used here.
@@ -27,7 +27,7 @@ pub enum Detail<'a> {
     BlockedReason {
         tid: i32,
         io: bool,
-        /// Empty: not told.
+        /// Empty: unknown.
         caller: &'a [u8],
     },
     Fork {
@@ -150,7 +150,7 @@ pub struct Writeback<'a> {
     pub name: &'a [u8],
     pub dev: Option<i64>,
     pub ino: Option<i64>,
-    /// Empty: not told.
+    /// Empty: unknown.
     pub reason: &'a [u8],
     pub wrote_pages: Option<i64>,
     pub age_s: Option<i64>,

@@ -66,7 +66,7 @@ pub fn detail<'a>(line: &Line<'a>) -> Option<Detail<'a>> {
         b"ext4_allocate_blocks" => Some(allocation(text)),
         _ => return None,
     };
-    // One that is not understood still tells that its thread is there.
+    // One that is not understood still shows that its thread is there.
     Some(known.unwrap_or(Detail::Thread))
 }
 

@@ -32,7 +32,7 @@ pub struct OpenCall {
 
 /// A thread as its events so far have it.
 pub struct State {
-    /// 0: not told.
+    /// 0: unknown.
     pub tgid: i32,
     pub ppid: Option<i32>,
     pub comm: String,

@@ -17,7 +17,7 @@ use crate::totals::Totals;
 
 /// Live recordings' totals and thread times are of one second too.
 const INTERVAL_NS: i64 = NS;
-/// Threads that are told apart.
+/// Threads that are kept apart.
 const THREADS: usize = 1_000_000;
 /// Rows of thread times, and how many more for each change of a state; beyond it a state is not divided among
 /// the seconds that it lasts (a damaged time may be years away).
@@ -26,7 +26,7 @@ const TIME_ROWS_PER_CHANGE: u64 = 8;
 /// Errors are returned as -4095 to -1.
 const ERRORS: std::ops::Range<i64> = -4095..0;
 
-/// Which events there were: what they do not tell is not known.
+/// Which events there were: what only those that are missing would show is unknown.
 #[derive(Clone, Copy, Default)]
 pub struct Seen {
     pub calls: u64,
@@ -136,7 +136,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Why the thread waited, which is told when the wait is over.
+    /// Why the thread waited, which is known when the wait is over.
     pub fn explain_wait(&mut self, tid: i32, ts_ns: i64, io: bool, caller: Option<Text>) {
         self.seen.reasons = true;
         if let Some(thread) = self.states.get_mut(&tid) {

@@ -1,8 +1,6 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
-import os
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +106,6 @@ def _verdict(out: Path, as_json: bool) -> None:
     from iowhy.recording import open_recording
     from iowhy.views import verdict_page
 
-    started = time.monotonic()
     recording = open_recording(out)
     with working(f"judging {out.name}"):
         found = overview(recording, keep=True)
@@ -117,8 +114,6 @@ def _verdict(out: Path, as_json: bool) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         give_up()  # the reader has gone; what CMD ended with is still to be passed on
-    if os.environ.get("IOWHY_TIMING"):
-        print(f"verdict_s={time.monotonic() - started:.3f}", file=sys.stderr)
 
 
 def _named_after(options: Options) -> list[str]:

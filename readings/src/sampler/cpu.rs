@@ -1,6 +1,6 @@
 //! /proc/stat, its cpu lines: time of each CPU by what it did (proc_stat(5)).
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows::CpuSamples;
 
 use crate::proc_file::Text;
@@ -50,6 +50,6 @@ pub(crate) fn rows(
     if found {
         Ok(())
     } else {
-        Err(anyhow::anyhow!("{}:1: no cpu line", stat.path.display()))
+        Err(stat.first_line().error("no cpu line"))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows::DiskSamples;
 
 use crate::devices::Disks;

@@ -1,6 +1,6 @@
 //! /proc/meminfo (proc_meminfo(5)).
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows::MemorySamples;
 
 use crate::proc_file::Text;

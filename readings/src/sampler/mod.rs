@@ -9,7 +9,7 @@ pub(crate) mod pressure;
 pub mod process_io;
 pub(crate) mod vm;
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::manifest::Sensor;
 
 use crate::proc_file::ProcFile;
@@ -33,7 +33,7 @@ pub struct Samplers {
 
 /// A sampler, or why it does not run, or no longer.
 struct Source<T> {
-    sampler: Result<T, String>,
+    sampler: std::result::Result<T, String>,
     /// It has given a reading.
     gave: bool,
 }
@@ -112,7 +112,7 @@ impl Samplers {
 
 fn why<T>(source: Result<T>) -> Source<T> {
     Source {
-        sampler: source.map_err(|error| format!("{error:#}")),
+        sampler: source.map_err(|error| format!("{error}")),
         gave: false,
     }
 }
@@ -121,7 +121,7 @@ fn run<T>(source: &mut Source<T>, sample: impl FnOnce(&mut T) -> Result<()>) {
     if let Ok(sampler) = &mut source.sampler {
         match sample(sampler) {
             Ok(()) => source.gave = true,
-            Err(error) => source.sampler = Err(format!("{error:#}")),
+            Err(error) => source.sampler = Err(format!("{error}")),
         }
     }
 }

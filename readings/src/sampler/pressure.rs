@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{anyhow, Result};
+use crate::error::{Error, Result};
 use iowhy_store::rows::PressureSamples;
 use iowhy_store::Name;
 
@@ -28,9 +28,8 @@ impl Pressure {
                 Err(error) => why = Some(error),
             }
         }
-        if files.is_empty() {
-            let why = why.unwrap_or_else(|| anyhow!("nothing to read"));
-            return Err(why.context("the kernel reports no pressure (CONFIG_PSI, psi=1)"));
+        if let (Some(why), true) = (why, files.is_empty()) {
+            return Err(Error::NoPressure(Box::new(why)));
         }
         let mounts = Mounts::read(roots).unwrap_or_default();
         let groups = Groups::of(roots, &mounts, pid).unwrap_or_default();

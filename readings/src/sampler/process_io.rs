@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows;
 
 use crate::proc_file::{ProcFile, Text};

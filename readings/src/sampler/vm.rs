@@ -1,6 +1,6 @@
 //! /proc/vmstat and the counters of /proc/stat (proc_vmstat(5), proc_stat(5)).
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows::VmSamples;
 
 use crate::proc_file::Text;

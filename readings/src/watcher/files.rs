@@ -1,6 +1,6 @@
 //! The files of a thread in /proc.
 
-use anyhow::Result;
+use crate::error::Result;
 
 use crate::proc_file::ProcFile;
 use crate::threads::{self, Schedstat, ThreadStat};

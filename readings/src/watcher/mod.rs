@@ -11,7 +11,7 @@ mod thread;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anyhow::Result;
+use crate::error::Result;
 
 use crate::{host, threads, Reading, Roots};
 

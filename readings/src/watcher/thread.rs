@@ -1,6 +1,6 @@
 //! One thread under the watch: when it began, what it did in each interval, how it ended.
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::{rows, Name};
 
 use super::account::{Account, Times};

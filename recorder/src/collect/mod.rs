@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 
-use anyhow::Result;
 use iowhy_readings::names::escaped;
 use iowhy_readings::{host, Reading};
 use iowhy_store::manifest::Sensor;
+use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::cache::{Cache, Known};
@@ -52,7 +52,7 @@ pub struct Collector {
     files: Files,
     /// What had been lost when it was last added to the manifest.
     lost: Lost,
-    failure: Option<anyhow::Error>,
+    failure: Option<iowhy_store::Error>,
 }
 
 impl Collector {
@@ -76,7 +76,7 @@ impl Collector {
     }
 
     /// Writes what is known of files at the end; gives the recording and the sensor of extents.
-    pub fn into_recording(mut self) -> Result<(Recording, Sensor)> {
+    pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
         let sensor = self.files.finish(&mut self.recording)?;
         Ok((self.recording, sensor))
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 
-use anyhow::Result;
+use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, layout, Clock};

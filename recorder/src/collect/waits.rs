@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use anyhow::Result;
+use iowhy_store::Result;
 use iowhy_store::{rows, Name, Recording};
 use iowhy_tables::reasons;
 

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xfs_does_not_tell_is_null() {
+    fn what_xfs_does_not_measure_is_null() {
         let header = Header {
             flags: COMMIT_XFS,
             ..Header::default()

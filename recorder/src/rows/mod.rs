@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use anyhow::Result;
 use iowhy_store::Recording;
+use iowhy_store::Result;
 
 use crate::event::{layout, read};
 

@@ -160,7 +160,7 @@ impl Live {
             let taken = self.watch.take(&self.collector)?;
             let late = host::now_ns() > end_ns + LAST_RECORDS_NS;
             if taken <= 0 && (late || self.watch.is_done(&self.collector)) {
-                return self.collector.borrow_mut().failed();
+                return Ok(self.collector.borrow_mut().failed()?);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -170,7 +170,7 @@ impl Live {
         self.next_interval = (self.next_interval + INTERVAL_NS).max(now + INTERVAL_NS / 2);
         self.watch.interval(&self.collector, now)?;
         self.sample(now);
-        self.collector.borrow_mut().failed()
+        Ok(self.collector.borrow_mut().failed()?)
     }
 
     /// One reading of every sampler.
@@ -242,7 +242,7 @@ impl Live {
         let (mut recording, extents) = collector.into_recording()?;
         recording.manifest_mut().sensors.push(extents);
         recording.manifest_mut().recorder.memory_peak_bytes = own::memory_peak_bytes();
-        recording.finish()
+        Ok(recording.finish()?)
     }
 }
 

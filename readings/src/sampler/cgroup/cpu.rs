@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use crate::error::Result;
 use iowhy_store::rows::CgroupSamples;
 
 use super::fields::{field, optional, tightest};
@@ -93,7 +93,7 @@ fn quota_cores(version: Version, directory: &Path) -> Result<Option<f64>> {
             (quota, file.read()?.number()?)
         }
         Version::V2 => {
-            let line = text.lines().next().context("a line")?;
+            let line = text.first_line();
             let mut words = line.words();
             if words.clone().next() == Some(b"max") {
                 return Ok(None);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use crate::error::Result;
 
 use super::groups::{Group, Version};
 use crate::proc_file::{ProcFile, Text};

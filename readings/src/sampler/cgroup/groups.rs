@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use crate::error::Result;
 
 use crate::mounts::Mounts;
 use crate::proc_file::{ProcFile, Text};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use crate::error::Result;
 use iowhy_store::rows::CgroupSamples;
 
 use super::fields::{field, optional, tightest};

@@ -12,7 +12,7 @@ mod groups;
 mod io;
 mod memory;
 
-use anyhow::{anyhow, Result};
+use crate::error::{Error, Result};
 use iowhy_store::{rows::CgroupSamples, Name};
 
 pub(crate) use groups::{Groups, Version};
@@ -41,7 +41,7 @@ impl Cgroup {
         let memory = memory::Memory::new(&groups);
         let io = io::Io::new(&groups);
         if !cpu.is_there() && memory.group.is_none() && io.group.is_none() {
-            return Err(anyhow!("no cpu, memory or io controller is mounted"));
+            return Err(Error::NoController);
         }
         // On version 1 each controller may have its own group: name the one that is not the root.
         let path = [&memory.group, &cpu.group, &io.group]

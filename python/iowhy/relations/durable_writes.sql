@@ -1,4 +1,5 @@
 -- title: A call that wrote and waited until it was durable (O_SYNC, O_DSYNC)
+-- kept: table
 -- Such a call waits for its own pages, the log or a flush, which a write to the page cache does not.
 -- A wait belongs to the call of its thread that it began in.
 -- column tid: thread, id

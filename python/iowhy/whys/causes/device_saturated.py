@@ -1,6 +1,8 @@
 """The device never rests: its queue is full, or it moves all it can."""
 
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from dataclasses import replace
+
+from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
@@ -29,6 +31,11 @@ _HALF = Saving(0.5, "with half of the bytes, or on two devices")
 
 def find(facts: Facts) -> Candidate | None:
     """While the command waits, the device is busy, with more queued or with large requests."""
+    found = _found(facts)
+    return None if found is None else replace(found, chain=(*found.chain, *health.reported(facts)))
+
+
+def _found(facts: Facts) -> Candidate | None:
     if not facts.budget.known:
         return _device_alone(facts)
     if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:

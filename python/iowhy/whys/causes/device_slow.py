@@ -1,6 +1,8 @@
 """The device takes long for a request although little is asked of it."""
 
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from dataclasses import replace
+
+from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -24,6 +26,11 @@ STUCK = 0.99
 
 def find(facts: Facts) -> Candidate | None:
     """Long service at a shallow queue, a few requests that take most of the time, or errors."""
+    found = _found(facts)
+    return None if found is None else replace(found, chain=(*found.chain, *health.reported(facts)))
+
+
+def _found(facts: Facts) -> Candidate | None:
     requests = facts.requests
     stuck = None if evidence.requests_were_recorded(facts) else _stuck(facts)
     if stuck is not None or facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:

@@ -68,14 +68,14 @@ MEASURES: tuple[Measure, ...] = (
         "s",
         "thread_time",
         (classes.USER, classes.KERNEL),
-        "SELECT sum(coalesce(cpu_user_ns, 0) + coalesce(cpu_kernel_ns, 0)) / 1e9 FROM thread_time",
+        "SELECT sum(cpu_ns) / 1e9 FROM thread_totals",
     ),
     Measure(
         "time ready and waiting for a CPU",
         "s",
         "thread_time",
         (classes.RUNNABLE,),
-        "SELECT sum(runnable_ns) / 1e9 FROM thread_time",
+        "SELECT sum(runnable_ns) / 1e9 FROM thread_totals",
     ),
     Measure(
         "sync calls",
@@ -103,7 +103,7 @@ MEASURES: tuple[Measure, ...] = (
         "",
         "journal_jbd2",
         (classes.SYNC,),
-        "SELECT count(*) FROM journal_commits WHERE kind = 'jbd2'",
+        "SELECT coalesce(sum(commits), 0) FROM journal_totals WHERE own AND kind = 'jbd2'",
     ),
     Measure(
         "written to the device",
@@ -183,17 +183,14 @@ MEASURES: tuple[Measure, ...] = (
         "s",
         "dirty_throttle",
         (classes.THROTTLED,),
-        "SELECT coalesce(sum(pause_ns), 0) / 1e9 FROM dirty_throttle",
+        "SELECT coalesce(sum(pause_ns), 0) / 1e9 FROM dirty_pauses",
     ),
     Measure(
         "extents of the most fragmented file",
         "",
         "extents",
         (classes.SYNC, classes.WRITE, classes.READ),
-        """
-        SELECT max(extents) FROM (SELECT count(*) AS extents FROM extents
-            WHERE phase = 'after' GROUP BY dev, ino)
-        """,
+        "SELECT max(extents) FROM file_layout WHERE latest AND bytes > 0",
     ),
 )
 

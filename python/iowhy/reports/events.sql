@@ -36,12 +36,8 @@ WITH happened AS (
         queue_ns, tgid, tid, 'request', 2, op, NULL,
         complete_ns - queue_ns, owner_dev, owner_ino, dev, sector * 512, bytes, error,
         NULL, NULL, NULL, NULL, NULL
-    FROM block_requests
-    WHERE in_scope IS NULL OR in_scope
-), named AS (
-    SELECT tgid, tid, max(comm) AS comm FROM threads GROUP BY tgid, tid
-), paths AS (
-    SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
+    FROM counted_requests
+    WHERE whose <> 'others'
 )
 SELECT
     (h.ts_ns - r.start_ns) / 1e9 AS at_s,
@@ -63,7 +59,7 @@ SELECT
     h.fd
 FROM happened h
 CROSS JOIN recording r
-LEFT JOIN named n ON n.tgid = h.tgid AND n.tid = h.tid
-LEFT JOIN paths p ON p.dev = h.dev AND p.ino = h.ino
+LEFT JOIN named_threads n ON n.tgid = h.tgid AND n.tid = h.tid
+LEFT JOIN named_files p ON p.dev = h.dev AND p.ino = h.ino
 LEFT JOIN devices d ON d.dev = h.disk
 ORDER BY h.ts_ns, h.tid, h.nested, h.name, h."offset"

@@ -68,9 +68,10 @@ WITH asked AS (
     SELECT
         dev,
         ino,
-        sum(CASE WHEN phase = 'before' AND starts_run THEN 1 END) AS extents_before,
-        sum(CASE WHEN phase = 'after' AND starts_run THEN 1 END) AS extents_after
-    FROM extent_runs
+        max(CASE WHEN phase = 'before' THEN extents END) AS extents_before,
+        max(CASE WHEN phase = 'after' THEN extents END) AS extents_after
+    FROM file_layout
+    WHERE extents IS NOT NULL
     GROUP BY dev, ino
 ), ids AS (
     SELECT dev, ino FROM asked

@@ -16,38 +16,30 @@
 -- column handles_per_commit: mean handles of a transaction, number
 -- column blocks_per_commit: mean blocks logged, blocks
 -- column blocks: blocks logged, blocks
+-- column own: the command uses the filesystem, bool
 -- XFS tells only when a log force begins. One inside a call that syncs or writes ends with that call;
 -- of others (by kernel workers) the length is not known. Threads may force the log at the same time.
 WITH mounts AS (
     SELECT dev, max(mount) AS mount FROM filesystems GROUP BY dev
-), ordered AS (
-    SELECT
-        *,
-        max(ts_ns + coalesce(dur_ns, 0)) OVER (
-            PARTITION BY dev, kind ORDER BY ts_ns, dur_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before_ns
-    FROM journal_commits
 )
 SELECT
     coalesce(m.mount, CAST(j.dev >> 20 AS VARCHAR) || ':' || CAST(j.dev & 1048575 AS VARCHAR))
         AS filesystem,
     j.kind,
-    count(*) AS commits,
-    count(*) * 1e9 / nullif(max(r.elapsed_ns), 0) AS commits_per_s,
-    avg(j.dur_ns) AS mean_ns,
-    max(j.dur_ns) AS max_ns,
-    sum(greatest(j.ts_ns + j.dur_ns - greatest(j.ts_ns, coalesce(j.before_ns, j.ts_ns)), 0))
-        / nullif(max(r.elapsed_ns), 0) AS busy_share,
-    avg(j.wait_ns) AS wait_ns,
-    avg(j.locked_ns) AS locked_ns,
-    avg(j.flushing_ns) AS flushing_ns,
-    avg(j.logging_ns) AS logging_ns,
-    avg(j.handles) AS handles_per_commit,
-    avg(j.blocks) AS blocks_per_commit,
-    sum(j.blocks) AS blocks
-FROM ordered j
+    j.commits,
+    j.commits * 1e9 / nullif(r.elapsed_ns, 0) AS commits_per_s,
+    j.total_ns / nullif(j.timed, 0) AS mean_ns,
+    j.max_ns,
+    j.busy_ns / nullif(r.elapsed_ns, 0) AS busy_share,
+    j.mean_wait_ns AS wait_ns,
+    j.mean_locked_ns AS locked_ns,
+    j.mean_flushing_ns AS flushing_ns,
+    j.mean_logging_ns AS logging_ns,
+    j.handles / nullif(j.with_handles, 0) AS handles_per_commit,
+    j.blocks / nullif(j.with_blocks, 0) AS blocks_per_commit,
+    j.blocks,
+    j.own
+FROM journal_totals j
 CROSS JOIN recording r
 LEFT JOIN mounts m ON m.dev = j.dev
-GROUP BY 1, 2
-ORDER BY commits DESC, filesystem, kind
+ORDER BY j.commits DESC, filesystem, j.kind

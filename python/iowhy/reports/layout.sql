@@ -20,114 +20,27 @@
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
 -- The block size is the filesystem's; the page size where that is not known.
-WITH sizes AS (
-    SELECT dev, max(block_bytes) AS block_bytes FROM filesystems GROUP BY dev
-), joined AS (
-    SELECT phase, dev, ino, run, sum(bytes) AS bytes
-    FROM extent_runs
-    GROUP BY phase, dev, ino, run
-), run_sizes AS (
-    SELECT
-        phase,
-        dev,
-        ino,
-        quantile_cont(bytes, 0.5) AS median_extent_bytes,
-        max(bytes) AS largest_extent_bytes
-    FROM joined
-    GROUP BY phase, dev, ino
-), placed AS (
-    SELECT
-        phase,
-        dev,
-        ino,
-        count(*) AS mapped_extents,
-        count(*) FILTER (WHERE starts_run) AS extents,
-        count(*) FILTER (WHERE starts_run AND physical_bytes IS NOT NULL) AS placed_runs,
-        sum(CASE WHEN physical_bytes IS NOT NULL THEN bytes ELSE 0 END) AS bytes,
-        sum(CASE WHEN physical_bytes IS NULL THEN bytes ELSE 0 END) AS unplaced_bytes,
-        sum(CASE WHEN list_contains(flags, 'unwritten') THEN bytes ELSE 0 END) AS unwritten_bytes,
-        sum(CASE WHEN list_contains(flags, 'shared') THEN bytes ELSE 0 END) AS shared_bytes
-    FROM extent_runs
-    GROUP BY phase, dev, ino
-), turns AS (
-    SELECT
-        dev,
-        ino,
-        tid,
-        blocks,
-        lag(tid) OVER (PARTITION BY dev, ino ORDER BY ts_ns, logical_block) AS previous_tid
-    FROM allocations
-), allocated AS (
-    SELECT
-        dev,
-        ino,
-        count(*) AS allocations,
-        sum(blocks) AS blocks,
-        count(DISTINCT tid) AS allocating_threads,
-        count(*) FILTER (WHERE tid <> previous_tid) / nullif(count(previous_tid), 0)
-            AS interleaved_share
-    FROM turns
-    GROUP BY dev, ino
-), keys AS (
-    SELECT phase, dev, ino FROM placed
-    UNION
-    SELECT 'after', a.dev, a.ino
-    FROM allocated a
-    LEFT JOIN placed p ON p.dev = a.dev AND p.ino = a.ino AND p.phase = 'after'
-    WHERE p.ino IS NULL
-), named AS (
-    SELECT dev, ino, max(path) AS path FROM files GROUP BY dev, ino
-), listed AS (
-    SELECT
-        n.path,
-        k.phase,
-        p.extents,
-        -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
-        CASE
-            WHEN p.bytes IS NULL OR p.bytes <= 0 THEN NULL
-            WHEN p.bytes <= coalesce(s.block_bytes, r.page_bytes) THEN 1.0
-            ELSE greatest(0.0, (p.bytes / coalesce(s.block_bytes, r.page_bytes) - p.placed_runs)
-                / nullif(p.bytes / coalesce(s.block_bytes, r.page_bytes) - 1, 0))
-        END AS sequentiality,
-        p.bytes,
-        z.median_extent_bytes,
-        z.largest_extent_bytes,
-        p.mapped_extents,
-        p.unplaced_bytes,
-        p.unwritten_bytes,
-        p.shared_bytes,
-        CASE WHEN k.phase = 'after' THEN a.allocations END AS allocations,
-        CASE WHEN k.phase = 'after' THEN a.blocks * s.block_bytes END AS allocated_bytes,
-        CASE WHEN k.phase = 'after' THEN a.allocating_threads END AS allocating_threads,
-        CASE WHEN k.phase = 'after' THEN a.interleaved_share END AS interleaved_share,
-        k.dev,
-        k.ino,
-        max(coalesce(p.extents, a.allocations)) OVER (PARTITION BY k.dev, k.ino) AS most
-    FROM keys k
-    CROSS JOIN recording r
-    LEFT JOIN placed p ON p.phase = k.phase AND p.dev = k.dev AND p.ino = k.ino
-    LEFT JOIN run_sizes z ON z.phase = k.phase AND z.dev = k.dev AND z.ino = k.ino
-    LEFT JOIN allocated a ON a.dev = k.dev AND a.ino = k.ino
-    LEFT JOIN sizes s ON s.dev = k.dev
-    LEFT JOIN named n ON n.dev = k.dev AND n.ino = k.ino
-)
 SELECT
-    path,
-    phase,
-    extents,
-    sequentiality,
-    bytes,
-    median_extent_bytes,
-    largest_extent_bytes,
-    mapped_extents,
-    unplaced_bytes,
-    unwritten_bytes,
-    shared_bytes,
-    allocations,
-    allocated_bytes,
-    allocating_threads,
-    interleaved_share,
-    dev,
-    ino
-FROM listed
-ORDER BY most DESC NULLS LAST, path, dev, ino, phase DESC
+    n.path,
+    l.phase,
+    l.extents,
+    l.sequentiality,
+    l.bytes,
+    l.median_extent_bytes,
+    l.largest_extent_bytes,
+    l.mapped_extents,
+    l.unplaced_bytes,
+    l.unwritten_bytes,
+    l.shared_bytes,
+    CASE WHEN l.phase = 'after' THEN l.allocations END AS allocations,
+    CASE WHEN l.phase = 'after' THEN l.allocated_bytes END AS allocated_bytes,
+    CASE WHEN l.phase = 'after' THEN l.allocating_threads END AS allocating_threads,
+    CASE WHEN l.phase = 'after' THEN l.interleaved_share END AS interleaved_share,
+    l.dev,
+    l.ino
+FROM (
+    SELECT *, max(coalesce(extents, allocations)) OVER (PARTITION BY dev, ino) AS most
+    FROM file_layout
+) AS l
+LEFT JOIN named_files n ON n.dev = l.dev AND n.ino = l.ino
+ORDER BY l.most DESC NULLS LAST, n.path, l.dev, l.ino, l.phase DESC

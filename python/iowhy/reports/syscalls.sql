@@ -20,33 +20,11 @@
 -- column unfinished: calls that had not returned when the recording ended, count
 -- I/O calls are kept one by one. All other calls come from the totals per thread and interval, so
 -- that a call counted there and kept here is not counted twice.
-WITH kept AS (
-    SELECT
-        s.name,
-        count(*) AS calls,
-        count(*) FILTER (WHERE s.ret < 0) AS errors,
-        sum(s.dur_ns) AS total_ns,
-        quantile_cont(s.dur_ns, 0.5) AS p50_ns,
-        quantile_cont(s.dur_ns, 0.99) AS p99_ns,
-        max(s.dur_ns) AS max_ns,
-        sum(s.cpu_ns) AS cpu_ns,
-        sum(CASE WHEN s.cpu_ns IS NOT NULL THEN s.dur_ns END) AS cpu_of_ns,
-        sum(s.runnable_ns) AS runnable_ns,
-        sum(s.blocked_ns) AS blocked_ns,
-        sum(s.sleeping_ns) AS sleeping_ns,
-        sum(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.ret > 0 THEN s.ret
-            WHEN s.name = 'msync' AND s.ret = 0 THEN s.bytes
-        END) AS bytes,
-        count(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.ret > 0 THEN s.ret
-            WHEN s.name = 'msync' AND s.ret = 0 THEN s.bytes
-        END) AS moving,
-        count(*) FILTER (WHERE s.ret IS NULL) AS unfinished
-    FROM syscalls s
-    LEFT JOIN call_kinds k ON k.name = s.name
-    GROUP BY s.name
-), totalled AS (
+WITH lengths AS (
+    SELECT name, quantile_cont(dur_ns, 0.5) AS p50_ns, quantile_cont(dur_ns, 0.99) AS p99_ns
+    FROM syscalls
+    GROUP BY name
+), every_call AS (
     SELECT
         name,
         sum(calls) AS calls,
@@ -54,38 +32,34 @@ WITH kept AS (
         sum(total_ns) AS total_ns,
         max(max_ns) AS max_ns,
         sum(cpu_ns) AS cpu_ns,
-        sum(CASE WHEN cpu_ns IS NOT NULL THEN total_ns END) AS cpu_of_ns
-    FROM syscall_totals
-    WHERE name NOT IN (SELECT name FROM kept)
+        sum(cpu_of_ns) AS cpu_of_ns,
+        sum(runnable_ns) AS runnable_ns,
+        sum(blocked_ns) AS blocked_ns,
+        sum(sleeping_ns) AS sleeping_ns,
+        sum(bytes) AS bytes,
+        sum(moving) AS moving,
+        sum(unfinished) AS unfinished
+    FROM thread_calls
     GROUP BY name
-), every_call AS (
-    SELECT
-        name, calls, errors, total_ns, p50_ns, p99_ns, max_ns, cpu_ns, cpu_of_ns,
-        runnable_ns, blocked_ns, sleeping_ns, bytes, moving, unfinished
-    FROM kept
-    UNION ALL
-    SELECT
-        name, calls, errors, total_ns, NULL, NULL, max_ns, cpu_ns, cpu_of_ns,
-        NULL, NULL, NULL, NULL, NULL, NULL
-    FROM totalled
 )
 SELECT
-    name,
-    calls,
-    errors,
-    total_ns,
-    total_ns / nullif(sum(total_ns) OVER (), 0) AS share,
-    total_ns / nullif(calls, 0) AS mean_ns,
-    p50_ns,
-    p99_ns,
-    max_ns,
-    cpu_ns,
-    cpu_ns / nullif(cpu_of_ns, 0) AS cpu_share,
-    runnable_ns,
-    blocked_ns,
-    sleeping_ns,
-    bytes,
-    bytes / nullif(moving, 0) AS mean_bytes,
-    unfinished
-FROM every_call
-ORDER BY total_ns DESC, name
+    c.name,
+    c.calls,
+    c.errors,
+    c.total_ns,
+    c.total_ns / nullif(sum(c.total_ns) OVER (), 0) AS share,
+    c.total_ns / nullif(c.calls, 0) AS mean_ns,
+    l.p50_ns,
+    l.p99_ns,
+    c.max_ns,
+    c.cpu_ns,
+    c.cpu_ns / nullif(c.cpu_of_ns, 0) AS cpu_share,
+    c.runnable_ns,
+    c.blocked_ns,
+    c.sleeping_ns,
+    c.bytes,
+    c.bytes / nullif(c.moving, 0) AS mean_bytes,
+    c.unfinished
+FROM every_call c
+LEFT JOIN lengths l ON l.name = c.name
+ORDER BY c.total_ns DESC, c.name

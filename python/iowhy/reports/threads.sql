@@ -15,41 +15,24 @@
 -- column read_bytes: bytes that its read calls returned, bytes
 -- column written_bytes: bytes that its write calls accepted, bytes
 -- column exit_code: wait status; NULL while alive, number
-WITH spent AS (
+WITH moved AS (
     SELECT
-        tgid,
-        tid,
-        sum(interval_ns) AS lifetime_ns,
-        sum(cpu_user_ns) AS cpu_user_ns,
-        sum(cpu_kernel_ns) AS cpu_kernel_ns,
-        sum(runnable_ns) AS runnable_ns,
-        sum(blocked_ns) AS blocked_ns,
-        sum(sleeping_ns) AS sleeping_ns
-    FROM thread_time
-    GROUP BY tgid, tid
-), moved AS (
-    SELECT
-        s.tgid,
-        s.tid,
-        sum(CASE WHEN k.kind IN ('read', 'copy') THEN s.ret END) AS read_bytes,
-        sum(CASE WHEN k.kind IN ('write', 'copy') THEN s.ret END) AS written_bytes
-    FROM syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    WHERE s.ret > 0 AND k.kind IN ('read', 'write', 'copy')
-    GROUP BY s.tgid, s.tid
-), named AS (
-    SELECT
-        tgid,
-        tid,
-        max(comm) AS comm,
-        min(start_ns) AS start_ns,
-        max(exit_code) AS exit_code
+        c.tgid,
+        c.tid,
+        sum(CASE WHEN k.kind IN ('read', 'copy') THEN c.bytes END) AS read_bytes,
+        sum(CASE WHEN k.kind IN ('write', 'copy') THEN c.bytes END) AS written_bytes
+    FROM thread_calls c
+    JOIN call_kinds k ON k.name = c.name
+    WHERE c.single AND k.kind IN ('read', 'write', 'copy')
+    GROUP BY c.tgid, c.tid
+), lives AS (
+    SELECT tgid, tid, min(start_ns) AS start_ns, max(exit_code) AS exit_code
     FROM threads
     GROUP BY tgid, tid
 ), ids AS (
-    SELECT tgid, tid FROM named
+    SELECT tgid, tid FROM lives
     UNION
-    SELECT tgid, tid FROM spent
+    SELECT tgid, tid FROM thread_totals
     UNION
     SELECT tgid, tid FROM moved
 )
@@ -57,9 +40,9 @@ SELECT
     n.comm,
     i.tgid,
     i.tid,
-    (n.start_ns - r.start_ns) / 1e9 AS start_s,
+    (l.start_ns - r.start_ns) / 1e9 AS start_s,
     s.lifetime_ns,
-    (s.cpu_user_ns + s.cpu_kernel_ns) / nullif(s.lifetime_ns, 0) AS cpu_share,
+    s.cpu_ns / nullif(s.lifetime_ns, 0) AS cpu_share,
     s.cpu_user_ns,
     s.cpu_kernel_ns,
     s.runnable_ns,
@@ -67,14 +50,14 @@ SELECT
     s.sleeping_ns,
     CASE WHEN r.ran_syscalls THEN coalesce(m.read_bytes, 0) END AS read_bytes,
     CASE WHEN r.ran_syscalls THEN coalesce(m.written_bytes, 0) END AS written_bytes,
-    n.exit_code
+    l.exit_code
 FROM ids i
 CROSS JOIN recording r
-LEFT JOIN named n ON n.tgid = i.tgid AND n.tid = i.tid
-LEFT JOIN spent s ON s.tgid = i.tgid AND s.tid = i.tid
+LEFT JOIN lives l ON l.tgid = i.tgid AND l.tid = i.tid
+LEFT JOIN named_threads n ON n.tgid = i.tgid AND n.tid = i.tid
+LEFT JOIN thread_totals s ON s.tgid = i.tgid AND s.tid = i.tid
 LEFT JOIN moved m ON m.tgid = i.tgid AND m.tid = i.tid
 ORDER BY
-    coalesce(s.cpu_user_ns, 0) + coalesce(s.cpu_kernel_ns, 0) + coalesce(s.runnable_ns, 0)
-    + coalesce(s.blocked_ns, 0) DESC,
+    coalesce(s.cpu_ns, 0) + coalesce(s.runnable_ns, 0) + coalesce(s.blocked_ns, 0) DESC,
     i.tgid,
     i.tid

@@ -13,22 +13,20 @@
 -- column dirty_share: dirty pages of the machine over the limit then, mean, share
 -- column first_s: first pause, after the start of the recording, s
 -- column last_s: last pause, after the start of the recording, s
-WITH named AS (
-    SELECT tgid, tid, max(comm) AS comm FROM threads GROUP BY tgid, tid
-), waited AS (
+WITH waited AS (
     SELECT tid, sum(dur_ns) AS waited_ns FROM waits WHERE reason = 'dirty_throttle' GROUP BY tid
 ), paused AS (
     SELECT
-        t.tgid,
-        t.tid,
+        tgid,
+        tid,
         count(*) AS pauses,
-        sum(t.pause_ns) AS paused_ns,
-        max(t.pause_ns) AS max_pause_ns,
-        avg(t.dirty_pages / nullif(t.limit_pages, 0)) AS dirty_share,
-        min(t.ts_ns) AS first_ns,
-        max(t.ts_ns) AS last_ns
-    FROM dirty_throttle t
-    GROUP BY t.tgid, t.tid
+        sum(pause_ns) AS paused_ns,
+        max(pause_ns) AS max_pause_ns,
+        avg(dirty_pages / nullif(limit_pages, 0)) AS dirty_share,
+        min(ts_ns) AS first_ns,
+        max(ts_ns) AS last_ns
+    FROM dirty_pauses
+    GROUP BY tgid, tid
 )
 SELECT
     n.comm,
@@ -44,6 +42,6 @@ SELECT
     (p.last_ns - r.start_ns) / 1e9 AS last_s
 FROM paused p
 CROSS JOIN recording r
-LEFT JOIN named n ON n.tgid = p.tgid AND n.tid = p.tid
+LEFT JOIN named_threads n ON n.tgid = p.tgid AND n.tid = p.tid
 LEFT JOIN waited w ON w.tid = p.tid
 ORDER BY p.paused_ns DESC, p.tgid, p.tid

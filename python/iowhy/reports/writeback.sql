@@ -3,7 +3,7 @@
 -- stands in for: writeback_single_inode probes
 -- column filesystem: mount point of the filesystem, text
 -- column reason: background, periodic, sync, fsync (a caller's own) and others, text
--- column passes: passes over one inode, count
+-- column passes: passes over one inode that wrote pages, count
 -- column inodes: different inodes, count
 -- column pages: pages written, pages
 -- column pages_per_pass: mean pages of a pass, pages
@@ -13,18 +13,8 @@
 -- column dur_ns: lengths of the passes, ns
 -- column mean_age_ns: mean age of the dirt, ns
 -- column threads: threads that wrote back, count
-WITH ordered AS (
-    SELECT
-        dev,
-        ino,
-        tid,
-        reason,
-        pages_written,
-        dur_ns,
-        dirtied_age_ns,
-        lag(ino) OVER (PARTITION BY dev ORDER BY ts_ns, ino) AS previous_ino
-    FROM writeback
-), mounts AS (
+-- column own: the command uses the filesystem, bool
+WITH mounts AS (
     SELECT dev, max(mount) AS mount FROM filesystems GROUP BY dev
 )
 SELECT
@@ -40,8 +30,9 @@ SELECT
     count(*) FILTER (WHERE w.ino <> w.previous_ino) / nullif(count(w.previous_ino), 0) AS hop_share,
     sum(w.dur_ns) AS dur_ns,
     avg(w.dirtied_age_ns) AS mean_age_ns,
-    count(DISTINCT w.tid) AS threads
-FROM ordered w
+    count(DISTINCT w.tid) AS threads,
+    w.own
+FROM writeback_passes w
 LEFT JOIN mounts m ON m.dev = w.dev
-GROUP BY 1, 2
+GROUP BY 1, 2, w.own
 ORDER BY pages DESC, filesystem, reason

@@ -30,18 +30,18 @@ class _Commits:
 
 
 _COMMITS = """
-SELECT count(*) AS commits, sum(dur_ns) AS time_ns, avg(dur_ns) AS mean_ns,
-  sum(flushing_ns) / nullif(sum(CASE WHEN flushing_ns IS NOT NULL THEN dur_ns END), 0)
-    AS flushing_share,
-  sum(logging_ns) / nullif(sum(CASE WHEN logging_ns IS NOT NULL THEN dur_ns END), 0)
-    AS logging_share,
-  avg(handles) AS handles_per_commit, avg(blocks) AS blocks_per_commit
-FROM journal_commits WHERE dev IN (SELECT dev FROM own_filesystems)
+SELECT coalesce(sum(commits), 0) AS commits, sum(total_ns) AS time_ns,
+  sum(total_ns) / nullif(sum(timed), 0) AS mean_ns,
+  sum(flushing_ns) / nullif(sum(flushing_of_ns), 0) AS flushing_share,
+  sum(logging_ns) / nullif(sum(logging_of_ns), 0) AS logging_share,
+  sum(handles) / nullif(sum(with_handles), 0) AS handles_per_commit,
+  sum(blocks) / nullif(sum(with_blocks), 0) AS blocks_per_commit
+FROM journal_totals WHERE own
 """
 
 
 def measure(relations: Relations) -> Journal:
-    """From journal_commits."""
+    """From the relation journal_totals."""
     if not relations.has("journal_commits"):
         ran = {"journal_jbd2", "journal_xfs"} & relations.facts.ran
         return Journal(0 if ran else None, None, None, None, None, None, None)

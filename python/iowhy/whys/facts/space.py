@@ -33,7 +33,7 @@ class _Passes:
 
 _PASSES = """
 SELECT count(*) AS passes, sum(pages_written) AS pages, count(DISTINCT (dev, ino)) AS inodes
-FROM writeback WHERE reason = 'fs_free_space' AND dev IN (SELECT dev FROM own_filesystems)
+FROM writeback_passes WHERE own AND reason = 'fs_free_space'
 """
 
 

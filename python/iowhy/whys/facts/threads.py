@@ -28,20 +28,14 @@ class _Sums:
 
 
 _SUMS = """
-WITH t AS (
-  SELECT tid, any_value(tgid) AS tgid, sum(cpu_user_ns + coalesce(cpu_kernel_ns, 0)) AS cpu_ns,
-    sum(runnable_ns) AS runnable_ns
-  FROM thread_time GROUP BY tid
-), s AS (
-  SELECT count(*) AS count, count(DISTINCT tgid) AS processes, sum(cpu_ns) AS cpu_ns,
-    sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns, arg_max(tid, cpu_ns) AS top FROM t
-)
-SELECT s.* EXCLUDE (top), (SELECT any_value(comm) FROM threads WHERE tid = s.top) AS top_name FROM s
+SELECT count(*) AS count, count(DISTINCT t.tgid) AS processes, sum(cpu_ns) AS cpu_ns,
+  sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns, arg_max(n.comm, cpu_ns) AS top_name
+FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.tid = t.tid
 """
 
 
 def measure(relations: Relations) -> Threads:
-    """From thread_time and threads."""
+    """From the relation thread_totals."""
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
         return Threads(None, None, None, None, None, None)

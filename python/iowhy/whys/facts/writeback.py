@@ -45,8 +45,7 @@ class _Pauses:
 
 _PAUSES = """
 SELECT count(*) AS pauses, sum(pause_ns) AS pause_ns, median(dirty_pages) AS dirty_pages,
-  median(limit_pages) AS limit_pages FROM dirty_throttle WHERE pause_ns > 0
-  AND (tgid IN (SELECT tgid FROM threads) OR NOT EXISTS (SELECT 1 FROM threads))
+  median(limit_pages) AS limit_pages FROM dirty_pauses
 """
 
 
@@ -65,19 +64,12 @@ class _Passes:
 
 
 _PASSES = f"""
-WITH w AS (
-  SELECT *, reason <> 'fsync' AS background FROM writeback
-  WHERE pages_written > 0 AND dev IN (SELECT dev FROM own_filesystems)
-), p AS (
-  SELECT reason, ts_ns - coalesce(dur_ns, 0) - lag(ts_ns) OVER one AS rest,
-    lag(reason) OVER one AS before
-  FROM w WINDOW one AS (PARTITION BY dev, tid ORDER BY ts_ns)
+WITH w AS (SELECT * FROM writeback_passes WHERE own
 ), s AS (
   SELECT ts_ns // 1000000000 AS second, count(DISTINCT (dev, ino)) AS inodes FROM w GROUP BY second
 )
 SELECT count(*) AS passes,
-  (SELECT sum(CASE WHEN reason <> 'fsync' AND before = reason AND rest < {SWEEP_NS} THEN 0
-    ELSE 1 END) FROM p) AS sweeps,
+  sum(CASE WHEN background AND rest_ns < {SWEEP_NS} THEN 0 ELSE 1 END) AS sweeps,
   count(DISTINCT (dev, ino)) AS inodes,
   sum(CASE WHEN background THEN 1 ELSE 0 END) AS background_passes,
   count(DISTINCT CASE WHEN background THEN (dev, ino) END) AS background_inodes,
@@ -90,7 +82,7 @@ FROM w
 
 
 def measure(relations: Relations) -> Writeback:
-    """From writeback and dirty_throttle."""
+    """From the relations writeback_passes and dirty_pauses."""
     pauses, passes = _Pauses(), _Passes()
     if relations.has("dirty_throttle"):
         pauses = relations.one(_Pauses, _PAUSES)

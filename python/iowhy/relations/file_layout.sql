@@ -1,0 +1,109 @@
+-- title: How one file lies on its device, before or after the command, and how it was allocated
+-- Files without extents are there for their allocations. The block size is the filesystem's; the page size where
+-- that is not known.
+-- column phase: before or after the command, text
+-- column dev: filesystem, id
+-- column ino: inode, id
+-- column latest: of this file's extents the last that were read: after the command, else before it, bool
+-- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count
+-- column mean_extent_bytes: of the runs that have a place on disk, their mean length, bytes
+-- column median_extent_bytes: median length of a run, bytes
+-- column largest_extent_bytes: longest run, bytes
+-- column sequentiality: neighbouring blocks of the file that are neighbours on disk, share
+-- column bytes: bytes with a place on disk, bytes
+-- column mapped_extents: extents as the filesystem reports them, count
+-- column unplaced_bytes: bytes without a place (not yet allocated, or kept in the inode), bytes
+-- column unwritten_bytes: allocated and never written, bytes
+-- column shared_bytes: shared with another file or snapshot, bytes
+-- column allocations: allocations during the recording, whatever the phase, count
+-- column allocated_bytes: their bytes, bytes
+-- column allocating_threads: threads that made them, count
+-- column interleaved_share: allocations that followed another thread's in the same file, share
+WITH sizes AS (
+    SELECT dev, max(block_bytes) AS block_bytes FROM filesystems GROUP BY dev
+), runs AS (
+    SELECT
+        phase,
+        dev,
+        ino,
+        run,
+        count(*) AS mapped_extents,
+        max(CASE WHEN starts_run AND physical_bytes IS NOT NULL THEN 1 ELSE 0 END) AS placed,
+        sum(bytes) AS run_bytes,
+        sum(CASE WHEN physical_bytes IS NOT NULL THEN bytes ELSE 0 END) AS bytes,
+        sum(CASE WHEN physical_bytes IS NULL THEN bytes ELSE 0 END) AS unplaced_bytes,
+        sum(CASE WHEN list_contains(flags, 'unwritten') THEN bytes ELSE 0 END) AS unwritten_bytes,
+        sum(CASE WHEN list_contains(flags, 'shared') THEN bytes ELSE 0 END) AS shared_bytes
+    FROM extent_runs
+    GROUP BY phase, dev, ino, run
+), placed AS (
+    SELECT
+        phase,
+        dev,
+        ino,
+        count(*) AS extents,
+        sum(placed) AS placed_runs,
+        quantile_cont(run_bytes, 0.5) AS median_extent_bytes,
+        max(run_bytes) AS largest_extent_bytes,
+        sum(mapped_extents) AS mapped_extents,
+        sum(bytes) AS bytes,
+        sum(unplaced_bytes) AS unplaced_bytes,
+        sum(unwritten_bytes) AS unwritten_bytes,
+        sum(shared_bytes) AS shared_bytes,
+        max(CASE WHEN phase = 'after' THEN 1 ELSE 0 END) OVER (PARTITION BY dev, ino) AS has_after
+    FROM runs
+    GROUP BY phase, dev, ino
+), turns AS (
+    SELECT
+        dev,
+        ino,
+        tid,
+        blocks,
+        lag(tid) OVER (PARTITION BY dev, ino ORDER BY ts_ns, logical_block) AS previous_tid
+    FROM allocations
+), allocated AS (
+    SELECT
+        dev,
+        ino,
+        count(*) AS allocations,
+        sum(blocks) AS blocks,
+        count(DISTINCT tid) AS allocating_threads,
+        count(*) FILTER (WHERE tid <> previous_tid) / nullif(count(previous_tid), 0)
+            AS interleaved_share
+    FROM turns
+    GROUP BY dev, ino
+), keys AS (
+    SELECT phase, dev, ino FROM placed
+    UNION
+    SELECT 'after', dev, ino FROM allocated
+)
+SELECT
+    k.phase,
+    k.dev,
+    k.ino,
+    p.extents IS NOT NULL AND (k.phase = 'after' OR p.has_after = 0) AS latest,
+    p.extents,
+    p.bytes / nullif(p.placed_runs, 0) AS mean_extent_bytes,
+    p.median_extent_bytes,
+    p.largest_extent_bytes,
+    -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
+    CASE
+        WHEN p.bytes IS NULL OR p.bytes <= 0 THEN NULL
+        WHEN p.bytes <= coalesce(s.block_bytes, r.page_bytes) THEN 1.0
+        ELSE greatest(0.0, (p.bytes / coalesce(s.block_bytes, r.page_bytes) - p.placed_runs)
+            / nullif(p.bytes / coalesce(s.block_bytes, r.page_bytes) - 1, 0))
+    END AS sequentiality,
+    p.bytes,
+    p.mapped_extents,
+    p.unplaced_bytes,
+    p.unwritten_bytes,
+    p.shared_bytes,
+    a.allocations,
+    a.blocks * s.block_bytes AS allocated_bytes,
+    a.allocating_threads,
+    a.interleaved_share
+FROM keys k
+CROSS JOIN recording r
+LEFT JOIN placed p ON p.phase = k.phase AND p.dev = k.dev AND p.ino = k.ino
+LEFT JOIN allocated a ON a.dev = k.dev AND a.ino = k.ino
+LEFT JOIN sizes s ON s.dev = k.dev

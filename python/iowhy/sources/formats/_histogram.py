@@ -69,7 +69,7 @@ def read(block: Block, parsed: Parsed, metric: str) -> None:
             )
         elif (
             text == "^C"
-            or text.startswith("Tracing")
+            or text.startswith(("Tracing", "Detaching"))
             or re.fullmatch(r"\d\d:\d\d:\d\d", text)
             or re.fullmatch(r"avg = \d+ \w+, total: \d+ \w+, count: \d+", text)
         ):

@@ -20,6 +20,8 @@ HINT = r"^TIME\S*\s+COMM\s+(TID|PID)\s+DISK|^\s*" + _BARE + r"\s*$"
 
 _ROW = re.compile(_BARE)
 _TITLES = ["TIME", "COMM", "PID", "DISK", "T", "SECTOR", "BYTES", "LAT"]
+#: Without one of these, no request can be read.
+_NEEDED = {"TIME", "COMM", "DISK", "BYTES", "LAT"}
 _OPERATIONS = {"R": "read", "W": "write", "F": "flush", "D": "discard"}
 
 
@@ -47,6 +49,10 @@ def read(block: Block) -> Parsed:
             continue
         if words[0].startswith("TIME"):
             titles = [re.sub(r"\(.*\)", "", word) for word in words]
+            if _NEEDED - set(titles):
+                titles = []  # of no use, and what stands under it no more
+                parsed.reject(n, line)
+                continue
             unit = 1e6 if "(ms)" in words[0] else 1e9
             parsed.lines_understood += 1
         elif titles and (row := _row(titles, words, unit, block)) is not None:
@@ -67,7 +73,7 @@ def _row(
     # A name may have spaces: what is too much belongs to it. Disk and operation of a request
     # that has none (a flush) are left empty by old versions.
     extra = len(words) - len(titles)
-    if extra < 0 or "COMM" not in titles:
+    if extra < 0:
         return None
     at = titles.index("COMM")
     cells = [*words[:at], " ".join(words[at : at + extra + 1]), *words[at + extra + 1 :]]

@@ -43,6 +43,9 @@ class Options:
     )
     cpus: int | None = option("--cpus", least=1, help="CPUs of the machine, if no tool tells.")
     pids: tuple[int, ...] = pids_given("Only these processes and what they fork.")
+    host: str | None = option(
+        "--host", metavar="NAME", help="The machine to judge, if the texts are of several."
+    )
     output: Path | None = recording_kept()
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
     list_: bool = switch("--list", "--formats", help="List the formats that can be read.")
@@ -140,6 +143,7 @@ def _read(options: Options, out: Path) -> "Diagnosis":
             as_format=options.as_format,
             cpus=options.cpus,
             pids=options.pids,
+            host=options.host,
             progress=progress,
         )
     finally:

@@ -1,7 +1,7 @@
 -- title: One row: how busy devices are, and which way their traffic goes, by their own counters
 -- filtered as: nothing
 -- From medians over the intervals between readings, of the most loaded device: of bytes, else of requests; else
--- of the bytes that vmstat counts.
+-- of the bytes that vmstat counts; else of the rates of the busiest device of which a tool prints no more (sar -d).
 -- column busy_share: of the time, the busiest device's; NULL where no text tells, share
 -- column read_share: of what is moved, reads; NULL where no text has a direction, share
 WITH changes AS (
@@ -48,13 +48,30 @@ WITH changes AS (
         coalesce(max(page_in_bytes) - min(page_in_bytes), 0) AS read_bytes,
         coalesce(max(page_out_bytes) - min(page_out_bytes), 0) AS written_bytes
     FROM main.vm_samples
+), printed AS (
+    SELECT
+        avg(CASE WHEN metric = 'busy_share' THEN value END) AS busy_share,
+        avg(CASE WHEN metric = 'read_bytes_per_s' THEN value END) AS read_bytes,
+        avg(CASE WHEN metric = 'written_bytes_per_s' THEN value END) AS written_bytes
+    FROM main.measurements
+    WHERE metric IN ('busy_share', 'read_bytes_per_s', 'written_bytes_per_s') AND ts_ns IS NOT NULL
+    GROUP BY lower(tool), subject
+), busiest AS (
+    SELECT
+        max(busy_share) AS busy_share,
+        max_by(read_bytes, busy_share) AS read_bytes,
+        max_by(written_bytes, busy_share) AS written_bytes
+    FROM printed
+    WHERE busy_share IS NOT NULL
 )
 SELECT
-    t.busy_share,
+    coalesce(t.busy_share, b.busy_share) AS busy_share,
     coalesce(
         t.read_bytes / nullif(t.read_bytes + t.written_bytes, 0),
         t.reads / nullif(t.reads + t.writes, 0),
-        p.read_bytes / nullif(p.read_bytes + p.written_bytes, 0)
+        p.read_bytes / nullif(p.read_bytes + p.written_bytes, 0),
+        b.read_bytes / nullif(b.read_bytes + b.written_bytes, 0)
     ) AS read_share
 FROM top t
 CROSS JOIN paged p
+CROSS JOIN busiest b

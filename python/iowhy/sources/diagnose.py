@@ -20,7 +20,7 @@ from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
 from iowhy.recording.writer import write_recording
-from iowhy.sources import aggregate, merge, reading, recognised, time_line
+from iowhy.sources import aggregate, hosts, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.names import Names
@@ -47,12 +47,14 @@ def diagnose(
     as_format: str | None = None,
     cpus: int | None = None,
     pids: Collection[int] = (),
+    host: str | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Read the files ("-" is standard input) into a new recording at `output`.
 
     `cpus` is the number of CPUs of the machine, for tools that do not print it; `pids` are the processes whose
-    time counts, with all that they fork, where the texts tell of others too. Raises Problem when a file cannot
+    time counts, with all that they fork, where the texts tell of others too; `host` is the machine that is judged
+    where the texts are of several. Raises Problem when a file cannot
     be read, or nothing in any file is understood.
     """
     only = reading.named(as_format)
@@ -74,9 +76,10 @@ def diagnose(
     known = recognised.tools(unread)
     if not parts:
         raise _nothing(files, failed, known)
+    parts, different = hosts.of_one(parts, host)
     if pids:
         restrict(parts, names.rows()["threads"], pids)
-    notes = deduplicate_calls(parts)
+    notes = [*different, *deduplicate_calls(parts)]
     notes += [note for part in failed for note in part.parsed.notes]
     notes += [tool.sentence() for tool in known]
     recording = _record(parts, names, files, output, cpus, notes)
@@ -201,7 +204,7 @@ def _host(parts: Sequence[Part], cpus: int | None) -> tuple[Host, list[str]]:
     notes: list[str] = []
     for part in parts:
         for name, value in part.parsed.host.items():
-            if name in facts and facts[name] != value and name in {"name", "kernel", "cpus"}:
+            if name in facts and facts[name] != value and name in {"kernel", "cpus"}:
                 note = f"the inputs are of different machines: {name} is {facts[name]} and {value}"
                 if note not in notes:
                     notes.append(note)

@@ -4,6 +4,7 @@ from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import requests_were_recorded
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.measured import Load
 from iowhy.whys.finding import Link
 
 #: Of the run, inside sync calls, from which they look like the cost; of that, on a CPU, from which they are not.
@@ -133,6 +134,16 @@ def device_load(facts: Facts) -> Link | None:
         device.busy_share,
         "share",
         "devices",
+    )
+
+
+def measured_load(load: Load) -> Link:
+    """How busy a device is of which a tool printed only its use, not reads and writes apart."""
+    return link(
+        f"{load.name} is busy {percent(load.busy_share)} with {load.queue:.1f} requests in flight",
+        load.busy_share,
+        "share",
+        "measurements",
     )
 
 

@@ -43,8 +43,9 @@ def cpu_counters(cpu: Mapping[str, float], interval_ns: int) -> dict[str, float]
         "user_ns": share("user", "usr", "nice", "guest", "gnice"),
         "system_ns": share("system", "sys"),
         "idle_ns": share("idle"),
-        "iowait_ns": share("iowait"),
     }
+    if "iowait" in cpu:  # BSD counts it as idle
+        counters["iowait_ns"] = share("iowait")
     if {"irq", "soft"} & cpu.keys():
         counters["irq_ns"] = share("irq", "soft")
     if "steal" in cpu:

@@ -135,22 +135,15 @@ def _device_alone(facts: Facts) -> Candidate | None:
     device, known = facts.devices.top, facts.budget.known
     if device is not None:
         busy, depth, shown = device.busy_share, device.depth, links.device_load(facts)
+        completed: float | None = device.reads_per_s + device.writes_per_s
     else:
-        shares, queues = facts.measured.metric("busy_share"), facts.measured.metric("queue_mean")
-        name = max(
-            (name for name in shares if name in queues), key=shares.__getitem__, default=None
-        )
-        if name is None:
+        load = facts.measured.device
+        if load is None:
             return None
-        busy, depth = shares[name], queues[name]
-        shown = link(
-            f"{name} is busy {percent(busy)} with {depth:.1f} requests in flight",
-            busy,
-            "share",
-            "measurements",
-        )
-    if busy is None or depth is None or busy < BUSY or depth < DEPTH:
-        return None
+        busy, depth, shown = load.busy_share, load.queue, links.measured_load(load)
+        completed = load.operations_per_s
+    if busy is None or depth is None or busy < BUSY or depth < DEPTH or completed == 0:
+        return None  # one that completes nothing is stuck (device-slow)
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(shown),
@@ -203,6 +196,9 @@ def _blocked_only(facts: Facts) -> Candidate | None:
     if not facts.run.pasted or not machine.waits_for_disks or blocked is None or share is None:
         return None
     disks = sorted(facts.measured.metric("operations_per_s").items(), key=lambda pair: -pair[1])
+    if disks and not any(rate > 0 for _, rate in disks):
+        # The disks that are listed do nothing: what is waited for is not there.
+        return None
     always = share >= ALWAYS
     return Candidate(
         claims=(Claim(classes.STORAGE),),

@@ -96,10 +96,19 @@ def _scattered(jump_share: float | None) -> bool:
 
 def _stuck(facts: Facts) -> Candidate | None:
     """Requests in flight all the time, of which none is completed."""
-    device = facts.devices.top
-    if device is None or device.depth is None or device.reads_per_s + device.writes_per_s > 0:
+    device, load = facts.devices.top, facts.measured.device
+    if device is not None:
+        name, busy, depth = device.name, device.busy_share, device.depth
+        completed: float | None = device.reads_per_s + device.writes_per_s
+        shown = links.device_load(facts)
+    elif load is not None:
+        name, busy, depth, completed = load.name, load.busy_share, load.queue, load.operations_per_s
+        shown = links.measured_load(load)
+    else:
         return None
-    if device.busy_share is None or device.busy_share < STUCK:
+    if depth is None or depth <= 0 or completed is None or completed > 0:
+        return None
+    if busy is None or busy < STUCK:
         return None
     return Candidate(
         claims=(
@@ -107,18 +116,21 @@ def _stuck(facts: Facts) -> Candidate | None:
             Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
         ),
         chain=chain_of(
-            links.device_load(facts),
+            shown,
             link(
-                f"{device.depth:.0f} requests are in flight, and none is completed",
-                device.depth,
+                f"{depth:.0f} requests are in flight, and none is completed",
+                depth,
                 "requests",
                 "devices",
             ),
         ),
-        summary=f"waits for {device.name}, which completes no request: it is stuck",
+        summary=f"waits for {name}, which completes no request: it is stuck"
+        if facts.budget.known
+        else f"{name} completes no request: it is stuck",
         saving=saving.all_of_it("if the device answers at all"),
         confidence=0.8,
         lowered_by=("single requests are not known, only the counters' means",),
+        fixed_share=None if facts.budget.known else busy,
     )
 
 

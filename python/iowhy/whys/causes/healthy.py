@@ -33,9 +33,16 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _waiting_would_show(facts: Facts) -> bool:
+    """Whether waiting for storage is counted apart from idling; BSD and macOS count it as that."""
+    return facts.machine.iowait is not None or facts.machine.blocked is not None
+
+
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     """Whether every finding has little to gain, and so is the waiting that no cause explains."""
     budget = facts.budget
+    if budget.basis == "machine" and not _waiting_would_show(facts):
+        return False
     if any(finding.gain >= SMALL for finding in findings):
         return False
     # A run that waits a lot without a known cause is not healthy: nobody knows what it is.

@@ -1,10 +1,12 @@
 """Memory is short: threads reclaim it themselves, or swap."""
 
 from iowhy.whys import classes, next_command, saving
+from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.settle import matches
 
 SHARE = 0.05
 # 1 MiB: less is not worth a word.
@@ -20,16 +22,14 @@ def find(facts: Facts) -> Candidate | None:
     pasted = facts.run.pasted and _swaps_steadily(facts)
     if share < SHARE and not pasted:
         return None
-    claims = [Claim(frozenset({classes.MEMORY}))]
+    claims = _claims(pasted)
     if pasted:
-        # Swapping shows as waiting to read in the machine's own counters.
-        claims.append(Claim(frozenset({classes.READ, classes.WRITE})))
-        share = max(share, budget.elapsed(classes.READ, classes.WRITE))
+        share = sum(p.elapsed for p in budget.pieces if any(matches(c, p) for c in claims))
     stalled = machine.pressure.get(("memory", "some"))
     limit = machine.memory_limit_bytes
     reasons = budget.heaviest_reasons(frozenset({classes.MEMORY}))
     return Candidate(
-        claims=tuple(claims),
+        claims=claims,
         chain=chain_of(
             link(
                 f"{percent(share)} of the time waits for memory"
@@ -71,6 +71,18 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if all that it uses fits into memory"),
         needs=("waits", "vm_samples"),
         confidence=0.85,
+    )
+
+
+def _claims(pasted: bool) -> tuple[Claim, ...]:
+    """Waiting for memory; in the machine's own counters swapping shows as waiting for I/O, some without a direction."""
+    memory = Claim(frozenset({classes.MEMORY}))
+    if not pasted:
+        return (memory,)
+    return (
+        memory,
+        Claim(frozenset({classes.READ, classes.WRITE})),
+        Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
     )
 
 

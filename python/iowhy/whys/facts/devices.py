@@ -62,7 +62,12 @@ SELECT s.dev, coalesce(any_value(d.name), (s.dev >> 20) || ':' || (s.dev & 10485
   count(*) AS samples,
   median(CASE WHEN b IS NOT NULL THEN least(1.0, b / dt) END) AS busy_share,
   -- While there is any in flight, there is at least one: less is rounding of the text.
-  CASE WHEN sum(b) > 0 AND sum(q) IS NOT NULL THEN greatest(1.0, sum(q) / sum(b)) END AS depth,
+  -- Where nobody printed the mean queue, it is what requests take in all (Little's law); and where none completes,
+  -- what is in flight at the readings.
+  CASE WHEN sum(b) > 0 AND (sum(q) IS NOT NULL OR bool_or(timed) OR bool_or(in_flight IS NOT NULL))
+    THEN greatest(1.0, coalesce(sum(q), nullif(sum(t), 0), 0) / sum(b),
+      CASE WHEN sum(q) IS NULL AND sum(r + w) = 0 THEN median(in_flight) END)
+  END AS depth,
   coalesce(median(r * 1e9 / dt), 0.0) AS reads_per_s,
   coalesce(median(w * 1e9 / dt), 0.0) AS writes_per_s,
   coalesce(median(rb * 1e9 / dt), 0.0) AS read_bytes_per_s,

@@ -77,14 +77,15 @@ WITH change AS (
     user_ns - lag(user_ns) OVER one AS u,
     system_ns + coalesce(irq_ns, 0) - lag(system_ns + coalesce(irq_ns, 0)) OVER one AS s,
     idle_ns - lag(idle_ns) OVER one AS i,
-    iowait_ns - lag(iowait_ns) OVER one AS w,
+    iowait_ns - lag(iowait_ns) OVER one AS w, iowait_ns IS NOT NULL AS apart,
     coalesce(steal_ns, 0) - lag(coalesce(steal_ns, 0)) OVER one AS st
   FROM cpu_samples WINDOW one AS (PARTITION BY cpu ORDER BY ts_ns)
 ), shares AS (
   SELECT cpu, greatest(0, u) AS u, greatest(0, s) AS s, greatest(0, i) AS i,
-    greatest(0, w) AS w, greatest(0, st) AS st FROM change WHERE u IS NOT NULL
+    greatest(0, w) AS w, greatest(0, st) AS st, apart FROM change WHERE u IS NOT NULL
 ), sums AS (
   SELECT cpu, sum(u) AS u, sum(s) AS s, sum(i) AS i, sum(w) AS w, sum(st) AS st, count(*) AS n,
+    bool_or(apart) AS apart,
     avg(CASE WHEN u + s + st >= 0.9 * (u + s + i + w + st) THEN 1.0 ELSE 0.0 END) AS full_share
   FROM shares WHERE u + s + i + w + st > 0 GROUP BY cpu
 )
@@ -92,7 +93,7 @@ SELECT
   max(CASE WHEN cpu = -1 THEN u / (u + s + i + w + st) END) AS user_share,
   max(CASE WHEN cpu = -1 THEN s / (u + s + i + w + st) END) AS system,
   max(CASE WHEN cpu = -1 THEN i / (u + s + i + w + st) END) AS idle,
-  max(CASE WHEN cpu = -1 THEN w / (u + s + i + w + st) END) AS iowait,
+  max(CASE WHEN cpu = -1 AND apart THEN w / (u + s + i + w + st) END) AS iowait,
   max(CASE WHEN cpu = -1 THEN st / (u + s + i + w + st) END) AS steal,
   max(CASE WHEN cpu >= 0 THEN (u + s + st) / (u + s + i + w + st) END) AS busiest,
   max(CASE WHEN cpu = -1 THEN full_share END) AS saturated,

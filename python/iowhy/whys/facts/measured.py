@@ -16,6 +16,16 @@ class Number:
 
 
 @dataclass(frozen=True)
+class Load:
+    """A device by means over all of the time: its share of it, requests in flight, requests completed a second."""
+
+    name: str
+    busy_share: float
+    queue: float
+    operations_per_s: float | None
+
+
+@dataclass(frozen=True)
 class Measured:
     """At most 5,000 numbers, by tool and subject; histograms by metric: (count, median)."""
 
@@ -29,6 +39,16 @@ class Measured:
     def metric(self, metric: str) -> dict[str, float]:
         """Subject → value for one metric, whatever tool printed it."""
         return {n.subject: n.value for n in self.numbers if n.metric == metric}
+
+    @property
+    def device(self) -> "Load | None":
+        """The busiest device of those whose utilisation and queue a tool printed beside each other (sar -d)."""
+        shares, queues = self.metric("busy_share"), self.metric("queue_mean")
+        completed = self.metric("operations_per_s")
+        name = max(
+            (name for name in shares if name in queues), key=shares.__getitem__, default=None
+        )
+        return None if name is None else Load(name, shares[name], queues[name], completed.get(name))
 
     @property
     def tools(self) -> frozenset[str]:

@@ -206,6 +206,79 @@ def proc_files(of: Machine) -> str:
     return text
 
 
+def dstat(of: Machine) -> str:
+    text = "----total-cpu-usage---- -dsk/total- ---procs--- ---paging--\n"
+    text += "usr sys idl wai stl| read  writ|run blk new|  in   out\n"
+    row = (
+        f"{of.user} {of.system} {of.idle} {of.iowait} {of.steal}|{of.read_kib}k {of.written_kib}k|"
+    )
+    return text + (row + f"{of.runnable} {of.blocked} 0|{of.swap_kib}k {of.swap_kib}k\n") * (
+        SAMPLES + 1
+    )
+
+
+def atop(of: Machine) -> str:
+    text = ""
+    for at in range(SAMPLES):
+        text += (
+            f"ATOP - {of.name}   2026/11/22  11:30:{at + 1:02}   -----------------   1s elapsed\n"
+        )
+        text += f"CPU | sys {of.system * of.cpus}% | user {of.user * of.cpus}% | irq 0% | idle {of.idle * of.cpus}% | "
+        text += f"wait {of.iowait * of.cpus}% | steal {of.steal * of.cpus}% |\n"
+        text += (
+            f"PAG | scan 0 | swin {of.swap_kib // PAGE_KIB} | swout {of.swap_kib // PAGE_KIB} |\n"
+        )
+        text += f"DSK | sda | busy {of.busy}% | read {of.read_kib // 4} | write {of.written_kib // 4} | "
+        text += f"KiB/r 4 | KiB/w 4 | MBr/s 0.0 | MBw/s 0.0 | avq {of.depth} | avio 1 ms |\n\n"
+    return text
+
+
+def collectl(of: Machine) -> str:
+    """collectl -scD --verbose."""
+    text = ""
+    for at in range(SAMPLES):
+        text += f"### RECORD    {at + 1} >>> {of.name} <<< ({1795347069 + at}.0) (Sun Nov 22 11:31:09 2026) ###\n\n"
+        text += "# CPU SUMMARY (INTR, CTXSW & PROC /sec)\n"
+        text += "# User  Nice   Sys  Wait   IRQ  Soft Steal Guest NiceG  Idle  CPUs  Intr  Ctxsw  Proc  RunQ   Run\n"
+        text += f"{of.user} 0 {of.system} {of.iowait} 0 0 {of.steal} 0 0 {of.idle} {of.cpus} 1 2 3 4 5\n\n"
+        text += "# DISK STATISTICS (/sec)\n"
+        text += "#Name  KBytes Merged  IOs Size  Wait  KBytes Merged  IOs Size  Wait  RWSize  QLen  Wait SvcTim Util\n"
+        wait = round(of.wait_ms)
+        text += f"sda {of.read_kib} 0 {of.read_kib // 4} 4 {wait} {of.written_kib} 0 {of.written_kib // 4} 4 {wait} "
+        text += f"4 0 {wait} 1 {of.busy}\n\n"
+    return text
+
+
+def nmon(of: Machine) -> str:
+    text = f"AAA,progname,nmon\nAAA,host,{of.name}\nAAA,interval,1\nAAA,cpus,{of.cpus}\n"
+    text += "CPU_ALL,CPU Total host,User%,Sys%,Wait%,Idle%,Steal%,Busy,CPUs\nPROC,Processes host,Runnable,Blocked\n"
+    text += "VM,Paging and Virtual Memory,pswpin,pswpout\nDISKBUSY,Disk %Busy host,sda\nDISKXFER,Disk transfers,sda\n"
+    text += "DISKREAD,Disk Read KB/s host,sda\nDISKWRITE,Disk Write KB/s host,sda\n"
+    for at in range(1, SAMPLES + 1):
+        swap = of.swap_kib // PAGE_KIB
+        text += f"ZZZZ,T{at:04},11:30:{at:02},22-NOV-2026\n"
+        text += f"CPU_ALL,T{at:04},{of.user}.0,{of.system}.0,{of.iowait}.0,{of.idle}.0,{of.steal}.0,,{of.cpus}\n"
+        text += f"PROC,T{at:04},{of.runnable},{of.blocked}\nVM,T{at:04},{swap},{swap}\nDISKBUSY,T{at:04},{of.busy}.0\n"
+        text += f"DISKXFER,T{at:04},{(of.read_kib + of.written_kib) / 4}\nDISKREAD,T{at:04},{of.read_kib}.0\n"
+        text += f"DISKWRITE,T{at:04},{of.written_kib}.0\n"
+    return text
+
+
+def macos_iostat(of: Machine) -> str:
+    """Waiting counts as idle, and nothing is stolen."""
+    text = "              disk0       cpu    load average\n    KB/t  tps  MB/s  us sy id   1m   5m   15m\n"
+    row = f"    4.00 {of.read_kib // 4} {of.read_kib / 1024:.2f}  {of.user} {of.system} "
+    return text + (row + f"{of.idle + of.iowait + of.steal}  1.70 1.60 1.50\n") * (SAMPLES + 1)
+
+
+def gstat(of: Machine) -> str:
+    text = "dT: 1.000s  w: 1.000s\n"
+    text += " L(q)  ops/s    r/s   kBps   ms/r    w/s   kBps   ms/w   %busy Name\n"
+    reads, writes = of.read_kib // 4, of.written_kib // 4
+    text += f"{of.depth:.0f} {reads + writes} {reads} {of.read_kib} {of.wait_ms} {writes} {of.written_kib} {of.wait_ms} "
+    return (text + f"{of.busy}.0| ada0\n") * SAMPLES
+
+
 @dataclass(frozen=True)
 class Tool:
     """A writer, and what its text has: CPUs' use, waiting for I/O, the number of CPUs, disks, swap, time stolen."""
@@ -235,5 +308,11 @@ TOOLS = {
     "aix-iostat": Tool(aix_iostat, cpus=True, steal=False),
     "solaris-iostat": Tool(solaris_iostat, cpu=False, iowait=False, disk=True, steal=False),
     "zpool-iostat": Tool(zpool_iostat, cpu=False, iowait=False, steal=False),
+    "dstat": Tool(dstat, swap=True),
+    "atop": Tool(atop, cpus=True, disk=True, swap=True),
+    "collectl": Tool(collectl, cpus=True, disk=True),
+    "nmon": Tool(nmon, cpus=True, swap=True),
+    "macos-iostat": Tool(macos_iostat, iowait=False, steal=False),
+    "gstat": Tool(gstat, cpu=False, iowait=False, disk=True, steal=False),
     "proc": Tool(proc_files, cpus=True, disk=True),
 }

@@ -32,18 +32,9 @@ class Tool:
 
 
 TOOLS = (
-    Tool("collectl", r"^#<-+CPU-+>|^waiting for \d+ second sample", "vmstat 1 10; iostat -x 1 10"),
-    Tool("nmon", r"^AAA,progname,|^ZZZZ,T\d{4},", "vmstat 1 10; iostat -x 1 10"),
-    Tool("atop", r"^ATOP - \S+", "vmstat 1 10; iostat -x 1 10"),
-    Tool("macOS iostat", r"^\s+disk\d(\s+disk\d)*\s+cpu\s+load average", "sudo fs_usage -w -f filesys"),
-    Tool("macOS fs_usage", r"^\d\d:\d\d:\d\d(\.\d+)?\s+\w+.*\s[\d.]+ [W ]\s*\S+\.\d+$", "iostat -w 1"),
-    Tool("FreeBSD systat", r"^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5", "vmstat -w 1; iostat -x -w 1"),
-    Tool("FreeBSD gstat", r"^\s*L\(q\)\s+ops/s\s+r/s\s+kBps", "iostat -x -w 1 -c 10"),
-    Tool("dstat", r"^-+total-cpu-usage-+|^usr sys idl wai", "vmstat 1 10; iostat -x 1 10"),
-    Tool("biotop", r"^PID\s+COMM\s+D MAJ MIN DISK", "sudo biosnoop"),
-    Tool("filetop", r"^T?PID\s+COMM\s+READS\s+WRITES\s+R_Kb", "strace -f -ttt -T -y -p PID"),
-    Tool("iosnoop", r"^COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms", "sudo biosnoop"),
-    Tool("syncsnoop", r"^TIME\(s\)\s+CALL\s*$", "strace -f -T -e trace=fsync,fdatasync,sync -p PID"),
+    Tool("htop", r"^\s*F1\s?Help\s+F2\s?Setup|^\s*PID USER\s+PRI\s+NI\s+VIRT\s+RES\s+SHR S CPU%", "top -b -d 1 -n 5"),
+    Tool("df", r"^Filesystem\s+\S+\s+Used\s+Avail\S*\s+(?:Use%|Capacity)", "iostat -x 1 10"),
+    Tool("lsblk", r"^NAME\s+(?:FSTYPE.*|MAJ:MIN\s+RM\s+SIZE\s+RO\s+TYPE\s+MOUNTPOINTS?)", "iostat -x 1 10"),
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""What sar's columns mean, for its text and for sadf's JSON alike.
+"""What sar's columns mean: for its text, for sadf's JSON, and for other tools that sample the same counters.
 
 Manual: sar(1). kB are 1024 bytes, pages are 4 KiB where they count; `bread/s` are sectors of 512 bytes.
-`sar -d` counts transfers of both directions together, so devices go to measurements.
+`sar -d` counts transfers of both directions together, so its devices go to measurements; with the columns of
+`iostat -x` they are disk_samples.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from iowhy.sources.format import Interval, Parsed
-from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._iostat import cpu_counters, device_counters
+from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S
 
 #: Column → counter of vm_samples, with what one of it is.
@@ -56,8 +58,11 @@ class Collected:
         self.cpus: dict[int, dict[str, float]] = {}
         self.disks: dict[str, dict[str, float]] = {}
 
-    def emit(self, parsed: Parsed) -> None:
-        """Into cpu_samples, vm_samples, memory_samples, pressure_samples and measurements."""
+    def emit(self, parsed: Parsed, names: Names | None = None) -> None:
+        """Into cpu_samples, vm_samples, memory_samples, pressure_samples, measurements and disk_samples.
+
+        `names` where disks have reads and writes apart.
+        """
         interval = self.end_ns - self.start_ns
         seconds = interval / NS_PER_S
         for cpu, values in self.cpus.items():
@@ -105,8 +110,20 @@ class Collected:
                         {"total_ns": self.machine[column] / 100 * interval},
                     )
                 )
+        self._disks(parsed, names)
+
+    def _disks(self, parsed: Parsed, names: Names | None) -> None:
+        interval = self.end_ns - self.start_ns
         for disk, values in self.disks.items():
-            self._disk(parsed, disk, values)
+            apart = device_counters(values, interval)
+            if apart is None or names is None:
+                self._disk(parsed, disk, values)
+            else:
+                parsed.intervals.append(
+                    Interval(
+                        "disk_samples", {"dev": names.disk(disk)}, self.start_ns, interval, apart
+                    )
+                )
 
     def _disk(self, parsed: Parsed, disk: str, values: Mapping[str, float]) -> None:
         metrics = {
@@ -124,7 +141,7 @@ class Collected:
                         "measurements",
                         {
                             "ts_ns": self.end_ns,
-                            "tool": "sar",
+                            "tool": parsed.tool,
                             "subject": disk,
                             "metric": metric,
                             "value": values[column] * unit,

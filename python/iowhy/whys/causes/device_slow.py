@@ -118,7 +118,8 @@ def _stuck(facts: Facts) -> Candidate | None:
         chain=chain_of(
             shown,
             link(
-                f"{depth:.0f} requests are in flight, and none is completed",
+                f"{plural(round(depth), 'request')} {'is' if round(depth) == 1 else 'are'} in flight, "
+                "and none is completed",
                 depth,
                 "requests",
                 "devices",

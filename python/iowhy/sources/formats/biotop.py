@@ -1,0 +1,102 @@
+"""bcc's and libbpf-tools' `biotop`: who moves how much on which disk, with the mean time of a request.
+
+Columns: biotop(8): PID, COMM, D (R or W), MAJ, MIN, DISK, I/O, Kbytes, AVGms, of one interval; the 20 largest unless -r
+says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.names import dev_number
+from iowhy.sources.numbers import KIB, NS_PER_S
+
+NAME = "biotop"
+TOOL = "biotop"
+HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|^Tracing\.\.\. Output every \d+ secs|^(?:\d\d:\d\d:\d\d )?loadavg: "
+
+_ROW = re.compile(
+    r"\s*(\d{1,9})\s+(\S.*?)?\s+([RWFDN?])\s+(\d{1,5})\s+(\d{1,7})\s+(\S+)\s+(\d{1,15})\s+(\d{1,15}(?:\.\d+)?)\s+"
+    r"(\d{1,9}(?:\.\d+)?)\s*"
+)
+_EVERY = re.compile(r"Tracing\.\.\. Output every (\d{1,6}) secs\..*")
+_LOADS = re.compile(r"(\d\d:\d\d:\d\d )?loadavg: .*")
+#: Rows of a screen unless -r says otherwise.
+ROWS = 20
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The titles; the first line where they follow."""
+    titled = any("MAJ" in line and "DISK" in line for line in lines[at : at + 5])
+    return Claim(0.95, again="Tracing" not in lines[at]) if titled else None
+
+
+def read(block: Block) -> Parsed:
+    """Into disk_samples and process_io; devices by their numbers."""
+    parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds")
+    parsed.host["os"] = "Linux"
+    interval = interval_of(block.command)
+    screens: list[list[re.Match[str]]] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            continue
+        if every := _EVERY.fullmatch(text):
+            interval = int(every[1]) * NS_PER_S or None
+        elif text.split()[0] == "PID":
+            screens.append([])
+        elif screens and (row := _ROW.fullmatch(line)) is not None:
+            screens[-1].append(row)
+        elif not _LOADS.fullmatch(text) and "etaching" not in text:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    if interval is None:
+        interval = NS_PER_S
+        parsed.note("the interval of biotop is not shown: 1 s is assumed") if screens else None
+    if any(len(screen) >= ROWS for screen in screens):
+        parsed.partial = f"only the {ROWS} largest rows of each interval"
+    for at, screen in enumerate(screens):
+        _emit(parsed, screen, at * interval, interval, block)
+    parsed.missing.append("iostat -x 1 10")
+    return parsed
+
+
+def _emit(
+    parsed: Parsed, rows: Sequence[re.Match[str]], start: int, interval: int, block: Block
+) -> None:
+    """One screen: sums for each disk, and for each process."""
+    disks: dict[int, dict[str, float]] = {}
+    processes: dict[int, dict[str, float]] = {}
+    for row in rows:
+        pid, count, moved = int(row[1]), int(row[7]), float(row[8]) * KIB
+        kind = {"R": "read", "W": "write"}.get(row[3])
+        if kind is None:
+            continue
+        dev = (
+            block.names.disk(row[6], dev_number(int(row[4]), int(row[5])))
+            if row[6] != "?"
+            else None
+        )
+        bytes_ = "read_bytes" if kind == "read" else "written_bytes"
+        block.names.thread(pid, pid, row[2] or "?")
+        own = processes.setdefault(pid, {"read_bytes": 0.0, "written_bytes": 0.0})
+        own[bytes_] += moved
+        if dev is not None:
+            of = disks.setdefault(
+                dev,
+                {
+                    "reads": 0.0, "writes": 0.0, "read_bytes": 0.0, "written_bytes": 0.0, "read_ns": 0.0,
+                    "write_ns": 0.0,
+                },
+            )  # fmt: skip
+            of[f"{kind}s"] += count
+            of[bytes_] += moved
+            of[f"{kind}_ns"] += count * float(row[9]) * 1e6
+    for dev, counters in disks.items():
+        parsed.intervals.append(Interval("disk_samples", {"dev": dev}, start, interval, counters))
+    for pid, counters in processes.items():
+        parsed.intervals.append(Interval("process_io", {"tgid": pid}, start, interval, counters))

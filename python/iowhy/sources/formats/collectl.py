@@ -1,0 +1,224 @@
+"""`collectl` and `pmcollectl`: brief lines (-s cdm), and the records of --verbose, -sC and -sD.
+
+Manual: collectl(1). cpu is busy without waiting; KBRead and KBWrit are KiB a second over all disks; Util is percent.
+Nothing of it is since boot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.formats._sar import Collected
+from iowhy.sources.formats._sysstat import Day
+from iowhy.sources.numbers import KIB, NS_PER_S, number, size
+
+NAME = "collectl"
+TOOL = "collectl"
+HINT = (
+    r"^#\s*<-+CPU|^waiting for \d+ second sample|^#\s*(?:Date\s+)?(?:Time\s+)?cpu sys inter|^### RECORD|^#<-+(?:CPU|Disks)"
+    r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
+)
+
+_RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((\d{9,11})(\.\d+)?\)")
+_SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
+_BRIEF_MEMORY = {"Free": "kbmemfree", "Buff": "kbbuffers", "Cach": "kbcached", "Slab": "kbslab"}
+_STATES = {"User": "user", "Nice": "nice", "Sys": "system", "Wait": "iowait", "IRQ": "irq", "Irq": "irq", "Soft": "soft",
+           "Steal": "steal", "Idle": "idle"}  # fmt: skip
+#: Columns of one disk in order: reads, writes, averages (versions 3 and 4; the latter has waits for each direction).
+_DISK_OLD = (
+    "Name",
+    "rkB/s",
+    "rrqm/s",
+    "r/s",
+    "",
+    "wkB/s",
+    "wrqm/s",
+    "w/s",
+    "",
+    "",
+    "",
+    "await",
+    "",
+    "%util",
+)
+_DISK = (
+    "Name",
+    "rkB/s",
+    "rrqm/s",
+    "r/s",
+    "",
+    "r_await",
+    "wkB/s",
+    "wrqm/s",
+    "w/s",
+    "",
+    "w_await",
+    "",
+    "",
+    "",
+    "",
+    "%util",
+)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """Its titles; the line that it waits with."""
+    return Claim(0.9, again=not lines[at].startswith("waiting"))
+
+
+def read(block: Block) -> Parsed:
+    """Into cpu_samples, vm_samples, memory_samples and disk_samples."""
+    parsed = Parsed(TOOL, units="KB are 1024 bytes; percent of all CPUs")
+    parsed.host["os"] = "Linux"
+    reader = _Reader(parsed, interval_of(block.command))
+    for at, line in enumerate(block.lines, block.first_line):
+        if not line.strip():
+            continue
+        if reader.line(line.strip()):
+            parsed.lines_understood += 1
+        else:
+            parsed.reject(at, line)
+    reader.emit(block)
+    return parsed
+
+
+class _Reader:
+    """Rows by instant: a brief line each, or all sections of a record."""
+
+    def __init__(self, parsed: Parsed, interval: int | None) -> None:
+        self._parsed = parsed
+        self._interval = interval
+        self._day = Day(None)
+        self._columns: list[str] = []
+        self._section = ""
+        self._rows: list[tuple[int | None, Collected]] = []
+
+    def line(self, text: str) -> bool:
+        """Whether it is understood."""
+        if record := _RECORD.match(text):
+            self._parsed.host["name"] = record[1]
+            self._new(round(float(record[2] + (record[3] or "")) * 1e9))
+            self._parsed.clock = "wall"
+            return True
+        if section := _SECTION.fullmatch(text):
+            self._section = section[1]
+            return True
+        if text.startswith("#"):
+            return self._titles(text)
+        if text.startswith("waiting for "):
+            self._interval = self._interval or int(text.split()[2][:6]) * NS_PER_S or None
+            return True
+        if self._section:
+            return self._row_of_section(text.split())
+        return self._brief(text)
+
+    def _new(self, when: int | None) -> Collected:
+        self._rows.append((when, Collected(0, 0)))
+        return self._rows[-1][1]
+
+    def _titles(self, text: str) -> bool:
+        words = text.lstrip("#").split()
+        if words and not words[0].startswith("<"):
+            self._columns = words
+            if "sys" in words or "KBRead" in words:
+                # The columns of brief lines; a section's have other words.
+                self._section = self._section if self._section == "DISK SUMMARY" else ""
+        return True
+
+    def _brief(self, text: str) -> bool:
+        timed = self._day.split(re.sub(r"^\d{8}\s+", "", text))
+        rest = text if timed is None else timed[1]
+        columns = [name for name in self._columns if name not in {"Time", "Date"}]
+        cells = rest.split()
+        if not columns or len(cells) < len(columns):
+            return False
+        row = dict(zip(columns, cells, strict=False))
+        if size(cells[0]) is None:
+            return False
+        now = self._new(None if timed is None else timed[0])
+        _machine(now, row)
+        busy, system = _get(row, "cpu"), _get(row, "sys")
+        if busy is not None and system is not None and busy >= system:
+            # Waiting is not printed: it is in none of the columns.
+            now.cpus[-1] = {"user": busy - system, "system": system, "idle": max(0.0, 100 - busy)}
+        for name, column in _BRIEF_MEMORY.items():
+            if (amount := size(row.get(name, ""))) is not None:
+                now.machine[column] = amount / KIB
+        return True
+
+    def _row_of_section(self, cells: Sequence[str]) -> bool:
+        if not self._rows:
+            self._new(None)
+        now = self._rows[-1][1]
+        if self._section.endswith("DISK STATISTICS"):
+            names = _DISK if len(cells) >= len(_DISK) else _DISK_OLD
+            if len(cells) < len(names):
+                return False
+            values = {name: number(cell) for name, cell in zip(names, cells, strict=False) if name}
+            now.disks[cells[0]] = {name: v for name, v in values.items() if v is not None}
+            _waits(now.disks[cells[0]])
+        elif "CPU" in self._section:
+            row = dict(zip(self._columns, cells, strict=False))
+            shares = {
+                _STATES[k]: v for k in row if k in _STATES and (v := _get(row, k)) is not None
+            }
+            label = row.get("Cpu", row.get("CPU", "all"))
+            if "idle" not in shares:
+                return len(cells) >= 2
+            if self._section == "CPU SUMMARY":
+                now.cpus[-1] = shares
+                if (cpus := _get(row, "CPUs")) is not None:
+                    self._parsed.host["cpus"] = int(cpus)
+            elif label.isdigit():
+                now.cpus[int(label[:6])] = shares
+        elif self._section == "DISK SUMMARY":
+            _machine(now, dict(zip(self._columns, cells, strict=False)))
+        return True
+
+    def emit(self, block: Block) -> None:
+        """All instants, each with the interval before it."""
+        parsed, rows = self._parsed, self._rows
+        times = [when for when, _ in rows if when is not None]
+        interval = self._interval
+        if interval is None and len(times) == len(rows) > 1:
+            interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
+        if interval is None:
+            interval = NS_PER_S
+            parsed.note("the interval of collectl is not shown: 1 s is assumed") if rows else None
+        dated = parsed.clock == "wall" and len(times) == len(rows)
+        parsed.clock = "wall" if dated else "own"
+        for at, (when, now) in enumerate(rows):
+            end = when if dated and when is not None else (at + 1) * interval
+            now.start_ns, now.end_ns = end - interval, end
+            now.emit(parsed, block.names)
+        if any(now.cpus.get(-1) and "iowait" not in now.cpus[-1] for _, now in rows):
+            parsed.note(
+                "collectl's brief lines count waiting for I/O as idle: iowait is unknown, not 0"
+            )
+            parsed.missing.append("collectl -scD --verbose")
+
+
+def _machine(now: Collected, row: Mapping[str, str]) -> None:
+    """What all disks move, and switches; not how often each disk is asked."""
+    for name, column in (("KBRead", "pgpgin/s"), ("KBWrit", "pgpgout/s"), ("KBWrite", "pgpgout/s"),
+                         ("ctxsw", "cswch/s"), ("Ctxsw", "cswch/s")):  # fmt: skip
+        # Letters are powers of 1000 there, of what is counted in KiB too.
+        value = size(row.get(name, ""), base=1000)
+        if value is not None:
+            now.machine[column] = value
+    for name, column in (("RunT", "runq-sz"), ("BlkT", "blocked")):
+        if (level := _get(row, name)) is not None:
+            now.machine[column] = level
+
+
+def _waits(row: dict[str, float]) -> None:
+    """The mean queue, by Little's law: requests a second times what each takes."""
+    if "r_await" in row and "w_await" in row and "r/s" in row and "w/s" in row:
+        row["aqu-sz"] = (row["r/s"] * row["r_await"] + row["w/s"] * row["w_await"]) / 1000
+
+
+def _get(row: Mapping[str, str], name: str) -> float | None:
+    return number(row.get(name, ""))

@@ -1,0 +1,112 @@
+"""FreeBSD `gstat`: queue, operations, times and use of each GEOM provider; its screens, -b and -B; with -d and -o.
+
+Manual: gstat(8). kBps are KiB a second; ms are means for an operation; dT is the length of the interval.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats._iostat import device_counters
+from iowhy.sources.numbers import NS_PER_S, number
+
+NAME = "gstat"
+TOOL = "gstat"
+HINT = r"^\s*L\(q\)\s+ops/s\s+r/s|^dT: [\d.]+s\s+w: [\d.]+s"
+
+_ELAPSED = re.compile(r"dT:\s*(\d{1,6}\.\d{1,6})s?\s+w:\s*[\d.]+s?.*")
+#: Each rate's own kBps and ms follow it.
+_RENAMED = {
+    "kBps": "kB/s",
+    "ms/r": "r_await",
+    "ms/w": "w_await",
+    "ms/d": "d_await",
+    "ms/o": "f_await",
+    "o/s": "f/s",
+}
+#: Partitions, slices and labels: what they do is in their disk's row too.
+_PART = re.compile(
+    r".+\d(?:p\d+|s\d+[a-h]?)(?:\.\w+)?|.+\.(?:eli|nop|journal)|(?:gpt|gptid|ufs|ufsid|label|diskid|msdosfs|zvol|mirror|stripe|raid3|concat)/.+"
+)
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The line above the titles, or the titles."""
+    return Claim(0.95, again=True) if any("L(q)" in line for line in lines[at : at + 2]) else None
+
+
+def read(block: Block) -> Parsed:
+    """Into disk_samples, of whole disks."""
+    parsed = Parsed(TOOL, units="KiB per second, times in ms")
+    parsed.host["os"] = "FreeBSD"
+    columns: list[str] = []
+    elapsed = interval_of(block.command)
+    screens: list[tuple[int | None, dict[str, dict[str, float]]]] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.replace("|", " ").split()
+        if not words:
+            continue
+        if found := _ELAPSED.fullmatch(line.strip()):
+            elapsed = round(float(found[1]) * NS_PER_S) or elapsed
+        elif words[0] == "L(q)":
+            columns = _columns(words)
+            screens.append((elapsed, {}))
+        elif screens and len(words) >= len(columns) and (row := _row(columns, words)) is not None:
+            if words[len(columns) - 1] in screens[-1][1]:
+                screens.append((elapsed, {}))  # of -B the titles came once
+            screens[-1][1][words[len(columns) - 1]] = row
+        else:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    _emit(parsed, screens, block)
+    return parsed
+
+
+def _columns(words: Sequence[str]) -> list[str]:
+    """The titles as iostat's: `kBps` is of the operation before it."""
+    letter = ""
+    found = []
+    for word in words:
+        letter = word[0] if word in {"r/s", "w/s", "d/s", "o/s"} else letter
+        name = _RENAMED.get(word, word)
+        found.append(f"{letter}{name}" if word == "kBps" else name)
+    return found
+
+
+def _row(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
+    values = [number(word) for word in words[: len(columns) - 1]]
+    if any(value is None for value in values):
+        return None
+    return {name: value for name, value in zip(columns, values, strict=False) if value is not None}
+
+
+def _emit(
+    parsed: Parsed,
+    screens: Sequence[tuple[int | None, Mapping[str, dict[str, float]]]],
+    block: Block,
+) -> None:
+    if screens and any(elapsed is None for elapsed, _ in screens):
+        parsed.note("the interval of gstat is not shown: 1 s is assumed")
+    if len(screens) < 2:
+        parsed.missing.append("iostat -x -w 1 -c 10")
+    if len(screens) == 1:
+        parsed.partial = "one screen of gstat"
+    start = 0
+    for elapsed, rows in screens:
+        interval = elapsed or NS_PER_S
+        wholes = [name for name in rows if not _PART.fullmatch(name)] or list(rows)
+        for name in wholes:
+            row = dict(rows[name])
+            row["%util"] = row.pop("%busy", 0.0)
+            counters = device_counters(row, interval)
+            if counters is not None:
+                key = {"dev": block.names.disk(name)}
+                level = {"in_flight": int(row["L(q)"])}
+                parsed.intervals.append(
+                    Interval("disk_samples", key, start, interval, counters, level)
+                )
+        start += interval

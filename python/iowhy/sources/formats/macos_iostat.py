@@ -1,0 +1,105 @@
+"""Plain `iostat` of macOS and of the BSDs: KB/t, tps and MB/s of each disk, the CPUs, macOS' load averages.
+
+Manual: iostat(8). MB are 1024 * 1024 bytes; reads and writes are counted together; waiting for a disk counts as idle. The
+first row is since boot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats._iostat import cpu_counters
+from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
+
+NAME = "macos-iostat"
+TOOL = "iostat"
+HINT = r"^\s*(?:tty\s+)?(?:[a-z]+\d+\s+)*(?:cpu(?:\s+load average)?|[a-z]+\d+)\s*$|^\s*(?:tin\s+tout\s+)?KB/t\s+(?:tps|xfrs)"
+
+_NAMES = re.compile(r"\s*(tty\s+)?((?:[a-z]+\d+\s+)*(?:[a-z]+\d+)?)\s*(cpu)?(\s+load average)?\s*")
+_TITLES = re.compile(r"(?:\s|^)KB/t\s+(?:tps|xfrs)\s+MB(?:/s)?(?=\s|$)")
+_CPU = {"us": "user", "ni": "nice", "sy": "system", "in": "irq", "id": "idle"}
+
+
+def sniff(lines: Sequence[str], at: int) -> Claim | None:
+    """The disks' names with the columns' titles below, or these alone."""
+    return Claim(0.9, again=True) if any(map(_TITLES.search, lines[at : at + 2])) else None
+
+
+def read(block: Block) -> Parsed:
+    """The CPUs into cpu_samples, disks into measurements."""
+    parsed = Parsed(TOOL, units="KB/t of 1024 bytes, MB/s of 1024 * 1024; percent of all CPUs")
+    disks: list[str] = []
+    columns: list[str] = []
+    rows: list[dict[str, dict[str, float]]] = []
+    for at, line in enumerate(block.lines, block.first_line):
+        words = line.split()
+        if not words:
+            continue
+        if _TITLES.search(line):
+            columns = words
+            parsed.host["os"] = "macOS" if "1m" in words else "FreeBSD"
+        elif words[0][0].isalpha() and (named := _NAMES.fullmatch(line)) is not None:
+            disks = named[2].split()
+        elif columns and (row := _row(disks, columns, words)) is not None:
+            rows.append(row)
+        else:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    _emit(parsed, rows, block)
+    return parsed
+
+
+def _row(
+    disks: Sequence[str], columns: Sequence[str], words: Sequence[str]
+) -> dict[str, dict[str, float]] | None:
+    """The columns by what they are of: each disk in turn, "cpu", "load"."""
+    values = [number(word) for word in words]
+    if len(values) != len(columns) or any(value is None for value in values):
+        return None
+    found: dict[str, dict[str, float]] = {}
+    disk = -1
+    for name, value in zip(columns, values, strict=True):
+        disk += name == "KB/t"
+        if name in {"KB/t", "tps", "xfrs", "MB/s", "MB"}:
+            of = disks[disk] if disk < len(disks) else f"disk {disk}"
+        else:
+            of = "cpu" if name in _CPU else "rest"
+        found.setdefault(of, {})[name] = value if value is not None else 0.0
+    return found
+
+
+def _emit(parsed: Parsed, rows: Sequence[dict[str, dict[str, float]]], block: Block) -> None:
+    if rows:
+        parsed.note("the first row of iostat is an average since boot, and not taken for load")
+    if len(rows) < 2:
+        parsed.missing.append("iostat -w 1 -c 10")
+        return
+    parsed.note(f"{parsed.host['os']} counts waiting for I/O as idle: iowait is unknown, not 0")
+    interval = interval_of(block.command)
+    if interval is None:
+        interval = NS_PER_S
+        parsed.note("the interval of iostat is not shown: 1 s is assumed")
+    for at, row in enumerate(rows[1:]):
+        end = (at + 1) * interval
+        for of, values in row.items():
+            if of == "cpu" and {"us", "sy", "id"} <= values.keys():
+                shares = {_CPU[name]: value for name, value in values.items()}
+                counters = cpu_counters(shares, interval)
+                parsed.intervals.append(
+                    Interval("cpu_samples", {"cpu": -1}, end - interval, interval, counters)
+                )
+            elif "KB/t" in values:
+                measure(parsed, of, "operations_per_s", values.get("tps", values.get("xfrs")), end)
+                measure(
+                    parsed,
+                    of,
+                    "moved_bytes_per_s",
+                    values.get("MB/s", 0.0) * MIB if "MB/s" in values else None,
+                    end,
+                )
+                measure(parsed, of, "mean_bytes", values["KB/t"] * KIB, end)

@@ -40,6 +40,16 @@ def test_dstat_with_a_clock_and_processes() -> None:
     assert parsed.tables["memory_samples"][0]["free_bytes"] == 2400 * 2**20
 
 
+def test_dstats_titles_of_several_disks_touch() -> None:
+    text = "--dsk/sda-----dsk/sdb-- ---io/sda------io/sdb-- sda--sdb-\n"
+    text += " read  writ: read  writ| read  writ: read  writ|util:util\n"
+    text += "   0  3442k:   0     0 |   0   800 :   0     0 | 0.9:   0\n" * 2
+    parsed = read("dstat", text, "dstat 1")
+    first, second = intervals(parsed, "disk_samples")
+    assert first.counters["written_bytes"] == 3442 * 1024 and first.counters["writes"] == 800
+    assert first.counters["busy_ns"] == pytest.approx(9e6) and second.counters["writes"] == 0
+
+
 def test_dstats_csv() -> None:
     parsed = fixture("dstat", "dstat-csv.txt")
     assert parsed.host["name"] == "node1" and cpu(parsed, "iowait_ns") == near([0.38])

@@ -52,6 +52,7 @@ def read(block: Block) -> Parsed:
     parsed = Parsed(TOOL, units="bytes a second, letters are powers of 1024; percent of all CPUs")
     rows: list[dict[_Column, str]] = []
     titles: list[str] = []
+    above = ""
     columns: list[_Column] = []
     for at, line in enumerate(block.lines, block.first_line):
         if not line.strip() or line.startswith("You did not select any stats"):
@@ -72,8 +73,9 @@ def read(block: Block) -> Parsed:
                 continue
         elif _TITLE.match(line.strip()):
             titles = [found.strip("- ") for found in _TITLE.findall(line.strip())]
+            above = line
         elif _NAMES.fullmatch(line):
-            columns = _columns(titles, line)
+            columns = _columns(_above(above, line) or titles, line)
         elif columns and (row := _row(columns, line)) is not None:
             rows.append(row)
         else:
@@ -117,6 +119,19 @@ def _columns(titles: Sequence[str], line: str) -> list[_Column]:
         for title, part in zip(named, parts, strict=True)
         for name in (part if part[0] not in {"time", "date/time"} else ["time"])
     ]
+
+
+def _above(titles: str, line: str) -> list[str]:
+    """Each stretch's title, which stands right above it; none where a paste lost the blanks.
+
+    Titles of disks in one group touch: `--dsk/sda-----dsk/sdb--`, and their stretches are parted by colons.
+    """
+    spans = [found.span() for found in re.finditer(r"[^|:]+", line.rstrip())]
+    spans = [(start, end) for start, end in spans if line[start:end].strip()]
+    cut = any(re.match(r"\w\w", titles[max(0, start - 1) : start + 1]) for start, _ in spans)
+    if cut or abs(len(titles.rstrip()) - len(line.rstrip())) > 2:
+        return []
+    return [titles[start:end].strip("- ") for start, end in spans]
 
 
 def _group(title: str, names: Sequence[str]) -> str:

@@ -16,10 +16,12 @@ from iowhy.sources.numbers import NS_PER_S
 
 NAME = "fs-usage"
 TOOL = "fs_usage"
-HINT = r"^\d\d:\d\d:\d\d(?:\.\d{3,6})?\s+[A-Za-z_]\w*(?:\[\w+\])?\s.*\s\d{1,6}\.\d{6}(?: W)?\s+\S"
+HINT = (
+    r"^\d\d:\d\d:\d\d(?:\.\d{3,6})?\s+[A-Za-z_]\w*(?:\[\w+\])?\s(?:.*\s)?\d{1,6}\.\d{6}(?: W)?\s+\S"
+)
 
 _LINE = re.compile(
-    r"(?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d{3,6})?\s+(?P<name>[A-Za-z_]\w*)(?:\[\w+\])?\s(?P<rest>.*?)\s"
+    r"(?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d{3,6})?\s+(?P<name>[A-Za-z_]\w*)(?:\[\w+\])?(?P<rest>\s.*?)?\s"
     r"(?P<took>\d{1,6}\.\d{6})(?P<waited> W)?\s+(?P<comm>\S.*?)\s*"
 )
 #: Requests of the disk, by how their names begin (fs_usage's source names the flags behind).
@@ -71,11 +73,12 @@ def _event(
     comm, _, thread = found["comm"].rpartition(".")
     comm, tid = (comm, int(thread[:9])) if comm and thread.isdigit() else (found["comm"], 0)
     block.names.thread(tid, tid, comm)
-    disk, size = _DEVICE.search(found["rest"]), _BYTES.search(found["rest"])
+    rest = found["rest"] or ""
+    disk, size = _DEVICE.search(rest), _BYTES.search(rest)
     kind = _DISK.fullmatch(found["name"])
     if kind is None or disk is None or size is None:
         # What makes a Mac's disk empty its cache is no fsync, but this fcntl.
-        name = "fsync" if "FULLFSYNC" in found["rest"] else found["name"]
+        name = "fsync" if "FULLFSYNC" in rest else found["name"]
         sums = totals.setdefault((tid, name), [0, 0, 0, 0])
         sums[0] += 1
         sums[1] += took

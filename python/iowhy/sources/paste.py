@@ -122,7 +122,7 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
     if only is not None:
         assert only.read is not None
         block = Block(lines, 1, source, names, None)
-        result.parts.append(Part(source, only.name, 1, len(lines), _read(only, block)))
+        result.parts.append(Part(source, only.name, 1, len(lines), read_block(only, block)))
         return result
     lines = _outdented(layout.plain(lines))
     for start, end, command, form in _blocks(lines):
@@ -131,12 +131,12 @@ def split(lines: Sequence[str], source: str, names: Names, only: Format | None =
                 _unread(result, at + 1, lines[at])
             continue
         block = Block(lines[start:end], start + 1, source, names, command)
-        parsed = _read(form, block)
+        parsed = read_block(form, block)
         result.parts.append(Part(source, form.name, start + 1, end - start, parsed))
     return result
 
 
-def _read(form: Format, block: Block) -> Parsed:
+def read_block(form: Format, block: Block) -> Parsed:
     """One part; whatever its reader stumbles over loses this part, and no other."""
     assert form.read is not None
     unsettled = False

@@ -108,8 +108,8 @@ class _Reader:
             return True
         if text.startswith("#"):
             return self._titles(text)
-        if text.startswith("waiting for "):
-            self._interval = self._interval or int(text.split()[2][:6]) * NS_PER_S or None
+        if waits := re.match(r"waiting for (\d{1,6}) second sample", text):
+            self._interval = self._interval or int(waits[1]) * NS_PER_S or None
             return True
         if self._section:
             return self._row_of_section(text.split())

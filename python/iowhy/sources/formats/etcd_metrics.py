@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure
+from iowhy.sources.numbers import LARGEST
 
 NAME = "etcd"
 TOOL = "etcd"
@@ -51,9 +52,9 @@ def read(block: Block) -> Parsed:
         if match is None:
             continue
         try:
-            value = float(match[4])
+            value = _finite(match[4])
             if match[2] == "bucket" and (bound := _LE.search(match[3] or "")):
-                buckets[match[1]].append((float(bound[1]), value))
+                buckets[match[1]].append((_finite(bound[1], but=float("inf")), value))
             else:
                 totals[match[1]][match[2]] = value
         except ValueError:
@@ -69,6 +70,14 @@ def read(block: Block) -> Parsed:
         parsed.partial = "counts since etcd began, not of one time"
         parsed.missing.append("iostat -x 1 10")
     return parsed
+
+
+def _finite(text: str, but: float | None = None) -> float:
+    """A number that a counter can hold, or `but`. Raises ValueError for others."""
+    value = float(text)
+    if value != but and not abs(value) <= LARGEST:
+        raise ValueError(text)
+    return value
 
 
 def _histogram(parsed: Parsed, name: str, buckets: Sequence[tuple[float, float]]) -> None:
@@ -95,5 +104,5 @@ def _histogram(parsed: Parsed, name: str, buckets: Sequence[tuple[float, float]]
         if total and within is not None and within != float("inf"):
             measure(parsed, name, f"{label}_below_ns", within * 1e9)
     within = next((bound for bound, upto in buckets if upto >= 0.99 * total), None)
-    if total and within is not None:
+    if total and within is not None and within != float("inf"):
         parsed.note(f"{name}: 99 % of {total:,.0f} take less than {within * 1000:,.0f} ms")

@@ -170,13 +170,13 @@ def recorded(out):
 
 
 @pytest.mark.usefixtures("live")
-def test_run_killed_ends_the_command_and_the_recording(tmp_path):
+def test_run_killed_ends_the_command_and_the_recording_where_that_was_asked(tmp_path):
     mark, out = f"{random.getrandbits(64):x}", tmp_path / "killed.iowhy"
     # A child of the command's own, which would live on by itself.
     child_of_it = f"sh -c 'env > {tmp_path}/runs; exec sleep 300'"
     command = ["sh", "-c", f"{child_of_it}; echo not reached"]
     child = subprocess.Popen(
-        [sys.executable, "-m", "iowhy", "run", "-o", out, "--", *command],
+        [sys.executable, "-m", "iowhy", "run", "--on-death", "end", "-o", out, "--", *command],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_TEST": mark},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

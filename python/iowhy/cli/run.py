@@ -59,6 +59,12 @@ class Options:
         choices=("auto", "bpf", "proc"),
         help="bpf: all sensors. proc: /proc alone. auto: bpf where it can.",
     )
+    on_death: str = option(
+        "--on-death",
+        default="keep",
+        choices=("keep", "end"),
+        help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
+    )
     quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
 
@@ -74,7 +80,12 @@ def command(options: Options) -> None:
     status = _record(options, out)
     leave_root()
     if not options.quiet:
-        _verdict(out, options.as_json)
+        try:
+            _verdict(out, options.as_json)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            give_up()  # nobody reads, or the disk behind it is full; what CMD ended with is still to be passed on
     if status != DONE:
         raise SystemExit(status)
 
@@ -89,6 +100,7 @@ def _record(options: Options, out: Path) -> int:
             user=options.user or (invoking.name if invoking is not None else None),
             mode=options.mode,
             stdout_to_stderr=options.as_json,
+            outlives_us=options.on_death == "keep",
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if not options.quiet:
@@ -109,11 +121,9 @@ def _verdict(out: Path, as_json: bool) -> None:
     recording = open_recording(out)
     with working(f"judging {out.name}"):
         found = overview(recording, keep=True)
-    try:
-        verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        give_up()  # the reader has gone; what CMD ended with is still to be passed on
+    verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
+    sys.stdout.flush()
+    sys.stderr.flush()
 
 
 def _named_after(options: Options) -> list[str]:

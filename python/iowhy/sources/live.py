@@ -7,17 +7,18 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.sources import ending, orphans
 from iowhy.users import invoking_user
 
 RECORDER = "iowhy-record"
 
 _PARENT = "IOWHY_PARENT"
-"""Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would."""
+"""Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
+whose caller is killed records on until the command ends."""
 
 _OWNER = "IOWHY_OWNER"
 """Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
@@ -65,16 +66,20 @@ def record(
     env: Mapping[str, str] | None = None,
     stdout_to_stderr: bool = False,
     extra: Sequence[str] = (),
+    outlives_us: bool = False,
 ) -> int:
     """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
 
     The status is the command's own (128 + signal when one killed it). Its standard streams are this
-    process's. Raises Problem when the recorder cannot start the command or write the recording.
+    process's. `outlives_us`: when this process is killed, the command and its recording go on; else they end.
+    Raises Problem when the recorder cannot start the command or write the recording.
     """
     options = ["run", "-o", str(out), "--mode", mode, *extra]
     if user is not None:
         options += ["--user", user]
-    return _recorder([*options, "--", *argv], out, cwd, env, stdout_to_stderr)
+    return _recorder(
+        [*options, "--", *argv], out, cwd, env, stdout_to_stderr, outlives_us=outlives_us
+    )
 
 
 def attach(pids: Sequence[int], out: Path, *, duration_s: float | None = None) -> int:
@@ -99,37 +104,45 @@ def _recorder(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdout_to_stderr: bool = False,
+    *,
+    outlives_us: bool = False,
 ) -> int:
     command = [str(program(RECORDER)), *options]
-    environment = {**(os.environ if env is None else env), _PARENT: str(os.getpid())}
+    environment = dict(os.environ if env is None else env)
+    if not outlives_us:
+        environment[_PARENT] = str(os.getpid())
     owner = invoking_user()
     if owner is not None:
         environment[_OWNER] = f"{owner.uid}:{owner.gid}"
-    # Ctrl-C reaches the recorder too, which ends the recording; the verdict is still ours to give.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if _main_thread() else None
-    try:
-        done = subprocess.run(
+    if outlives_us:
+        orphans.adopt()
+    with ending.recorder_hears() as hearing:
+        recorder = subprocess.Popen(
             command,
             cwd=cwd,
             env=environment,
             stdout=sys.stderr if stdout_to_stderr else None,
-            check=False,
             restore_signals=True,
-            preexec_fn=_default_interrupt,
+            preexec_fn=hearing.restore,
         )
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
-    status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+        hearing.hand_to(recorder.pid)
+        if outlives_us:
+            recorder.returncode = _outlived(recorder.pid, hearing)
+        returned = recorder.wait()
+    status = returned if returned >= 0 else 128 - returned
     if not (out / "manifest.json").exists():
         # The recorder has said on stderr what is wrong.
         raise SystemExit(status or 1)
     return status
 
 
-def _default_interrupt() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _outlived(recorder: int, hearing: ending.Hearing) -> int:
+    """How the recorder ended; where somebody killed it, how its command did."""
+    returned = orphans.wait_for(recorder)
+    command = orphans.eldest() if returned == -signal.SIGKILL else None
+    if command is None:
+        return returned
+    hearing.hand_to(command)
+    said = "the recorder was killed; the command runs on, unrecorded"
+    print(f"iowhy: {said}", file=sys.stderr, flush=True)
+    return orphans.wait_for(command)

@@ -1,26 +1,35 @@
 //! Ctrl-C and requests to end: passed on to the command, which then ends the recording.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use anyhow::Result;
+use iowhy_readings::host;
 use nix::sys::signal::{SigSet, Signal};
 
-const CAUGHT: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+const REQUESTS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+
+/// What comes within this time of the one before is the same request: `timeout` sends it to its child and to the
+/// whole group, and who started the recorder passes it on.
+const SAME_NS: i64 = 300_000_000;
 
 /// Signals that came so far.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
     count: Arc<AtomicU32>,
+    /// When the last request came.
+    last_ns: Arc<AtomicI64>,
     /// The process that they are passed on to, 0 for none.
     command: Arc<AtomicU32>,
 }
 
 impl Signals {
-    /// Catches them from here on. To be called before any other thread is started.
+    /// Catches them from here on, but those that are ignored already (nohup(1)): they stay so, also in the command.
+    /// To be called before any other thread is started.
     pub fn catch() -> Result<Signals> {
         let mut set = SigSet::empty();
-        CAUGHT.iter().for_each(|&signal| set.add(signal));
+        let heard = REQUESTS.into_iter().filter(|&signal| !ignored(signal));
+        heard.for_each(|signal| set.add(signal));
         set.thread_block()?;
         let signals = Signals::default();
         let caught = signals.clone();
@@ -53,6 +62,11 @@ impl Signals {
     }
 
     fn came(&self, number: i32, code: i32) {
+        let now_ns = host::now_ns();
+        let last_ns = self.last_ns.swap(now_ns, Ordering::SeqCst);
+        if last_ns > 0 && now_ns < last_ns + SAME_NS {
+            return;
+        }
         self.count.fetch_add(1, Ordering::SeqCst);
         let pid = self.command.load(Ordering::SeqCst);
         // A key press reaches the whole process group, the command included.
@@ -61,5 +75,33 @@ impl Signals {
             // SAFETY: kill takes no memory.
             unsafe { libc::kill(pid as i32, number) };
         }
+    }
+}
+
+/// Whether a signal was ignored when this program was started.
+fn ignored(signal: Signal) -> bool {
+    // SAFETY: a sigaction may be all zeroes; without a new action only the present one is written to it.
+    unsafe {
+        let mut present: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal as i32, std::ptr::null(), &mut present) == 0
+            && present.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_at_once_is_one_request() {
+        let signals = Signals::default();
+        signals.came(libc::SIGTERM, libc::SI_USER);
+        signals.came(libc::SIGTERM, libc::SI_USER);
+        assert_eq!(signals.count(), 1);
+        signals
+            .last_ns
+            .store(host::now_ns() - SAME_NS, Ordering::SeqCst);
+        signals.came(libc::SIGTERM, libc::SI_USER);
+        assert_eq!(signals.count(), 2);
     }
 }

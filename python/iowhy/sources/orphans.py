@@ -1,0 +1,39 @@
+"""The command of a recorder that was killed: it runs on, and is waited for here.
+
+A process whose parent died goes to its next ancestor that asked for it (PR_SET_CHILD_SUBREAPER, prctl(2)); the
+command is the recorder's child, so it comes to us, and with it what it left behind as a daemon.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt() -> None:
+    """From now on processes that descend from us and lose their parent become our children."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for(pid: int) -> int:
+    """Waits for a child as `Popen.wait` does, and meanwhile lets adopted ones that end go."""
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == pid:
+            return os.waitstatus_to_exitcode(status)
+
+
+def eldest() -> int | None:
+    """The child that was started first: of a recorder's, the command; None without children."""
+    own, found = os.getpid(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError, IndexError, ValueError):
+                # proc(5): the name, field 2, may hold anything, but ends with the last bracket.
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[1]) == own:
+                    found.append((int(fields[19]), int(entry.name)))
+    return min(found)[1] if found else None

@@ -1,0 +1,125 @@
+"""Every way in which a recording ends: the command keeps its status, the recording is whole, the verdict is given."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import Recording, open_recording
+
+pytestmark = pytest.mark.usefixtures("live")
+
+IOWHY = [sys.executable, "-m", "iowhy"]
+#: Makes a file when it runs, then sleeps, and ends by itself or by somebody.
+SLEEPER = "touch {0}/runs; sleep {1}; exit 3"
+SLEEPER_ALONE = (
+    "touch {0}/runs; exec sleep {1}"  # no shell is left between it and who sends a signal
+)
+
+
+def started(
+    folder: Path, *options: str, script: str = SLEEPER, seconds: int = 60, **given: object
+) -> subprocess.Popen:
+    """`iowhy run` of a command that has begun."""
+    child = subprocess.Popen(
+        [*IOWHY, "run", "-o", folder / "a.iowhy", *options, "--", "sh", "-c", script.format(folder, seconds)],
+        **{"stderr": subprocess.PIPE, "text": True, "start_new_session": True} | given,
+    )  # fmt: skip
+    wait_for((folder / "runs").exists)
+    return child
+
+
+def wait_for(holds: Callable[[], object], patience_s: float = 60) -> None:
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def made(folder: Path) -> Recording:
+    return open_recording(folder / "a.iowhy")
+
+
+def ignoring(*signals: signal.Signals) -> Callable[[], None]:
+    """For `preexec_fn`: what nohup(1) or `trap '' INT` leave to what they start."""
+    return lambda: [signal.signal(number, signal.SIG_IGN) for number in signals] and None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_still_gives_the_verdict(tmp_path: Path, number: signal.Signals) -> None:
+    child = started(tmp_path, script=SLEEPER_ALONE)
+    time.sleep(1)  # shorter runs are not judged
+    child.send_signal(number)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 128 + number
+    assert "not-io" in said and f"ended by {number.name}" in said
+    assert made(tmp_path).manifest.complete
+    assert made(tmp_path).manifest.command.signal == number
+
+
+def test_timeout_waits_for_the_verdict(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["timeout", "5", *IOWHY, "run", "-o", tmp_path / "a.iowhy", "--", "sleep", "60"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 124
+    assert "kept in" in done.stderr and done.stdout == ""
+    assert made(tmp_path).manifest.complete
+
+
+def test_who_ignores_a_hangup_records_on(tmp_path: Path) -> None:
+    child = started(tmp_path, seconds=2, preexec_fn=ignoring(signal.SIGHUP))
+    os.killpg(child.pid, signal.SIGHUP)
+    assert child.wait(timeout=60) == 3
+    assert made(tmp_path).manifest.complete
+    assert made(tmp_path).manifest.command.signal is None
+
+
+def test_signals_that_are_ignored_stay_so_in_the_command(tmp_path: Path) -> None:
+    for ignored in ((), (signal.SIGINT,), (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)):
+        done = subprocess.run(
+            [*IOWHY, "run", "-q", "-o", tmp_path / f"{len(ignored)}.iowhy", "grep", "SigIgn", "/proc/self/status"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            preexec_fn=ignoring(*ignored),
+        )  # fmt: skip
+        assert int(done.stdout.split()[1], 16) == sum(1 << (number - 1) for number in ignored)
+
+
+@pytest.mark.parametrize("streams", [">/dev/full 2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-", "2>&-"])
+def test_full_and_closed_streams_cost_neither_recording_nor_status(
+    tmp_path: Path, streams: str
+) -> None:
+    words = [*IOWHY, "run", "-o", str(tmp_path / "a.iowhy"), "--", "sh", "-c", "exit 7"]
+    done = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh", *words], check=False)
+    assert done.returncode == 7
+    assert made(tmp_path).manifest.complete
+
+
+def test_when_iowhy_is_killed_the_command_and_its_recording_go_on(tmp_path: Path) -> None:
+    child = started(tmp_path, "-q", seconds=2, stderr=subprocess.DEVNULL)
+    child.kill()
+    child.wait()
+    wait_for(lambda: made(tmp_path).manifest.complete)
+    assert made(tmp_path).manifest.command.exit_status == 3
+    assert made(tmp_path).manifest.command.signal is None
+
+
+def test_when_the_recorder_is_killed_the_command_is_waited_for(tmp_path: Path) -> None:
+    child = started(tmp_path, seconds=3)
+    recorder = made(tmp_path).manifest.recorder.pid
+    assert recorder is not None
+    os.kill(recorder, signal.SIGKILL)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 3
+    assert said.count("the recorder was killed; the command runs on, unrecorded") == 1
+    assert not made(tmp_path).manifest.complete

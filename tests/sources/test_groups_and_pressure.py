@@ -211,3 +211,30 @@ def test_real_pressure() -> None:
     parsed = fixture("proc-pressure", "pressure-6.18-nameless.txt")
     assert values(parsed, "io")["full_stalled_300s_share"] == pytest.approx(0.008)
     assert any("stalled for cpu in 94.43 %" in note for note in parsed.notes)
+
+
+@pytest.mark.parametrize(
+    ("path", "minute", "share", "said"),
+    [
+        ("/proc/pressure/memory", "42.00", 0.42, "some thread stalled for memory in 42 % of the last minute (PSI)"),
+        (f"/sys/fs/cgroup{GROUP}/memory.pressure", "9.00", 0.09, f"some thread of {GROUP} stalled for memory in 9.0 %"),
+        ("/proc/pressure/memory", "4.00", None, ""),
+        # Threads that wait for I/O or a CPU: for which disk, and whether CPUs idle, no such text shows.
+        ("/proc/pressure/io", "42.00", None, ""),
+        ("/proc/pressure/cpu", "99.00", None, ""),
+    ],
+)  # fmt: skip
+def test_memory_pressure_of_a_pasted_minute(
+    tmp_path: Path, path: str, minute: str, share: float | None, said: str
+) -> None:
+    row = f"{path}:some avg10=0.00 avg60={minute} avg300=0.00 total=5\n"
+    (tmp_path / "in.txt").write_text(row)
+    findings = judge(
+        diagnose([str(tmp_path / "in.txt")], tmp_path / "out.iowhy").recording
+    ).findings
+    found = [one for one in findings if one.cause == "memory-pressure"]
+    assert bool(found) == (share is not None)
+    for one in found:
+        assert one.share == pytest.approx(share)
+        assert one.share_of == "the last minute (for some thread)"
+        assert one.chain[0].statement.startswith(said)

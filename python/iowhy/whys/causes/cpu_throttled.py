@@ -153,7 +153,8 @@ CAUSE = Cause(
         "nr_throttled and throttled time of the command's cgroup (cpu.stat), the quota over the "
         "period, steal time of /proc/stat, and the time that threads were ready and waited. Of that "
         "only the time that the group was stopped is claimed: while it may run and waits all the "
-        "same, other work has the CPUs (cpu-saturated)."
+        "same, other work has the CPUs (cpu-saturated). A pasted cpu.stat tells the share of its periods, "
+        "since the group exists or between two copies."
     ),
     thresholds=(
         Threshold(

@@ -250,7 +250,8 @@ CAUSE = Cause(
     measured=(
         "Union of the requests' intervals from queue to completion against the time that the "
         "command waits for storage, mean number in flight, request sizes; from other tools the "
-        "utilisation and queue of iostat."
+        "utilisation and queue of iostat, and beside them what smartctl, nvme smart-log, /proc/mdstat and "
+        "the kernel's log report of that disk."
     ),
     thresholds=(
         Threshold(

@@ -166,7 +166,8 @@ CAUSE = Cause(
         "Time from issue to completion, without flushes, at the queue depth of the run; the share of "
         "service time in requests above 100 ms and 20 times the median (in a deep queue only of those "
         "in whose time the device completes less than half as many requests as else: others taken "
-        "first are no fault of the device); errors."
+        "first are no fault of the device); errors. Beside another tool's figures also what smartctl, nvme "
+        "smart-log, /proc/mdstat and the kernel's log report of that disk."
     ),
     thresholds=(
         Threshold(

@@ -21,7 +21,7 @@ def find(facts: Facts) -> Candidate | None:
     swapped = machine.swap_pages
     pasted = facts.run.pasted and _swaps_steadily(facts)
     if share < SHARE and not pasted:
-        return None
+        return _by_pressure(facts)
     claims = _claims(pasted)
     if pasted:
         share = sum(p.elapsed for p in budget.pieces if any(matches(c, p) for c in claims))
@@ -86,6 +86,46 @@ def _claims(pasted: bool) -> tuple[Claim, ...]:
     )
 
 
+def _by_pressure(facts: Facts) -> Candidate | None:
+    """From a text that has nothing but the kernel's pressure: how long some thread stalled for memory."""
+    if not facts.run.pasted:
+        return None
+    between = facts.machine.pressure.get(("memory", "some"))
+    averages = {
+        subject: share
+        for subject, share in facts.measured.metric("some_stalled_60s_share").items()
+        if subject.split()[-1] == "memory"
+    }
+    if between is not None:
+        whose, share, when = "memory", between, "the time shown"
+    elif averages:
+        whose, share = max(averages.items(), key=lambda one: one[1])
+        when = "the last minute"
+    else:
+        return None
+    if share < SHARE:
+        return None
+    group = whose.removesuffix("memory").strip()
+    return Candidate(
+        claims=(Claim(frozenset({classes.MEMORY})),),
+        chain=chain_of(
+            link(
+                f"some thread {'of ' + group + ' ' if group else ''}stalled for memory in "
+                f"{percent(share)} of {when} (PSI)",
+                share,
+                "share",
+                "measurements" if between is None else "pressure",
+            ),
+        ),
+        summary="waits for memory: threads reclaim it themselves or read back what was taken from them",
+        saving=saving.all_of_it("if all that it uses fits into memory"),
+        needs=("waits", "vm_samples"),
+        confidence=0.6,
+        fixed_share=share,
+        share_of=f"{when} (for some thread)",
+    )
+
+
 def _swaps_steadily(facts: Facts) -> bool:
     swapped, seconds = facts.machine.swap_pages, facts.run.seconds
     if swapped is None or not seconds:
@@ -102,7 +142,8 @@ CAUSE = Cause(
     ),
     measured=(
         "Waits whose kernel stack shows reclaim, compaction or swap-in; pages swapped and scanned "
-        "(vmstat), hits of the group's limit, pressure stall information."
+        "(vmstat), hits of the group's limit, pressure stall information. A pasted pressure alone says "
+        "only how long some thread stalled, of the machine or of its group, not which."
     ),
     thresholds=(
         Threshold("waiting for memory", SHARE, "share", "what a finding must explain to be listed"),

@@ -15,52 +15,25 @@
 -- column iowait: whether CPUs are seen to wait for I/O, bool
 -- column runnable: processes running or ready, on average; NULL when not printed, number
 -- column mode: how the CPUs are used: serial, saturated, parallel or unknown, text
-WITH changes AS (
+WITH levels AS (
     SELECT
-        ts_ns,
-        user_ns - lag(user_ns) OVER (ORDER BY ts_ns) AS user_ns,
-        system_ns + coalesce(irq_ns, 0)
-            - lag(system_ns + coalesce(irq_ns, 0)) OVER (ORDER BY ts_ns) AS system_ns,
-        idle_ns - lag(idle_ns) OVER (ORDER BY ts_ns) AS idle_ns,
-        iowait_ns - lag(iowait_ns) OVER (ORDER BY ts_ns) AS iowait_ns,
-        coalesce(steal_ns, 0) - lag(coalesce(steal_ns, 0)) OVER (ORDER BY ts_ns) AS steal_ns
-    FROM main.cpu_samples
-    WHERE cpu = -1
-), positive AS (
-    SELECT
-        ts_ns,
-        idle_ns AS idle_change_ns,
-        user_ns + system_ns + steal_ns + idle_ns + coalesce(iowait_ns, 0) AS change_ns,
-        greatest(user_ns, 0) AS user_ns,
-        greatest(system_ns, 0) AS system_ns,
-        greatest(idle_ns, 0) AS idle_ns,
-        greatest(coalesce(iowait_ns, 0), 0) AS iowait_ns,
-        greatest(steal_ns, 0) AS steal_ns
-    FROM changes
-    WHERE user_ns IS NOT NULL AND system_ns IS NOT NULL
-), shares AS (
-    SELECT
-        sum(user_ns) / sum(user_ns + system_ns + idle_ns + iowait_ns + steal_ns) AS users,
-        sum(user_ns + system_ns + steal_ns) / sum(user_ns + system_ns + idle_ns + iowait_ns + steal_ns)
-            AS busy,
-        sum(idle_ns + iowait_ns) / sum(user_ns + system_ns + idle_ns + iowait_ns + steal_ns) AS idle,
-        sum(iowait_ns) / sum(user_ns + system_ns + idle_ns + iowait_ns + steal_ns) AS iowait
-    FROM positive
-    WHERE user_ns + system_ns + idle_ns + iowait_ns + steal_ns > 0
-), processes AS (
-    SELECT
-        avg(procs_running) AS runnable,
-        max(procs_running) AS most_runnable,
-        avg(procs_blocked) AS blocked,
-        avg(CASE WHEN procs_blocked > 0 THEN 1.0 WHEN procs_blocked = 0 THEN 0.0 END) AS blocked_share
-    FROM main.vm_samples
+        user_share,
+        busy_share,
+        idle_share,
+        runnable,
+        most_runnable,
+        blocked,
+        blocked_share,
+        idle_share + coalesce(iowait_share, 0) AS free_share,
+        coalesce(iowait_share, 0) AS seen_iowait_share
+    FROM main.machine_levels
+    WHERE busy_share IS NOT NULL
 ), fits AS (
     SELECT min(n) AS cpus
     FROM (VALUES (2), (4), (8)) AS f(n)
-    CROSS JOIN shares s
-    CROSS JOIN processes p
+    CROSS JOIN levels s
     CROSS JOIN cpu_limits l
-    WHERE p.runnable >= 0.5 AND s.busy * n BETWEEN l.saturated_share AND l.serial_cores
+    WHERE s.runnable >= 0.5 AND s.busy_share * n BETWEEN l.saturated_share AND l.serial_cores
 ), busiest AS (
     SELECT max(cpu_share) AS cpu_share
     FROM (
@@ -71,28 +44,27 @@ WITH changes AS (
     ) AS m
 ), counted AS (
     SELECT
-        s.*, p.*,
+        s.*,
         coalesce(c.cpus, f.cpus) AS cpus,
         coalesce(c.cpus, f.cpus, 1) AS n,
         c.cpus IS NULL AND f.cpus IS NOT NULL AS fitted,
         l.serial_cores, l.saturated_share
-    FROM shares s
-    CROSS JOIN processes p
+    FROM levels s
     CROSS JOIN cpu_count c
     CROSS JOIN fits f
     CROSS JOIN cpu_limits l
-    WHERE s.busy IS NOT NULL
 ), seen AS (
     SELECT
         c.*,
         CASE
             WHEN coalesce(d.busy_share, c.blocked) IS NOT NULL THEN least(
-                c.iowait * c.n, greatest(c.iowait, coalesce(d.busy_share, least(1.0, c.blocked)))
+                c.seen_iowait_share * c.n,
+                greatest(c.seen_iowait_share, coalesce(d.busy_share, least(1.0, c.blocked)))
             )
-            WHEN c.idle - c.iowait >= 0.8 THEN c.iowait
-            ELSE c.iowait * c.n
+            WHEN c.idle_share >= 0.8 THEN c.seen_iowait_share
+            ELSE c.seen_iowait_share * c.n
         END AS in_iowait,
-        CASE WHEN c.idle >= 0.8 AND coalesce(b.cpu_share, 0) < 0.8 THEN 1 ELSE c.n END AS used
+        CASE WHEN c.free_share >= 0.8 AND coalesce(b.cpu_share, 0) < 0.8 THEN 1 ELSE c.n END AS used
     FROM counted c
     CROSS JOIN read_direction d
     CROSS JOIN busiest b
@@ -100,33 +72,33 @@ WITH changes AS (
     SELECT
         avg(CASE
             WHEN v.procs_running = 0 AND v.procs_blocked > 0
-                THEN least(v.procs_blocked, p.idle_change_ns / p.change_ns * s.used)
+                THEN least(v.procs_blocked, p.idle_ns / p.all_ns * s.used)
             ELSE 0
         END) AS cpus
-    FROM positive p
+    FROM main.cpu_steps p
     JOIN main.vm_samples v ON v.ts_ns = p.ts_ns
     CROSS JOIN seen s
-    WHERE p.change_ns <> 0
+    WHERE p.cpu = -1 AND p.all_ns > 0
 )
 SELECT
     s.cpus,
     s.fitted,
-    s.users * s.used AS user_cpus,
-    s.busy * s.used AS busy_cpus,
+    s.user_share * s.used AS user_cpus,
+    s.busy_share * s.used AS busy_cpus,
     CASE
-        WHEN s.iowait > 0 OR coalesce(s.blocked, 0) = 0 THEN s.in_iowait
-        WHEN s.most_runnable = 0 AND s.blocked_share >= 0.5 AND s.idle > 1 - s.saturated_share
+        WHEN s.seen_iowait_share > 0 OR coalesce(s.blocked, 0) = 0 THEN s.in_iowait
+        WHEN s.most_runnable = 0 AND s.blocked_share >= 0.5 AND s.free_share > 1 - s.saturated_share
             THEN s.blocked
-        ELSE least(coalesce(i.cpus, 0), s.idle * s.used)
+        ELSE least(coalesce(i.cpus, 0), s.free_share * s.used)
     END AS waiting_cpus,
-    s.iowait > 0 AS iowait,
+    s.seen_iowait_share > 0 AS iowait,
     s.runnable,
     CASE
-        WHEN s.busy >= s.saturated_share THEN 'saturated'
+        WHEN s.busy_share >= s.saturated_share THEN 'saturated'
         -- Whether others idle, or how many, cannot be told from shares alone.
         WHEN s.cpus IS NULL THEN 'unknown'
         -- One CPU's worth of work, on a machine that has more of them.
-        WHEN s.busy * s.used <= s.serial_cores THEN 'serial'
+        WHEN s.busy_share * s.used <= s.serial_cores THEN 'serial'
         ELSE 'parallel'
     END AS mode
 FROM seen s

@@ -20,23 +20,20 @@
 -- column write_limit_per_s: limit on the number of writes, the tightest, 1/s
 SELECT
     path,
-    min(cpu_quota_cores) AS quota_cores,
-    max(cpu_periods) - min(cpu_periods) AS periods,
-    max(cpu_throttled_periods) - min(cpu_throttled_periods) AS stopped_periods,
-    (max(cpu_throttled_periods) - min(cpu_throttled_periods))
-        / nullif(max(cpu_periods) - min(cpu_periods), 0) AS stopped_periods_share,
-    max(cpu_throttled_ns) - min(cpu_throttled_ns) AS stopped_ns,
-    (max(cpu_throttled_ns) - min(cpu_throttled_ns)) / nullif(max(ts_ns) - min(ts_ns), 0)
-        AS stopped_share,
-    min(memory_limit_bytes) AS memory_limit_bytes,
-    max(memory_limit_hits) - min(memory_limit_hits) AS memory_limit_hits,
-    max(memory_bytes) AS memory_bytes,
-    max(cached_bytes) AS cached_bytes,
-    max(refault_file_pages) - min(refault_file_pages) AS refault_pages,
-    min(io_limit_read_bytes_per_s) AS read_limit_bytes_per_s,
-    min(io_limit_write_bytes_per_s) AS write_limit_bytes_per_s,
-    min(io_limit_read_ops_per_s) AS read_limit_per_s,
-    min(io_limit_write_ops_per_s) AS write_limit_per_s
-FROM cgroup_samples
-GROUP BY path
+    quota_cores,
+    periods,
+    stopped_periods,
+    stopped_periods_share,
+    stopped_ns,
+    stopped_share,
+    memory_limit_bytes,
+    memory_limit_hits,
+    memory_bytes,
+    cached_bytes,
+    refault_pages,
+    read_limit_bytes_per_s,
+    write_limit_bytes_per_s,
+    read_limit_per_s,
+    write_limit_per_s
+FROM group_totals
 ORDER BY path

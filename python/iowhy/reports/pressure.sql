@@ -11,8 +11,7 @@ SELECT
     scope,
     resource,
     kind,
-    max(total_ns) - min(total_ns) AS stalled_ns,
-    (max(total_ns) - min(total_ns)) / nullif(max(ts_ns) - min(ts_ns), 0) AS stalled_share
-FROM pressure_samples
-GROUP BY scope, resource, kind
+    stalled_ns,
+    stalled_share
+FROM pressure_totals
 ORDER BY scope, stalled_ns DESC, resource, kind

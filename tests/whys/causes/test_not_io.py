@@ -44,10 +44,10 @@ def parent_and_child(child_recorded: bool) -> Story:
 def test_a_child_in_the_recording_says_what_is_waited_for(judged: Judge) -> None:
     found = leads(judged(parent_and_child(True)), "not-io", 0.95)
     assert "waits for a timer" in chain(found)
-    assert not any("-p PID" in remedy for remedy in found.remedies)
+    assert not any("-p with its number" in remedy for remedy in found.remedies)
 
 
 def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
     found = leads(judged(parent_and_child(False)), "not-io", 0.95)
     assert "waits for a child process" in chain(found)
-    assert any("-p PID" in remedy for remedy in found.remedies)
+    assert any("-p with its number" in remedy for remedy in found.remedies)

@@ -12,7 +12,7 @@ FITS = 0.5
 
 @dataclass(frozen=True)
 class Device:
-    """Medians over the intervals between readings; `samples` of them."""
+    """As the relation device_rates has it."""
 
     dev: int
     name: str
@@ -47,44 +47,17 @@ class Devices:
 
 
 _RATES = """
-WITH c AS (
-  SELECT dev, ts_ns - lag(ts_ns) OVER one AS dt,
-    reads - lag(reads) OVER one AS r, writes - lag(writes) OVER one AS w,
-    read_bytes - lag(read_bytes) OVER one AS rb, written_bytes - lag(written_bytes) OVER one AS wb,
-    coalesce(read_ns, 0) + coalesce(write_ns, 0)
-      - lag(coalesce(read_ns, 0) + coalesce(write_ns, 0)) OVER one AS t,
-    read_ns IS NOT NULL AS timed,
-    busy_ns - lag(busy_ns) OVER one AS b, queue_ns - lag(queue_ns) OVER one AS q,
-    flushes - lag(flushes) OVER one AS f, in_flight
-  FROM disk_samples WINDOW one AS (PARTITION BY dev ORDER BY ts_ns)
-), s AS (SELECT * FROM c WHERE dt > 0)
-SELECT s.dev, coalesce(any_value(d.name), (s.dev >> 20) || ':' || (s.dev & 1048575)) AS name,
-  count(*) AS samples,
-  median(CASE WHEN b IS NOT NULL THEN least(1.0, b / dt) END) AS busy_share,
-  -- While there is any in flight, there is at least one: less is rounding of the text.
-  -- Where nobody printed the mean queue, it is what requests take in all (Little's law); and where none completes,
-  -- what is in flight at the readings.
-  CASE WHEN sum(b) > 0 AND (sum(q) IS NOT NULL OR bool_or(timed) OR bool_or(in_flight IS NOT NULL))
-    THEN greatest(1.0, coalesce(sum(q), nullif(sum(t), 0), 0) / sum(b),
-      CASE WHEN sum(q) IS NULL AND sum(r + w) = 0 THEN median(in_flight) END)
-  END AS depth,
-  coalesce(median(r * 1e9 / dt), 0.0) AS reads_per_s,
-  coalesce(median(w * 1e9 / dt), 0.0) AS writes_per_s,
-  coalesce(median(rb * 1e9 / dt), 0.0) AS read_bytes_per_s,
-  coalesce(median(wb * 1e9 / dt), 0.0) AS write_bytes_per_s,
-  sum(rb + wb) / nullif(sum(r + w), 0) AS request_bytes,
-  CASE WHEN bool_or(timed) THEN sum(t) / nullif(sum(r + w), 0) END AS wait_ns,
-  median(f * 1e9 / dt) AS flushes_per_s, sum(coalesce(q, t, 0)) AS load,
-  max((rb + wb) * 1e9 / dt) AS best_bytes_per_s
-FROM s LEFT JOIN (SELECT dev, any_value(name) AS name FROM devices GROUP BY dev) AS d USING (dev)
-GROUP BY s.dev HAVING sum(r + w) > 0 OR sum(b) > 0 ORDER BY load DESC, sum(r + w) DESC LIMIT 8
+SELECT s.* EXCLUDE (place), coalesce(d.name, (s.dev >> 20) || ':' || (s.dev & 1048575)) AS name
+FROM device_rates AS s
+LEFT JOIN (SELECT dev, any_value(name) AS name FROM devices GROUP BY dev) AS d ON d.dev = s.dev
+ORDER BY s.place LIMIT 8
 """
 
 
 def measure(
     relations: Relations, whole: bool, folder: str | None, filesystems: Filesystems
 ) -> Devices:
-    """From disk_samples.
+    """From the relation device_rates.
 
     `whole`: the recording is of the machine, not of one command. `folder`: its working directory.
     """

@@ -71,94 +71,50 @@ class Machine:
         return self.cached_peak_bytes + (0.0 if self.free_bytes is None else self.free_bytes)
 
 
-_CPU = """
-WITH change AS (
-  SELECT ts_ns, cpu,
-    user_ns - lag(user_ns) OVER one AS u,
-    system_ns + coalesce(irq_ns, 0) - lag(system_ns + coalesce(irq_ns, 0)) OVER one AS s,
-    idle_ns - lag(idle_ns) OVER one AS i,
-    iowait_ns - lag(iowait_ns) OVER one AS w, iowait_ns IS NOT NULL AS apart,
-    coalesce(steal_ns, 0) - lag(coalesce(steal_ns, 0)) OVER one AS st
-  FROM cpu_samples WINDOW one AS (PARTITION BY cpu ORDER BY ts_ns)
-), shares AS (
-  SELECT cpu, greatest(0, u) AS u, greatest(0, s) AS s, greatest(0, i) AS i,
-    greatest(0, w) AS w, greatest(0, st) AS st, apart FROM change WHERE u IS NOT NULL
-), sums AS (
-  SELECT cpu, sum(u) AS u, sum(s) AS s, sum(i) AS i, sum(w) AS w, sum(st) AS st, count(*) AS n,
-    bool_or(apart) AS apart,
-    avg(CASE WHEN u + s + st >= 0.9 * (u + s + i + w + st) THEN 1.0 ELSE 0.0 END) AS full_share
-  FROM shares WHERE u + s + i + w + st > 0 GROUP BY cpu
-)
-SELECT
-  max(CASE WHEN cpu = -1 THEN u / (u + s + i + w + st) END) AS user_share,
-  max(CASE WHEN cpu = -1 THEN s / (u + s + i + w + st) END) AS system,
-  max(CASE WHEN cpu = -1 THEN i / (u + s + i + w + st) END) AS idle,
-  max(CASE WHEN cpu = -1 AND apart THEN w / (u + s + i + w + st) END) AS iowait,
-  max(CASE WHEN cpu = -1 THEN st / (u + s + i + w + st) END) AS steal,
-  max(CASE WHEN cpu >= 0 THEN (u + s + st) / (u + s + i + w + st) END) AS busiest,
-  max(CASE WHEN cpu = -1 THEN full_share END) AS saturated,
-  max(CASE WHEN cpu = -1 THEN n END) AS samples,
-  count(DISTINCT CASE WHEN cpu >= 0 THEN cpu END) AS cpus
-FROM sums
+_LEVELS = """
+SELECT m.* EXCLUDE (page_in_bytes, page_out_bytes), c.cpus FROM machine_levels AS m CROSS JOIN cpu_count AS c
 """
 
 _MEMORY = """
 SELECT max(total_bytes) AS total, avg(free_bytes) AS free, avg(cached_bytes) AS cached,
   max(cached_bytes) AS cached_peak,
-  arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth, max(dirty_bytes) AS dirty_peak FROM memory_samples
-"""
-
-_VM = """
-SELECT max(swap_in_pages) - min(swap_in_pages)
-    + coalesce(max(swap_out_pages) - min(swap_out_pages), 0) AS swap,
-  max(direct_scan_pages) - min(direct_scan_pages) AS scan,
-  max(refault_file_pages) - min(refault_file_pages) AS refault,
-  avg(procs_running) AS running, avg(procs_blocked) AS blocked,
-  max(procs_running) AS most_running,
-  avg(CASE WHEN procs_blocked IS NULL THEN NULL WHEN procs_blocked > 0 THEN 1.0 ELSE 0.0 END)
-    AS blocked_share
-FROM vm_samples
+  arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth, max(dirty_bytes) AS dirty_peak
+FROM memory_samples
 """
 
 _GROUP = """
-WITH span AS (
-  SELECT path, max(cpu_throttled_ns) - min(cpu_throttled_ns) AS throttled,
-    max(cpu_periods) - min(cpu_periods) AS periods,
-    max(cpu_throttled_periods) - min(cpu_throttled_periods) AS throttled_periods,
-    max(ts_ns) - min(ts_ns) AS span_ns, min(cpu_quota_cores) AS quota,
-    min(memory_limit_bytes) AS memory_limit,
-    max(memory_limit_hits) - min(memory_limit_hits) AS hits,
-    max(cached_bytes) AS cached,
-    max(refault_file_pages) - min(refault_file_pages) AS refault,
-    min(io_limit_read_bytes_per_s) AS read_limit, min(io_limit_write_bytes_per_s) AS write_limit,
-    min(io_limit_read_ops_per_s) AS read_ops, min(io_limit_write_ops_per_s) AS write_ops
-  FROM cgroup_samples GROUP BY path
-)
-SELECT max(throttled / nullif(span_ns, 0)) AS throttled,
-  max(CASE WHEN periods > 0 THEN throttled_periods / periods END) AS throttled_periods,
-  min(quota) AS quota, min(memory_limit) AS memory_limit, max(hits) AS hits,
-  max(cached) AS cached, max(refault) AS refault, min(read_limit) AS read_limit,
-  min(write_limit) AS write_limit, min(read_ops) AS read_ops, min(write_ops) AS write_ops
-FROM span
+SELECT max(stopped_share) AS throttled, max(stopped_periods_share) AS throttled_periods,
+  min(quota_cores) AS quota, min(memory_limit_bytes) AS memory_limit, max(memory_limit_hits) AS hits,
+  max(cached_bytes) AS cached, max(refault_pages) AS refault, min(read_limit_bytes_per_s) AS read_limit,
+  min(write_limit_bytes_per_s) AS write_limit, min(read_limit_per_s) AS read_ops,
+  min(write_limit_per_s) AS write_ops
+FROM group_totals
 """
 
-#: Sums of a counter's growth over its span, by resource and kind.
 _PRESSURE = """
-SELECT resource, kind, max(total_ns) - min(total_ns) AS stalled_ns, max(ts_ns) - min(ts_ns) AS span_ns
-FROM pressure_samples WHERE scope = 'machine' GROUP BY resource, kind
+SELECT resource, kind, stalled_share FROM pressure_totals
+WHERE scope = 'machine' AND stalled_share IS NOT NULL
 """
 
 
 @dataclass(frozen=True)
-class _Cpu:
+class _Levels:
     user_share: float | None = None
-    system: float | None = None
-    idle: float | None = None
-    iowait: float | None = None
-    steal: float | None = None
-    busiest: float | None = None
-    saturated: float | None = None
+    system_share: float | None = None
+    idle_share: float | None = None
+    iowait_share: float | None = None
+    steal_share: float | None = None
+    busy_share: float | None = None
+    busiest_share: float | None = None
+    saturated_share: float | None = None
     samples: int | None = None
+    runnable: float | None = None
+    most_runnable: int | None = None
+    blocked: float | None = None
+    blocked_share: float | None = None
+    swap_pages: int | None = None
+    direct_scan_pages: int | None = None
+    refault_file_pages: int | None = None
     cpus: int | None = None
 
 
@@ -170,17 +126,6 @@ class _Memory:
     cached_peak: int | None = None
     cached_growth: int | None = None
     dirty_peak: int | None = None
-
-
-@dataclass(frozen=True)
-class _Vm:
-    swap: int | None = None
-    scan: int | None = None
-    refault: int | None = None
-    running: float | None = None
-    blocked: float | None = None
-    most_running: float | None = None
-    blocked_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -202,53 +147,44 @@ class _Group:
 class _Pressure:
     resource: str
     kind: str
-    stalled_ns: int | None
-    span_ns: int | None
+    stalled_share: float
 
 
 def measure(relations: Relations) -> Machine:
     """From the samples; None where a table is empty."""
-    cpu = relations.one(_Cpu, _CPU) if relations.has("cpu_samples") else _Cpu()
-    memory = relations.one(_Memory, _MEMORY) if relations.has("memory_samples") else _Memory()
-    vm = relations.one(_Vm, _VM) if relations.has("vm_samples") else _Vm()
-    group = relations.one(_Group, _GROUP) if relations.has("cgroup_samples") else _Group()
-    pressure = {
-        (one.resource, one.kind): one.stalled_ns / one.span_ns
-        for one in (
-            relations.read(_Pressure, _PRESSURE) if relations.has("pressure_samples") else ()
-        )
-        if one.stalled_ns is not None and one.span_ns
-    }
-    busy = None
-    if cpu.user_share is not None and cpu.system is not None:
-        # A source without steal has none to tell: it is in none of the other states.
-        busy = cpu.user_share + cpu.system + (0.0 if cpu.steal is None else cpu.steal)
+    has = relations.has
+    levels = _Levels()
+    if has("cpu_samples") or has("vm_samples"):
+        levels = relations.one(_Levels, _LEVELS)
+    memory = relations.one(_Memory, _MEMORY) if has("memory_samples") else _Memory()
+    group = relations.one(_Group, _GROUP) if has("cgroup_samples") else _Group()
+    pressure = relations.read(_Pressure, _PRESSURE) if has("pressure_samples") else []
     facts = relations.facts
-    most = vm.most_running
+    most = levels.most_runnable
     return Machine(
-        cpus=facts.cpus if facts.cpus is not None else cpu.cpus or None,
-        busy=busy,
-        user=cpu.user_share,
-        system=cpu.system,
-        idle=cpu.idle,
-        iowait=cpu.iowait,
-        steal=cpu.steal,
-        busiest_cpu=cpu.busiest,
-        samples=cpu.samples or 0,
-        saturated_share=cpu.saturated,
+        cpus=facts.cpus if facts.cpus is not None else levels.cpus,
+        busy=levels.busy_share,
+        user=levels.user_share,
+        system=levels.system_share,
+        idle=levels.idle_share,
+        iowait=levels.iowait_share,
+        steal=levels.steal_share,
+        busiest_cpu=levels.busiest_share,
+        samples=levels.samples or 0,
+        saturated_share=levels.saturated_share,
         memory_bytes=facts.memory_bytes if facts.memory_bytes is not None else memory.total,
         free_bytes=memory.free,
         cached_bytes=memory.cached,
         cached_peak_bytes=memory.cached_peak,
         cached_growth_bytes=memory.cached_growth,
         dirty_peak_bytes=memory.dirty_peak,
-        swap_pages=vm.swap,
-        direct_scan_pages=vm.scan,
-        refault_file_pages=vm.refault,
-        runnable=vm.running,
-        blocked=vm.blocked,
+        swap_pages=levels.swap_pages,
+        direct_scan_pages=levels.direct_scan_pages,
+        refault_file_pages=levels.refault_file_pages,
+        runnable=levels.runnable,
+        blocked=levels.blocked,
         runnable_always_zero=None if most is None else most == 0,
-        blocked_share=vm.blocked_share,
+        blocked_share=levels.blocked_share,
         throttled_share=group.throttled,
         throttled_periods_share=group.throttled_periods,
         quota_cores=group.quota,
@@ -260,5 +196,5 @@ def measure(relations: Relations) -> Machine:
         write_limit_bytes_per_s=group.write_limit,
         read_limit_ops_per_s=group.read_ops,
         write_limit_ops_per_s=group.write_ops,
-        pressure=pressure,
+        pressure={(one.resource, one.kind): one.stalled_share for one in pressure},
     )

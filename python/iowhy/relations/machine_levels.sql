@@ -1,0 +1,64 @@
+-- title: One row: how the machine's CPUs were used, its run queue and its paging, over all readings
+-- filtered as: nothing
+-- kept: table
+-- Shares are of the CPUs' time; levels are means over the readings.
+-- column user_share: outside the kernel, share
+-- column system_share: in the kernel, interrupts included, share
+-- column idle_share: idle, share
+-- column iowait_share: idle with a thread in I/O wait; NULL where that is not told apart, share
+-- column steal_share: taken by the hypervisor; NULL where that is not told, share
+-- column busy_share: user, system and steal, share
+-- column busiest_share: of the busiest CPU alone, user, system and steal, share
+-- column saturated_share: of the intervals between readings, those in which nine tenths of the CPUs were busy, share
+-- column samples: intervals between readings of all CPUs, count
+-- column runnable: threads running or ready, number
+-- column most_runnable: the most of them in any reading, number
+-- column blocked: threads in uninterruptible I/O wait, number
+-- column blocked_share: of the readings, those with any of these, share
+-- column swap_pages: pages read from swap and written to it, pages
+-- column direct_scan_pages: pages scanned by threads that reclaim for themselves, pages
+-- column refault_file_pages: pages of files read again after they were evicted, pages
+-- column page_in_bytes: read from block devices, bytes
+-- column page_out_bytes: written to block devices, bytes
+WITH used AS (
+    SELECT
+        cpu,
+        sum(user_ns) / sum(all_ns) AS user_share,
+        sum(system_ns) / sum(all_ns) AS system_share,
+        sum(idle_ns) / sum(all_ns) AS idle_share,
+        sum(iowait_ns) / sum(all_ns) AS iowait_share,
+        sum(steal_ns) / sum(all_ns) AS steal_share,
+        sum(user_ns + system_ns + coalesce(steal_ns, 0)) / sum(all_ns) AS busy_share,
+        avg(CASE WHEN user_ns + system_ns + coalesce(steal_ns, 0) >= 0.9 * all_ns THEN 1.0 ELSE 0.0 END)
+            AS saturated_share,
+        count(*) AS samples
+    FROM cpu_steps
+    WHERE all_ns > 0
+    GROUP BY cpu
+), cpus AS (
+    SELECT
+        max(CASE WHEN cpu = -1 THEN user_share END) AS user_share,
+        max(CASE WHEN cpu = -1 THEN system_share END) AS system_share,
+        max(CASE WHEN cpu = -1 THEN idle_share END) AS idle_share,
+        max(CASE WHEN cpu = -1 THEN iowait_share END) AS iowait_share,
+        max(CASE WHEN cpu = -1 THEN steal_share END) AS steal_share,
+        max(CASE WHEN cpu = -1 THEN busy_share END) AS busy_share,
+        max(CASE WHEN cpu >= 0 THEN busy_share END) AS busiest_share,
+        max(CASE WHEN cpu = -1 THEN saturated_share END) AS saturated_share,
+        max(CASE WHEN cpu = -1 THEN samples END) AS samples
+    FROM used
+), levels AS (
+    SELECT
+        avg(procs_running) AS runnable,
+        max(procs_running) AS most_runnable,
+        avg(procs_blocked) AS blocked,
+        avg(CASE WHEN procs_blocked > 0 THEN 1.0 WHEN procs_blocked = 0 THEN 0.0 END) AS blocked_share,
+        max(swap_in_pages) - min(swap_in_pages)
+            + coalesce(max(swap_out_pages) - min(swap_out_pages), 0) AS swap_pages,
+        max(direct_scan_pages) - min(direct_scan_pages) AS direct_scan_pages,
+        max(refault_file_pages) - min(refault_file_pages) AS refault_file_pages,
+        max(page_in_bytes) - min(page_in_bytes) AS page_in_bytes,
+        max(page_out_bytes) - min(page_out_bytes) AS page_out_bytes
+    FROM main.vm_samples
+)
+SELECT c.*, l.* FROM cpus c CROSS JOIN levels l

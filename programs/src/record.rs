@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use iowhy_recorder::session::{record, Backend, Request, Target};
+use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
 
 #[derive(Parser)]
 #[command(
@@ -65,6 +65,12 @@ struct Common {
     /// What gives the sensors
     #[arg(long = "mode", value_enum, default_value_t = Backend::Auto)]
     backend: Backend,
+    /// Seconds after which the recording ends; the command runs on
+    #[arg(long, value_parser = seconds)]
+    max_time: Option<Duration>,
+    /// Bytes after which the recording ends; the command runs on
+    #[arg(long)]
+    max_size: Option<u64>,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
@@ -112,6 +118,8 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
     let Common {
         out,
         backend,
+        max_time,
+        max_size,
         without,
         program_stats,
     } = common;
@@ -121,6 +129,10 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         backend,
         user,
         without,
+        bounds: Bounds {
+            size_bytes: max_size,
+            time: max_time,
+        },
         program_stats,
     }
 }

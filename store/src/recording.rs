@@ -119,6 +119,16 @@ impl Recording {
         Ok(recording)
     }
 
+    /// Bytes of the files that are closed.
+    pub fn written_bytes(&self) -> u64 {
+        self.shared.written_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Where it lies, whatever becomes of the path that it was made at.
+    pub fn place(&self) -> &Path {
+        self.folder.inside()
+    }
+
     /// What is known of the recording; written at the next closing of the files. `tables` and `complete`
     /// are filled in by the recording itself.
     pub fn manifest_mut(&mut self) -> &mut Manifest {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub failure: Mutex<Option<String>>,
     /// Bytes of rows that wait.
     pub queued_bytes: AtomicUsize,
+    /// Bytes of closed files.
+    pub written_bytes: AtomicU64,
 }
 
 /// What the thread hands back when it ends.
@@ -158,7 +160,12 @@ impl Writer {
                     batch,
                 )
                 .map_err(io_error)?;
-                std::fs::rename(&temporary, &path)
+                std::fs::rename(&temporary, &path)?;
+                let bytes = std::fs::metadata(&path)?.len();
+                self.shared
+                    .written_bytes
+                    .fetch_add(bytes, Ordering::Relaxed);
+                Ok(())
             });
         match written {
             Ok(()) => {

@@ -123,3 +123,48 @@ def test_when_the_recorder_is_killed_the_command_is_waited_for(tmp_path: Path) -
     assert child.returncode == 3
     assert said.count("the recorder was killed; the command runs on, unrecorded") == 1
     assert not made(tmp_path).manifest.complete
+
+
+def ends_early(folder: Path, *options: str, code: str) -> tuple[int, str]:
+    """Status and stderr of a command whose recording reaches a bound."""
+    done = subprocess.run(
+        [*IOWHY, "run", "-o", folder / "a.iowhy", *options, "--", sys.executable, "-c", code],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_recording_ends_after_its_time_and_the_command_runs_on(tmp_path: Path) -> None:
+    code = f"import time; time.sleep(3); open({str(tmp_path / 'end')!r}, 'w'); raise SystemExit(3)"
+    status, said = ends_early(tmp_path, "--max-time", "1s", code=code)
+    assert status == 3 and (tmp_path / "end").exists()
+    assert "the recording has reached its 1 s (--max-time): the command runs on unrecorded" in said
+    manifest = made(tmp_path).manifest
+    assert manifest.complete and any("--max-time" in note for note in manifest.notes)
+    assert manifest.command.start_ns is not None and manifest.command.end_ns is not None
+    assert 1e9 <= manifest.command.end_ns - manifest.command.start_ns < 3e9
+
+
+def test_a_recording_ends_at_its_size(tmp_path: Path) -> None:
+    code = "import os, time\nend = time.time() + 8\nwhile time.time() < end: os.stat('/')"
+    status, said = ends_early(tmp_path, "--max-size", "64KiB", code=code)
+    assert status == 0 and "has reached its 65536 bytes (--max-size)" in said
+    assert made(tmp_path).manifest.complete
+
+
+def test_a_recording_leaves_room_to_others_and_the_command_its_status(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", small], check=True)
+    try:
+        # It takes all but 1 MiB, less than the twentieth that is left to others.
+        fill = f"f = open({str(small / 'own')!r}, 'wb'); f.write(bytes(39 << 20)); f.close()"
+        status, said = ends_early(small, code=f"import time; {fill}; time.sleep(1); print('done')")
+        assert status == 0
+        assert "a recording leaves 2 MiB to others: the command runs on unrecorded" in said
+        assert made(small).manifest.complete
+    finally:
+        subprocess.run(["umount", small], check=True)

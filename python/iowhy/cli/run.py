@@ -10,7 +10,7 @@ from iowhy.errors import Problem
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
-from iowhy.quantities import positive_duration_ns
+from iowhy.quantities import positive_duration_ns, positive_size_bytes
 from iowhy.sources import live
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
@@ -49,6 +49,18 @@ class Options:
         metavar="TIME",
         read=positive_duration_ns,
         help="With -p and -a: how long, e.g. 500ms, 30s, 2m.",
+    )
+    max_time_ns: int | None = option(
+        "--max-time",
+        metavar="TIME",
+        read=positive_duration_ns,
+        help="End the recording after this time; CMD runs on.",
+    )
+    max_size_bytes: int | None = option(
+        "--max-size",
+        metavar="SIZE",
+        read=positive_size_bytes,
+        help="End the recording when it is this large, e.g. 200MiB; CMD runs on.",
     )
     user: str | None = option(
         "--user", help="Run CMD as this user; through sudo, the one who called it."
@@ -101,6 +113,7 @@ def _record(options: Options, out: Path) -> int:
             mode=options.mode,
             stdout_to_stderr=options.as_json,
             outlives_us=options.on_death == "keep",
+            extra=_bounds(options),
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if not options.quiet:
@@ -108,8 +121,19 @@ def _record(options: Options, out: Path) -> int:
         until = "" if duration_s is None else f" for {duration_s:g} s"
         print(f"iowhy: recording {what}{until}; Ctrl-C ends it", file=sys.stderr, flush=True)
     if options.pids:
-        return live.attach(list(dict.fromkeys(options.pids)), out, duration_s=duration_s)
-    return live.machine(out, duration_s=duration_s)
+        pids = list(dict.fromkeys(options.pids))
+        return live.attach(pids, out, duration_s=duration_s, extra=_bounds(options))
+    return live.machine(out, duration_s=duration_s, extra=_bounds(options))
+
+
+def _bounds(options: Options) -> list[str]:
+    """The recorder's options for how much may be recorded."""
+    words = []
+    if options.max_time_ns is not None:
+        words += ["--max-time", str(options.max_time_ns / 1e9)]
+    if options.max_size_bytes is not None:
+        words += ["--max-size", str(options.max_size_bytes)]
+    return words
 
 
 def _verdict(out: Path, as_json: bool) -> None:

@@ -82,17 +82,23 @@ def record(
     )
 
 
-def attach(pids: Sequence[int], out: Path, *, duration_s: float | None = None) -> int:
+def attach(
+    pids: Sequence[int],
+    out: Path,
+    *,
+    duration_s: float | None = None,
+    extra: Sequence[str] = (),
+) -> int:
     """Record running processes until they end, `duration_s` passed, or Ctrl-C."""
-    options = ["attach", "-o", str(out), "--pid", ",".join(map(str, pids))]
+    options = ["attach", "-o", str(out), "--pid", ",".join(map(str, pids)), *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
     return _recorder(options, out)
 
 
-def machine(out: Path, *, duration_s: float | None = None) -> int:
+def machine(out: Path, *, duration_s: float | None = None, extra: Sequence[str] = ()) -> int:
     """Record the whole machine for `duration_s`, or until Ctrl-C."""
-    options = ["machine", "-o", str(out)]
+    options = ["machine", "-o", str(out), *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
     return _recorder(options, out)

@@ -17,7 +17,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Owner, Recording};
 
 use super::manifest::manifest;
-use super::{own, Request, Target};
+use super::{own, Bounds, Request, Target};
 use crate::collect::Collector;
 use crate::kernel::Probe;
 use crate::process::spawn::Fate;
@@ -39,6 +39,10 @@ pub struct Live {
     /// Processes whose /proc/PID/io was read and not yet written.
     read: BTreeSet<i64>,
     next_interval: i64,
+    bounds: Bounds,
+    begun_ns: i64,
+    /// The bound that ended the recording.
+    pub bound: Option<String>,
     /// CPU time of this process before the command's time began.
     before_ns: i64,
 }
@@ -72,6 +76,9 @@ impl Live {
             process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
             read: BTreeSet::new(),
             next_interval: host::now_ns() + INTERVAL_NS,
+            bounds: request.bounds.clone(),
+            begun_ns: host::now_ns(),
+            bound: None,
             before_ns: 0,
         };
         live.collector
@@ -94,6 +101,7 @@ impl Live {
     pub fn begin(&mut self) {
         let now = host::now_ns();
         let mut collector = self.collector.borrow_mut();
+        self.begun_ns = now;
         collector.begin(now as u64);
         collector.recording().manifest_mut().command.start_ns = Some(now);
     }
@@ -139,7 +147,8 @@ impl Live {
             let now = host::now_ns();
             if now >= self.next_interval {
                 self.interval(now)?;
-                if stop(self) {
+                self.bound = self.bound_reached(now);
+                if self.bound.is_some() || stop(self) {
                     return Ok(None);
                 }
             } else if self.watch.is_crowded() {
@@ -171,6 +180,22 @@ impl Live {
         self.watch.interval(&self.collector, now)?;
         self.sample(now);
         Ok(self.collector.borrow_mut().failed()?)
+    }
+
+    fn bound_reached(&self, now: i64) -> Option<String> {
+        let age = Duration::from_nanos(u64::try_from(now - self.begun_ns).unwrap_or(0));
+        let mut collector = self.collector.borrow_mut();
+        let recording = collector.recording();
+        self.bounds
+            .reached(age, recording.written_bytes(), recording.place())
+    }
+
+    /// Says that a bound ended the recording, here and in its manifest, and what comes of it.
+    pub fn note_bound(&self, bound: &str, then: &str) {
+        let text = format!("{bound}: {then}");
+        eprintln!("iowhy: {text}");
+        let mut collector = self.collector.borrow_mut();
+        collector.recording().manifest_mut().notes.push(text);
     }
 
     /// One reading of every sampler.

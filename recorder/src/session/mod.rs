@@ -1,12 +1,13 @@
 //! A recording from its start to its end.
 
+mod bounds;
 mod live;
 mod manifest;
 mod own;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, Receiver};
+use std::sync::mpsc::{channel, Receiver, RecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -19,6 +20,7 @@ use crate::process::owner;
 use crate::process::parent::Parent;
 use crate::process::signals::Signals;
 use crate::process::spawn::{self, Account, Fate};
+pub use bounds::Bounds;
 use live::{write_costs, Live};
 
 /// Exit status when the recording could not be made.
@@ -32,6 +34,7 @@ pub struct Request {
     pub backend: Backend,
     pub user: Option<String>,
     pub without: Vec<String>,
+    pub bounds: Bounds,
     /// Where to write what each program has cost the kernel, as JSON.
     pub program_stats: Option<PathBuf>,
 }
@@ -95,12 +98,15 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
         Target::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
     };
     match status {
-        Ok(status) => {
+        Ok(ended) => {
             if let Some(path) = &request.program_stats {
                 write_costs(&live.watch, path)?;
             }
             live.finish()?;
-            Ok(status)
+            Ok(match ended {
+                Ended::With(status) => status,
+                Ended::RunsOn(fate) => status_of(fate.recv()),
+            })
         }
         Err(failure) => {
             drop(live);
@@ -110,6 +116,14 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             Err(failure)
         }
     }
+}
+
+/// How what was recorded ended.
+enum Ended {
+    /// The exit status.
+    With(i32),
+    /// The recording reached a bound; the command is still to be waited for.
+    RunsOn(Receiver<Fate>),
 }
 
 /// The programs, or why they are not used.
@@ -143,7 +157,7 @@ fn run(
     account: Option<&Account>,
     signals: &Signals,
     parent: &Parent,
-) -> Result<i32, Failure> {
+) -> Result<Ended, Failure> {
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, fates).map_err(|error| {
         let message = match fate.recv() {
@@ -179,6 +193,12 @@ fn run(
         signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
     });
     let ended = ended.map_err(|error| outlived(error, &fate))?;
+    if let Some(bound) = live.bound.take() {
+        // Signals are still passed on: it is the command that is waited for.
+        live.note_bound(&bound, "the command runs on unrecorded");
+        live.ended(host::now_ns(), None, None);
+        return Ok(Ended::RunsOn(fate));
+    }
     signals.pass_no_more();
     match ended {
         Some(Fate::Failed(error)) => {
@@ -192,25 +212,29 @@ fn run(
         Some(Fate::Ended { status, at_ns, io }) => {
             live.last_records(at_ns)?;
             live.ended(at_ns, Some(status), io);
-            Ok(spawn::shell_status(status))
+            Ok(Ended::With(spawn::shell_status(status)))
         }
         None => {
             live.ended(host::now_ns(), None, None);
-            Ok(130)
+            Ok(Ended::With(130))
         }
+    }
+}
+
+/// The exit status of a command that was waited for.
+fn status_of(fate: Result<Fate, RecvError>) -> i32 {
+    match fate {
+        Ok(Fate::Ended { status, .. }) => spawn::shell_status(status),
+        _ => BROKEN,
     }
 }
 
 /// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
 fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
     eprintln!("iowhy: {error:#}; the command runs on unrecorded");
-    let status = match fate.recv() {
-        Ok(Fate::Ended { status, .. }) if !status.success() => spawn::shell_status(status),
-        _ => BROKEN,
-    };
     Failure {
         message: String::new(),
-        status,
+        status: status_of(fate.recv()),
         ran_nothing: false,
     }
 }
@@ -221,7 +245,7 @@ fn attach(
     duration: Option<Duration>,
     signals: &Signals,
     parent: &Parent,
-) -> Result<i32, Failure> {
+) -> Result<Ended, Failure> {
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
             let message = format!("--pid {pid}: there is no such process");
@@ -244,8 +268,11 @@ fn attach(
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty()
     })?;
+    if let Some(bound) = live.bound.take() {
+        live.note_bound(&bound, "it ends here");
+    }
     live.ended(host::now_ns(), None, None);
-    Ok(0)
+    Ok(Ended::With(0))
 }
 
 fn machine(
@@ -253,14 +280,17 @@ fn machine(
     duration: Option<Duration>,
     signals: &Signals,
     parent: &Parent,
-) -> Result<i32, Failure> {
+) -> Result<Ended, Failure> {
     live.prepare();
     live.begin();
     live.watch.adopt(&[]).context("cannot watch the machine")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
+    if let Some(bound) = live.bound.take() {
+        live.note_bound(&bound, "it ends here");
+    }
     live.ended(host::now_ns(), None, None);
-    Ok(0)
+    Ok(Ended::With(0))
 }
 
 /// Which sensors can run here, as JSON.

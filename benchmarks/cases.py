@@ -80,7 +80,7 @@ def _log_of_changes(keep: Path) -> str:
         _say(f"{steps.name}: {variant.name}")
         recordings.append(keep / f"{variant.name}.iowhy")
         trial.run(steps, variant, Choice("ext4", "hdd"), keep=recordings[-1])
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "iowhy", "compare", "--baseline", *map(str, recordings)],
         capture_output=True,
         text=True,
@@ -90,7 +90,7 @@ def _log_of_changes(keep: Path) -> str:
     return (
         "## Case 2, step by step\n\nOne change at a time, each against the same baseline "
         f"(`iowhy compare --baseline`):\n\n{named}\n\n```\n"
-        + told.replace(f"{keep}/", "").rstrip()
+        + printed.replace(f"{keep}/", "").rstrip()
         + "\n```\n"
     )
 

@@ -136,14 +136,14 @@ def _timed(
     workload: Workload, command: Sequence[str], folder: Path, tracer: Tracer | None = None
 ) -> float:
     workload.prepare(folder)
-    told = folder / "seconds"
-    wrapped: Sequence[str] = [sys.executable, "-I", "-S", "-c", WRAPPER, str(told), *command]
+    seconds = folder / "seconds"
+    wrapped: Sequence[str] = [sys.executable, "-I", "-S", "-c", WRAPPER, str(seconds), *command]
     if tracer is not None:
         wrapped = tracer.wrap(wrapped, folder)
     subprocess.run(
         wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900
     )
-    return float(told.read_text())
+    return float(seconds.read_text())
 
 
 def _joined(command: Sequence[str], folder: Path) -> str:

@@ -58,10 +58,10 @@ def used(argv: list[str]) -> tuple[float, float, int]:
         "u=resource.getrusage(resource.RUSAGE_CHILDREN);"
         "print(json.dumps([e,u.ru_utime+u.ru_stime,u.ru_maxrss*1024]))"
     )
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", read, *argv], capture_output=True, text=True, check=True
     )
-    elapsed, cpu, memory = json.loads(told.stdout)
+    elapsed, cpu, memory = json.loads(done.stdout)
     return elapsed, cpu, memory
 
 

@@ -10,7 +10,7 @@ from tests.command_line import invoke
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["run"], "nothing to watch"),
         (["run", "-a", "--", "ls"], "choose one of"),
@@ -31,7 +31,7 @@ from tests.command_line import invoke
 )
 def test_a_wrong_call_is_one_clear_line(
     arguments: list[str],
-    told: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -40,7 +40,7 @@ def test_a_wrong_call_is_one_clear_line(
         main()
     assert ended.value.code == 2
     error = capsys.readouterr().err
-    assert told in error and "Traceback" not in error
+    assert message in error and "Traceback" not in error
     assert len(error.strip().splitlines()) <= 2, error
 
 
@@ -53,10 +53,10 @@ def test_every_command_has_a_help_that_fits_100_columns(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    told = invoke([*name.split(), "--help"])
-    assert told.exit_code == 0
-    assert all(len(line) <= 100 for line in told.output.splitlines())
-    assert "Example" in told.output or name.startswith("lab")
+    shown = invoke([*name.split(), "--help"])
+    assert shown.exit_code == 0
+    assert all(len(line) <= 100 for line in shown.output.splitlines())
+    assert "Example" in shown.output or name.startswith("lab")
 
 
 def test_what_was_meant_is_said(
@@ -66,7 +66,7 @@ def test_what_was_meant_is_said(
     recording = tmp_path / "fio.iowhy"
     recording.mkdir()
     (recording / "manifest.json").write_text("{}")
-    for arguments, told in (
+    for arguments, message in (
         (["why", "fio"], "there is fio.iowhy"),
         (["diagnose", "fio.iowhy"], "iowhy why fio.iowhy"),
         (["experiment", "no-such", "--", "true"], "no-such: neither a lever"),
@@ -74,7 +74,7 @@ def test_what_was_meant_is_said(
         monkeypatch.setattr("sys.argv", ["iowhy", *arguments])
         with pytest.raises(SystemExit):
             main()
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_a_problem_never_becomes_a_traceback(tmp_path: Path) -> None:

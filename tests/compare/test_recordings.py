@@ -166,14 +166,14 @@ def test_two_of_the_same_name_are_told_apart(tmp_path):
 
 
 def test_progress_is_told_step_by_step(pair):
-    told = []
-    sides = open_sides(list(pair), told.append)
-    comparison.compare_all(sides, told.append)
-    assert told == [f"opening {pair[0]}", f"opening {pair[1]}", "judging before", "judging after"]
+    steps = []
+    sides = open_sides(list(pair), steps.append)
+    comparison.compare_all(sides, steps.append)
+    assert steps == [f"opening {pair[0]}", f"opening {pair[1]}", "judging before", "judging after"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["nowhere.iowhy", "nowhere.iowhy"], "nowhere.iowhy: no such recording"),
         (["one"], "at least two"),
@@ -186,9 +186,9 @@ def test_progress_is_told_step_by_step(pair):
         (["--export-json", "nowhere/r.json", "--", "a", "--vs", "b"], "nowhere/r.json"),
     ],
 )
-def test_bad_input_is_one_clear_error(run, arguments, told):
+def test_bad_input_is_one_clear_error(run, arguments, message):
     done = run(*arguments)
-    assert isinstance(done.exception, Problem) and told in str(done.exception)
+    assert isinstance(done.exception, Problem) and message in str(done.exception)
 
 
 def test_a_directory_without_recordings_is_told(tmp_path):
@@ -204,11 +204,11 @@ def test_a_damaged_recording_is_told(pair, run):
 
 
 @pytest.mark.parametrize(
-    ("ratio", "told"),
+    ("ratio", "text"),
     [(1.25, "× 1.25"), (2623.4, "× 2,623"), (0.25, "÷ 4"), (1 / 15300, "÷ 15,300"), (0.0, "× 0")],
 )
-def test_factors_are_written_without_exponents(ratio, told):
-    assert view._factor(ratio) == told
+def test_factors_are_written_without_exponents(ratio, text):
+    assert view._factor(ratio) == text
 
 
 def test_a_change_from_nothing_is_a_change(tmp_path):

@@ -58,7 +58,7 @@ def test_a_lever_without_rights_runs_and_saves(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "no command"),
         (["cpu-pin"], "no command"),
@@ -80,7 +80,7 @@ def test_a_lever_without_rights_runs_and_saves(run, tmp_path):
         (["-w", "0", "--prepare", "exit 5", "cpu-pin", "true"], "--prepare 'exit 5'"),
     ],
 )
-def test_bad_input_is_one_clear_error(run, arguments, told):
+def test_bad_input_is_one_clear_error(run, arguments, message):
     done = run(*arguments)
     assert isinstance(done.exception, Problem), (done.output, done.exception)
-    assert told in str(done.exception)
+    assert message in str(done.exception)

@@ -147,7 +147,7 @@ def test_the_nearest_group_that_can_hold_ours_is_taken(unified):
 
 
 @pytest.mark.parametrize(
-    ("top", "told"),
+    ("top", "message"),
     [
         ({"controllers": "cpu", "procs": "5\n"}, "holds processes itself"),
         ({"controllers": "cpu", "kind": "threaded"}, "is `threaded`"),
@@ -155,17 +155,17 @@ def test_the_nearest_group_that_can_hold_ours_is_taken(unified):
         ({"controllers": "cpu", "kind": "domain invalid"}, "is `domain invalid`"),
     ],
 )
-def test_what_cannot_hold_a_group_of_version_2_is_told(unified, top, told):
+def test_what_cannot_hold_a_group_of_version_2_is_told(unified, top, message):
     # The root of a container: it has a type, unlike the root of the machine.
     unified.add("", **top) if "kind" in top else unified.add("", kind="domain", **top)
-    assert told in groups.find("cpu", unified.root, "0::/\n")
+    assert message in groups.find("cpu", unified.root, "0::/\n")
 
 
 def test_a_controller_that_is_not_handed_down_is_told(unified):
     unified.add("", "cpu", kind="domain", procs="1\n")
     unified.add("a", "", procs="5\n")
-    told = groups.find("cpu", unified.root, "0::/a\n")
-    assert "a has no controller `cpu`" in told and "holds processes itself" in told
+    message = groups.find("cpu", unified.root, "0::/a\n")
+    assert "a has no controller `cpu`" in message and "holds processes itself" in message
 
 
 def test_a_group_that_is_not_ours_to_write_is_told(unified, monkeypatch):

@@ -63,8 +63,8 @@ def test_mount_option_leaves_other_filesystems_alone(setting):
 
 def test_memory_limit_and_cache_warm_need_a_cold_cache(setting):
     for name in ("memory-limit", "cache-warm"):
-        told = levers()[name].refusal(setting)
-        assert "--cache cold" in told or "no control-group" in told or "needs root" in told
+        why = levers()[name].refusal(setting)
+        assert "--cache cold" in why or "no control-group" in why or "needs root" in why
 
 
 def test_cpu_pin_squeezes_without_any_rights(setting):

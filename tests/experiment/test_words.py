@@ -99,7 +99,7 @@ def test_a_table_with_repeated_values_gets_intervals(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "line 1: the first line must be"),
         ("a,b\n", "line 1: the first line must be"),
@@ -112,12 +112,12 @@ def test_a_table_with_repeated_values_gets_intervals(tmp_path):
         ("# better: more\nlever,level,factor,value\nbaseline,,,1\n", "say higher or lower"),
     ],
 )
-def test_a_bad_table_is_told_by_line(tmp_path, text, told):
+def test_a_bad_table_is_told_by_line(tmp_path, text, message):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(Problem) as caught:
         judge_table(path)
-    assert told in str(caught.value) and "t.csv" in str(caught.value)
+    assert message in str(caught.value) and "t.csv" in str(caught.value)
 
 
 @given(st.text(max_size=200))
@@ -250,7 +250,7 @@ def test_each_lever_that_a_cause_names_exists():
 
 
 @pytest.mark.parametrize(
-    ("ratio", "told"),
+    ("ratio", "text"),
     [
         (1.934, "1.93"),
         (0.12, "0.12"),
@@ -263,5 +263,5 @@ def test_each_lever_that_a_cause_names_exists():
         (5000.0, "any"),
     ],
 )
-def test_ratios_are_written_without_exponents(ratio, told):
-    assert plain(ratio) == told
+def test_ratios_are_written_without_exponents(ratio, text):
+    assert plain(ratio) == text

@@ -42,12 +42,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         failed = next((one for one in reports if one.when == "call" and one.failed), None)
         if failed is None:
             break
-        told = [f"{kind}: {found[kind]}" for kind in kinds if kind in found]
+        disturbed = [f"{kind}: {found[kind]}" for kind in kinds if kind in found]
         if failed.longrepr is not None and "disturbances.Disturbed" in failed.longreprtext:
-            told.append(str(failed.longreprtext.splitlines()[-1]))
-        noted = "; ".join(told) or "nothing that this test is sensitive to"
+            disturbed.append(str(failed.longreprtext.splitlines()[-1]))
+        noted = "; ".join(disturbed) or "nothing that this test is sensitive to"
         failed.sections.append((f"what disturbed try {attempt}", noted))
-        if not told or attempt == disturbances.TRIES:
+        if not disturbed or attempt == disturbances.TRIES:
             break
         item.config.stash[AGAIN].append(f"{item.nodeid}, try {attempt}: {noted}")
     for report in reports:

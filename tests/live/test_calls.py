@@ -120,12 +120,12 @@ def test_totals_agree_with_strace_and_perf_trace(tmp_path: Path) -> None:
     wanted = {name: ours[name][0] for name in MADE}
     # Counted in the kernel: nothing on the way to it can be lost.
     counters = [f"syscalls:sys_enter_{name}" for name in MADE]
-    told = run("perf", "stat", "-x,", "-o", "/dev/stdout", "-e", ",".join(counters), *command)
-    counted = (line.split(",") for line in told.splitlines() if "sys_enter_" in line)
+    printed = run("perf", "stat", "-x,", "-o", "/dev/stdout", "-e", ",".join(counters), *command)
+    counted = (line.split(",") for line in printed.splitlines() if "sys_enter_" in line)
     assert {row[2].removeprefix("syscalls:sys_enter_"): int(row[0]) for row in counted} == wanted
 
     # perf trace misses a call now and then (1,008 of 1,009), and says nothing of it.
-    told = subprocess.run(
+    printed = subprocess.run(
         ["perf", "trace", "-m", "4096", "-s", *command],
         input="",
         capture_output=True,
@@ -133,9 +133,9 @@ def test_totals_agree_with_strace_and_perf_trace(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     ).stderr
-    rows = re.finditer(r"^\s+(\w+)\s+(\d+)\s+\d+\s+[\d.]+", told, re.M)
+    rows = re.finditer(r"^\s+(\w+)\s+(\d+)\s+\d+\s+[\d.]+", printed, re.M)
     perf = {m[1]: int(m[2]) for m in rows if m[1] in wanted}
-    assert set(perf) == set(wanted), told[-2000:]
+    assert set(perf) == set(wanted), printed[-2000:]
     for name, calls in wanted.items():
         assert 0.5 * calls <= perf[name] <= calls, (name, perf[name], calls)
 
@@ -144,9 +144,9 @@ def test_a_call_that_never_returns_is_kept(tmp_path: Path) -> None:
     script = """
 import os, signal, time
 r, w = os.pipe()
-ready, told = os.pipe()
+ready, started = os.pipe()
 child = os.fork()
-if not child: os.write(told, b"x"); os.read(r, 1); os._exit(0)
+if not child: os.write(started, b"x"); os.read(r, 1); os._exit(0)
 os.read(ready, 1)
 while open(f"/proc/{child}/stat").read().rsplit(")")[1].split()[0] != "S": time.sleep(0.01)
 time.sleep(0.3); os.kill(child, signal.SIGKILL); os.wait()

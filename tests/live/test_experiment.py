@@ -240,12 +240,12 @@ def first():
     """Words that put a command before others: by its nice value, and by that of this session (sched(7))."""
     session = Path("/proc/self/autogroup")
     # The file is empty for a process that belongs to no session's group, as what init itself started.
-    told = session.read_text().split() if session.exists() else []
-    if told:
+    pids = session.read_text().split() if session.exists() else []
+    if pids:
         session.write_text("-20")
     yield "nice", "-n", "-20"
-    if told:
-        session.write_text(told[-1])
+    if pids:
+        session.write_text(pids[-1])
 
 
 def test_transactions_in_memory_are_cpu_bound(scratch, first):

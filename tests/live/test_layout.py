@@ -60,14 +60,14 @@ NOT_KEPT = {"eof", "merged", ""}
 
 def filefrag(path: Path) -> tuple[list[tuple[int, int, int, set[str]]], int]:
     """Logical and physical offset, length in bytes and flags of each extent, and filefrag's count."""
-    told = run("filefrag", "-v", "-b1", str(path))
+    printed = run("filefrag", "-v", "-b1", str(path))
     row = r"\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):(?:\s*\d+:)?\s*(\S*)"
     found = []
-    for match in re.finditer(rf"^{row}$", told, re.MULTILINE):
+    for match in re.finditer(rf"^{row}$", printed, re.MULTILINE):
         logical, physical, length = (int(match[number]) for number in (1, 2, 3))
         found.append((logical, physical, length, set(match[4].split(",")) - NOT_KEPT))
-    count = re.search(r"(\d+) extents? found", told)
-    assert count is not None, told
+    count = re.search(r"(\d+) extents? found", printed)
+    assert count is not None, printed
     return found, int(count[1])
 
 

@@ -57,7 +57,7 @@ def test_from_proc_alone(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--user", "root"), "only root can run a command as another user"),
         (("--mode", "bpf"), "only root may load eBPF programs"),
@@ -65,9 +65,9 @@ def test_from_proc_alone(place: Path) -> None:
     ],
 )
 def test_what_only_root_can_is_said_and_leaves_nothing(
-    place: Path, options: tuple[str, ...], told: str
+    place: Path, options: tuple[str, ...], message: str
 ) -> None:
     where = () if "-o" in options else ("-o", "b.iowhy")
     done = as_nobody(place, "run", *where, *options, "--", "true")
-    assert done.returncode == 125 and told in done.stderr
+    assert done.returncode == 125 and message in done.stderr
     assert not (place / "b.iowhy").exists()

@@ -117,8 +117,8 @@ for number in range(1001): os.preadv(fd, [page], number * 4096)
     assert (mapped["lookup_pages"], mapped["demand_miss_pages"]) == (1001, 1001)
     assert direct["lookup_pages"] == direct["demand_miss_pages"] == 0
     assert one(recording, "SELECT bool_and(estimated) FROM page_cache") is True
-    told = one(recording, "SELECT sum(major_faults) FROM page_cache")
-    assert (told is None) == ("mm_filemap_fault" in missing)
+    faults = one(recording, "SELECT sum(major_faults) FROM page_cache")
+    assert (faults is None) == ("mm_filemap_fault" in missing)
     cache = report(recording, "cache").to_pylist()
     assert all(row["estimated"] for row in cache)
 

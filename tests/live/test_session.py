@@ -43,8 +43,8 @@ def programs_loaded() -> set[int]:
 
 def test_every_sensor_of_this_kernel_runs() -> None:
     """A program that the kernel refuses costs only its sensor: that must not pass unseen."""
-    told = json.loads(run(str(program(RECORDER)), "probe"))["sensors"]
-    assert {s["name"]: s["why"] for s in told if not s["ran"]} == {}
+    sensors = json.loads(run(str(program(RECORDER)), "probe"))["sensors"]
+    assert {s["name"]: s["why"] for s in sensors if not s["ran"]} == {}
     assert {
         "syscalls",
         "waits",
@@ -52,7 +52,7 @@ def test_every_sensor_of_this_kernel_runs() -> None:
         "page_cache",
         "lookups",
         "allocations_btrfs",
-    } <= {s["name"] for s in told}
+    } <= {s["name"] for s in sensors}
 
 
 def test_streams_and_status_pass_through(tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def test_interrupt_ends_the_command_and_still_gives_the_verdict(tmp_path: Path) 
     )
     _wait_for(lambda: _running("sleep", child.pid))
     os.killpg(child.pid, signal.SIGINT)
-    _, told = child.communicate(timeout=30)
+    _, message = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert "sleep" in told or "idle" in told, told
+    assert "sleep" in message or "idle" in message, message
     good(tmp_path / "a.iowhy")
     assert open_recording(tmp_path / "a.iowhy").manifest.complete
 
@@ -259,8 +259,8 @@ def test_a_running_process_is_attached_to(tmp_path: Path) -> None:
     watched = command.end_ns - command.start_ns
     assert watched >= 1.5e9
     # Its clock is read a little after the start and once more after the end.
-    told = one(recording, "SELECT sum(interval_ns)::BIGINT FROM thread_time")
-    assert isinstance(told, int) and 0.9 * watched <= told <= watched + 1e9
+    accounted = one(recording, "SELECT sum(interval_ns)::BIGINT FROM thread_time")
+    assert isinstance(accounted, int) and 0.9 * watched <= accounted <= watched + 1e9
 
 
 def test_the_whole_machine_is_watched_without_the_recorder(tmp_path: Path) -> None:

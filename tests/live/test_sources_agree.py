@@ -89,7 +89,7 @@ def observed(folder: Path) -> tuple[int, Path, str]:
         assert done.returncode == 0, done.stderr
     for name in ("block", "calls"):
         with (folder / f"{name}.txt").open("w") as text:
-            told = subprocess.run(
+            replayed = subprocess.run(
                 ["perf", "script", "--ns", "-i", folder / f"{name}.data"],
                 stdout=text,
                 stderr=subprocess.PIPE,
@@ -97,7 +97,7 @@ def observed(folder: Path) -> tuple[int, Path, str]:
                 timeout=120,
                 check=False,
             )
-        unread += told.stderr if told.returncode != 0 else ""
+        unread += replayed.stderr if replayed.returncode != 0 else ""
     return dev, scratch.mount / "file", unread
 
 
@@ -135,7 +135,7 @@ def test_recorder_strace_and_perf_tell_the_same_run(
     process = one(
         perf, "SELECT tgid FROM syscalls WHERE name = 'write' AND bytes = ? LIMIT 1", WRITE
     )
-    told = ask(
+    recorded = ask(
         perf,
         "SELECT replace(name, 'preadv2', 'preadv') AS name, count(*), sum(ret) FROM syscalls WHERE tgid = ? AND (bytes = ? OR name = 'fsync'"
         " OR (starts_with(name, 'preadv') AND ret = ?)) GROUP BY ALL ORDER BY ALL",
@@ -143,7 +143,7 @@ def test_recorder_strace_and_perf_tell_the_same_run(
         WRITE,
         READ,
     )
-    assert told == found
+    assert recorded == found
 
     # The file is found under its name in the log and under its inode in the live recording.
     named = "SELECT count(*) FROM syscalls JOIN files USING (dev, ino) WHERE path = ? AND name = 'fsync'"
@@ -197,7 +197,7 @@ def test_recorder_and_perf_find_the_same_cause(
             )
             assert ran.returncode == 0, ran.stderr
             with (tmp_path / "perf.txt").open("w") as text:
-                told = subprocess.run(
+                done = subprocess.run(
                     ["perf", "script", "--ns", "-i", tmp_path / "perf.data"],
                     stdout=text,
                     stderr=subprocess.PIPE,
@@ -205,10 +205,10 @@ def test_recorder_and_perf_find_the_same_cause(
                     timeout=120,
                     check=False,
                 )
-            if told.returncode == 0:
+            if done.returncode == 0:
                 break
             # perf cannot read its own notes of other people's BPF programs.
-            assert "failed to process type: 17" in told.stderr, told.stderr
+            assert "failed to process type: 17" in done.stderr, done.stderr
     (alone,) = ask(live, calls_of)
     assert alone[1] == count
     text_file = str(tmp_path / "perf.txt")

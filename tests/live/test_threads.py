@@ -52,16 +52,16 @@ def test_a_second_each_of_spinning_sleeping_and_reading(tmp_path: Path) -> None:
 def test_cpu_time_is_that_of_schedstat(tmp_path: Path, threads: int) -> None:
     code = f"""
 import os, threading
-told = []
+measured = []
 def work():
     for _ in range(40_000): pass
     os.sched_yield()  # the kernel brings the figure up to date at switches and ticks only
     fields = open("/proc/thread-self/schedstat").read().split()
-    told.append((threading.get_native_id(), int(fields[0])))
+    measured.append((threading.get_native_id(), int(fields[0])))
 others = [threading.Thread(target=work) for _ in range({threads})]
 for t in others: t.start()
 for t in others: t.join()
-open(__import__("sys").argv[1], "w").write("\\n".join(f"{{t}} {{ns}}" for t, ns in told))
+open(__import__("sys").argv[1], "w").write("\\n".join(f"{{t}} {{ns}}" for t, ns in measured))
 """
     listed = tmp_path / "schedstat"
     recording = record(python(code, listed), tmp_path / "a.iowhy")
@@ -76,8 +76,8 @@ open(__import__("sys").argv[1], "w").write("\\n".join(f"{{t}} {{ns}}" for t, ns 
     assert set(kernel) <= set(ours)
     # The threads read their own figure a little before they end.
     spent = sum(ours[tid] for tid in kernel)
-    told = sum(kernel.values())
-    assert told * 0.99 <= spent <= told * 1.01 + threads * 1_500_000
+    in_kernel = sum(kernel.values())
+    assert in_kernel * 0.99 <= spent <= in_kernel * 1.01 + threads * 1_500_000
 
 
 def test_ten_thousand_children_are_all_there(tmp_path: Path) -> None:

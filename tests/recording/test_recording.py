@@ -68,7 +68,7 @@ def test_a_table_without_files_is_empty_and_typed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ({"nonsense": []}, "no such table"),
         ({"syscalls": [{**CALL, "colour": 1}]}, "no column colour"),
@@ -78,9 +78,9 @@ def test_a_table_without_files_is_empty_and_typed(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_the_schema_is_refused(
-    tmp_path: Path, rows: dict[str, list[dict[str, object]]], told: str
+    tmp_path: Path, rows: dict[str, list[dict[str, object]]], message: str
 ) -> None:
-    with pytest.raises(Problem, match=told):
+    with pytest.raises(Problem, match=message):
         write_recording(tmp_path / "a.iowhy", Manifest.made(), rows)
     assert list(tmp_path.iterdir()) == []
 
@@ -92,7 +92,7 @@ def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "not JSON"),
         ("[1]", "not a JSON object"),
@@ -107,10 +107,10 @@ def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_a_damaged_manifest_is_one_clear_error(tmp_path: Path, text: str, told: str) -> None:
+def test_a_damaged_manifest_is_one_clear_error(tmp_path: Path, text: str, message: str) -> None:
     path = made(tmp_path / "a.iowhy")
     (path / "manifest.json").write_text(text)
-    with pytest.raises(Problem, match=told) as caught:
+    with pytest.raises(Problem, match=message) as caught:
         open_recording(path)
     assert "manifest.json" in str(caught.value)
 

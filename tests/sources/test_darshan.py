@@ -54,9 +54,9 @@ def test_totals_are_those_of_pydarshan_s_summary() -> None:
         assert of(parsed, "job") == {"processes": job["nprocs"], "run_s": job["run_time"]}
         assert parsed.version == job["metadata"]["lib_ver"]
         for module in set(reader.MODULES) & set(report.modules):
-            told = accumulate_records(report.records[module].to_df(), module, job["nprocs"])
+            totals = accumulate_records(report.records[module].to_df(), module, job["nprocs"])
             # Its first category is all files.
-            files = told.derived_metrics.category_counters[0]
+            files = totals.derived_metrics.category_counters[0]
             ours = of(parsed, module)
             assert ours["read_bytes"] == files.total_read_volume_bytes, (path.name, module)
             assert ours["written_bytes"] == files.total_write_volume_bytes, (path.name, module)

@@ -38,16 +38,18 @@ def test_free_finds_its_unit(file: str, total: int, cached: int | None) -> None:
 @given(
     pages=st.lists(st.integers(2**20, 2**28), min_size=6, max_size=6),
     option=st.sampled_from([("-b", 1), ("-k", 1024), ("-m", 2**20)]),
-    told=st.booleans(),
+    with_unit=st.booleans(),
 )
-def test_free_written_and_read_back(pages: list[int], option: tuple[str, int], told: bool) -> None:
+def test_free_written_and_read_back(
+    pages: list[int], option: tuple[str, int], with_unit: bool
+) -> None:
     """In any unit, named on the command line or not: 4 GiB and more, whole pages."""
     cells = [page * 4096 // option[1] for page in pages]
-    if not told and option[0] == "-m" and all(cell % 4 == 0 for cell in cells):
+    if not with_unit and option[0] == "-m" and all(cell % 4 == 0 for cell in cells):
         cells[0] += 1  # all multiples of 4 by chance: then KiB would be as good a guess
     text = "      total  used  free  shared  buff/cache  available\n"
     text += "Mem:  " + "  ".join(map(str, cells)) + "\nSwap:  0  0  0\n"
-    parsed = read("free", text, f"free {option[0]}" if told else "")
+    parsed = read("free", text, f"free {option[0]}" if with_unit else "")
     (row,) = parsed.tables["memory_samples"]
     assert row["total_bytes"] == cells[0] * option[1]
     assert row["free_bytes"] == cells[2] * option[1]

@@ -80,8 +80,8 @@ def test_a_log_and_the_table_of_the_same_calls_are_not_added(tmp_path: Path) -> 
         table.write_text(head + rule + row + rule + row.replace("fsync", "total"))
         out = tmp_path / f"{calls}.iowhy"
         recording = diagnose([str(log), str(table)], out).recording
-        told = recording.connection().execute(
+        counted = recording.connection().execute(
             "SELECT sum(calls) FROM syscall_totals WHERE name = 'fsync'"
         )
-        assert told.fetchone() == (fsyncs,)
+        assert counted.fetchone() == (fsyncs,)
         assert any("has the same calls" in note for note in recording.manifest.notes)

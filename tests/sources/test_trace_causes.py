@@ -28,7 +28,7 @@ def test_one_cause_through_four_tools(tmp_path: Path) -> None:
         )
         counts[name] = rows.fetchall()
     assert counts[TOOLS[0]] == [("fdatasync", 69), ("pwrite64", 138)]
-    assert all(told == counts[TOOLS[0]] for told in counts.values()), counts
+    assert all(count == counts[TOOLS[0]] for count in counts.values()), counts
 
 
 def test_cpu_time_of_calls_is_no_waiting(tmp_path: Path) -> None:

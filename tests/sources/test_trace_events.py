@@ -332,21 +332,21 @@ def generated(seed: int, style: str) -> list[str]:
 TABLES = ("syscalls", "syscall_totals", "thread_time", "waits", "block_requests", "threads")
 
 
-def told(parsed: Parsed) -> dict[str, list[str]]:
+def by_table(parsed: Parsed) -> dict[str, list[str]]:
     return {table: sorted(map(str, rows(parsed, table, "tid"))) for table in TABLES}
 
 
 def test_dialects_and_orders_of_one_trace_tell_the_same() -> None:
     perf = read_text("perf_script", "\n".join(generated(4, "perf")))
     lines = generated(4, "ftrace")
-    wanted = told(perf)
+    wanted = by_table(perf)
     assert all(wanted.values()) and perf.rejects == []
-    assert told(read_text("ftrace", "\n".join(lines))) == wanted
+    assert by_table(read_text("ftrace", "\n".join(lines))) == wanted
     # The buffers of the CPUs, one after the other, as per_cpu/cpu*/trace has them.
     by_cpu = sorted(lines, key=lambda line: re.findall(r"\[(\d{3})\]", line))
     assert by_cpu != lines
     parsed = read_text("ftrace", "\n".join([*by_cpu, "no event", ""]))
-    assert told(parsed) == wanted
+    assert by_table(parsed) == wanted
     assert parsed.rejects == [(len(lines) + 1, "no event")]
 
 

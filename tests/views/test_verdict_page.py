@@ -70,36 +70,36 @@ def test_a_file_without_a_name_is_its_inode_and_one_without_use_is_left_out() ->
             {"path": "/proc/7/stat", "ino": 55, "time_ns": 5, "deleted": True, **use},
         ],
     )
-    told = out.getvalue()
-    assert told.count("(deleted)") == 1 and "/gone (deleted)" in told
-    assert "inode 22, name unknown" in told and "None" not in told and "33" not in told
+    printed = out.getvalue()
+    assert printed.count("(deleted)") == 1 and "/gone (deleted)" in printed
+    assert "inode 22, name unknown" in printed and "None" not in printed and "33" not in printed
 
 
 def test_a_recording_is_named_as_one_types_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = " ".join(shown(tmp_path / "my run.iowhy").split())
-    assert f"iowhy report files '{tmp_path}/my run.iowhy'" in told
+    printed = " ".join(shown(tmp_path / "my run.iowhy").split())
+    assert f"iowhy report files '{tmp_path}/my run.iowhy'" in printed
     monkeypatch.chdir(tmp_path)
     assert typed(tmp_path / "my run.iowhy") == "'my run.iowhy'"
 
 
 @pytest.mark.parametrize("width", [100, 80, 60])
 def test_it_leads_with_the_answer_and_fits(tmp_path: Path, width: int) -> None:
-    told = shown(tmp_path / "a.iowhy", width=width)
-    assert told.startswith("iowhy: ")
+    printed = shown(tmp_path / "a.iowhy", width=width)
+    assert printed.startswith("iowhy: ")
     # A command, or a path, is there to be pasted: it stays on one line.
     lines = [
         line
-        for line in told.splitlines()
+        for line in printed.splitlines()
         if not re.search(r"prove it: |after a change: |`|iowhy report |/a\.iowhy", line)
     ]
     assert max(len(line) for line in lines) <= width
 
 
 def test_a_pipe_gets_no_escapes_and_a_name_cannot_bring_any(tmp_path: Path) -> None:
-    told = shown(tmp_path / "a.iowhy")
-    assert "\x1b" not in told and "\\x1b[31mred" in told
+    printed = shown(tmp_path / "a.iowhy")
+    assert "\x1b" not in printed and "\\x1b[31mred" in printed
     assert "\x1b[31mred" not in shown(tmp_path / "b.iowhy", colour=True)
 
 
@@ -109,7 +109,7 @@ def test_the_bar_is_of_the_elapsed_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [
         (None, None),
         (0, None),
@@ -120,11 +120,11 @@ def test_the_bar_is_of_the_elapsed_time(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_that_failed_is_told(
-    tmp_path: Path, status: int | None, told: str | None
+    tmp_path: Path, status: int | None, message: str | None
 ) -> None:
     second = shown(tmp_path / "a.iowhy", status=status).splitlines()
-    told_of_it = [line for line in second if "The command ended" in line]
-    assert len(told_of_it) == (told is not None) and (told or "") in "".join(told_of_it)
+    lines = [line for line in second if "The command ended" in line]
+    assert len(lines) == (message is not None) and (message or "") in "".join(lines)
 
 
 def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_no_color_is_no_escapes_at_all(
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
     verdict_page.show(overview(recording), console())
-    told = terminal.getvalue()
-    assert ("\x1b" not in told) == plain
-    assert ("uuuu...." in told.replace(" ", "")) == plain or "█" in told
+    printed = terminal.getvalue()
+    assert ("\x1b" not in printed) == plain
+    assert ("uuuu...." in printed.replace(" ", "")) == plain or "█" in printed
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,10 @@ def test_the_bar_is_full_and_shows_every_class(shares: list[float], width: int) 
 
 
 def test_what_an_experiment_proved_is_shown(tmp_path: Path) -> None:
-    told = shown(tmp_path / "a.iowhy")
+    printed = shown(tmp_path / "a.iowhy")
     recording = open_recording(tmp_path / "a.iowhy")
     first = overview(recording).verdict.findings[0]
-    assert "by an experiment" not in told
+    assert "by an experiment" not in printed
     folder = recording.path / "experiments"
     folder.mkdir()
     finding = {

@@ -143,13 +143,13 @@ def test_every_number_that_decides_carries_its_reason(cause: Cause) -> None:
     module = sys.modules[cause.find.__module__]
     source = Path(str(module.__file__)).read_text().splitlines()
     tree = ast.parse("\n".join(source))
-    told = {threshold.value for threshold in (*cause.thresholds, *thresholds.SHARED)}
+    listed = {threshold.value for threshold in (*cause.thresholds, *thresholds.SHARED)}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             value = getattr(module, node.targets[0].id)
             number = isinstance(value, (int, float))
             commented = source[node.lineno - 2].startswith("#")
-            assert not number or value in told or commented, node.targets[0].id
+            assert not number or value in listed or commented, node.targets[0].id
     for compare in (node for node in ast.walk(tree) if isinstance(node, ast.Compare)):
         for node in (one for side in compare.comparators for one in ast.walk(side)):
             if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):

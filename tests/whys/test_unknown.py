@@ -61,7 +61,7 @@ TABLES = sorted(everything().tables)
 )
 @settings(max_examples=12, deadline=None)
 def test_any_part_may_be_missing(
-    dropped: set[str], unknown: set[tuple[str, str]], told: bool
+    dropped: set[str], unknown: set[tuple[str, str]], said: bool
 ) -> None:
     story = everything()
     for name in dropped:
@@ -70,7 +70,7 @@ def test_any_part_may_be_missing(
     for table, column in unknown:
         for row in story.tables.get(table, []):
             row[column] = None
-    if not told:
+    if not said:
         story.missing |= {"waits", "syscalls", "block_requests"}
     with tempfile.TemporaryDirectory() as folder:
         verdict = judge(story.write(Path(folder) / "x"))

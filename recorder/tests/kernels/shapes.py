@@ -19,8 +19,8 @@ BPF = Path(__file__).parents[2] / "bpf"
 
 def types(file: str, base: str | None) -> dict[int, Type]:
     command = ["bpftool", *(["-B", base] if base else []), "-j", "btf", "dump", "file", file]
-    told = subprocess.run(command, capture_output=True, check=True).stdout
-    return {t["id"]: t for t in json.loads(told)["types"]}
+    dump = subprocess.run(command, capture_output=True, check=True).stdout
+    return {t["id"]: t for t in json.loads(dump)["types"]}
 
 
 def pointed_to(known: dict[int, Type], number: int) -> str:

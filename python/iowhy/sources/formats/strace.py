@@ -113,29 +113,29 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
 def _threads(split: Split) -> pa.Table:
     """The log's threads, with `seen`, the number that stands in the rows: 0 for the first thread, maybe."""
     main = int(split.summary["main"]) or 1
-    told = split.texts("threads").read_all().sort_by("tid")
+    threads = split.texts("threads").read_all().sort_by("tid")
 
     def number(column: str) -> Any:
-        values = told[column].cast(pa.int64())
+        values = threads[column].cast(pa.int64())
         return pc.if_else(pc.equal(values, 0), main, values)
 
     tgids = number("tgid")
     # A parent 0 is the first thread, where that has no number of its own, or nobody that is known.
-    unnumbered = pc.any(pc.equal(told["tid"], 0)).as_py()
-    parent = told["ppid"].cast(pa.int64())
+    unnumbered = pc.any(pc.equal(threads["tid"], 0)).as_py()
+    parent = threads["ppid"].cast(pa.int64())
     first = pc.if_else(
         pc.and_(unnumbered, pc.not_equal(tgids, main)), main, pa.scalar(None, pa.int64())
     )
     return pa.table(
         {
-            "seen": told["tid"].cast(pa.int64()),
+            "seen": threads["tid"].cast(pa.int64()),
             "tid": number("tid"),
             "tgid": tgids,
             "ppid": pc.if_else(pc.equal(parent, 0), first, parent),
-            "comm": told["comm"],
-            "start_ns": told["start_ns"],
-            "end_ns": told["end_ns"],
-            "exit_code": told["exit_code"],
+            "comm": threads["comm"],
+            "start_ns": threads["start_ns"],
+            "end_ns": threads["end_ns"],
+            "exit_code": threads["exit_code"],
         }
     )
 
@@ -201,18 +201,18 @@ def _batches(
         yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
-def _notes(told: dict[str, object], parsed: Parsed) -> None:
-    untimed = told["untimed"]
+def _notes(summary: dict[str, object], parsed: Parsed) -> None:
+    untimed = summary["untimed"]
     assert isinstance(untimed, dict)
-    if told["clock"] == "none":
+    if summary["clock"] == "none":
         parsed.note("the log has no times: calls are laid one after the other")
-    if told["strings_full"]:
+    if summary["strings_full"]:
         parsed.note("the log names too many files: later ones are left without a name")
-    count, calls = sum(untimed.values()), int(str(told["calls"]))
+    count, calls = sum(untimed.values()), int(str(summary["calls"]))
     if count:
         why = ": strace ran without -T" if count > calls / 2 else ""
         parsed.note(f"{count:,} of {calls:,} calls have no duration{why}")
-    if count or told["clock"] == "none":
+    if count or summary["clock"] == "none":
         parsed.missing.append("strace -f -ttt -T -y")
     for name in sorted(untimed):
         row = {"tool": TOOL, "subject": name, "metric": "calls", "value": float(untimed[name])}

@@ -147,9 +147,9 @@ def _viewer(page: mmap.mmap, start: int, end: int, found: IO[bytes], path: Path)
         loaded = json.loads(whole)
     except (ValueError, RecursionError):
         raise Problem(f"{path}: damaged: the trace in the page is not JSON") from None
-    told = loaded.get("systemTraceEvents") if isinstance(loaded, dict) else None
-    if isinstance(told, str):
-        found.write(told.encode("utf-8", errors="replace") + b"\n")
+    text = loaded.get("systemTraceEvents") if isinstance(loaded, dict) else None
+    if isinstance(text, str):
+        found.write(text.encode("utf-8", errors="replace") + b"\n")
 
 
 def _inflate(parts: Iterator[bytes], path: Path, limit: int) -> Iterator[bytes]:

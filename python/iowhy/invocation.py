@@ -4,11 +4,14 @@ import os
 import shlex
 import shutil
 import sysconfig
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 #: Where sudo looks for commands unless it is told otherwise (secure_path in Debian's and others' sudoers).
 _OF_SUDO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_SHORT = {"\n": "\\n", "\t": "\\t"}
 
 
 def as_root() -> str:
@@ -26,8 +29,33 @@ def as_root() -> str:
     return "sudo iowhy"
 
 
+def quoted(word: str) -> str:
+    """A word as a shell takes it. One with control characters, which a terminal must not get raw, or with
+    bytes that are no text is written as `$'a\\nb'` (POSIX.1-2024, 2.2.4; bash, zsh and ksh know it).
+    """
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def joined(words: Sequence[str]) -> str:
+    """A command as it is typed."""
+    return " ".join(map(quoted, words))
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    if character.isprintable():
+        return character
+    if character in _SHORT:
+        return _SHORT[character]
+    # Octal, of at most three digits: what follows is never taken for a part of it.
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
+
+
 def typed(path: Path) -> str:
     """A path as one types it in a shell, from where one stands."""
     with suppress(ValueError, OSError):
         path = path.absolute().relative_to(Path.cwd())
-    return shlex.quote(str(path))
+    return quoted(str(path))

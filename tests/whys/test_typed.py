@@ -1,12 +1,16 @@
 """Advice works as typed: every command that a verdict names is one that the command line takes."""
 
 import importlib
+import os
 import re
 import shlex
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from iowhy import invocation
 from iowhy.cli import experiment
@@ -147,3 +151,13 @@ def test_sudo_gets_a_path_that_it_finds(tmp_path: Path, monkeypatch: pytest.Monk
     assert invocation.as_root() == f"sudo '{tmp_path}/my venv/iowhy'"
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert invocation.as_root() == "iowhy"
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=())), max_size=8))
+def test_a_shell_takes_words_as_they_were(words: list[str]) -> None:
+    # Bytes that are no text are what surrogates stand for; others cannot be arguments.
+    words = [word.encode("utf-8", "replace").decode() for word in words] + [os.fsdecode(b"\xff\n1")]
+    line = invocation.joined(words)
+    assert line.isprintable()
+    done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
+    assert done.stdout == b"".join(os.fsencode(word) + b"\0" for word in words)

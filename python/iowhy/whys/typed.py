@@ -5,12 +5,11 @@ Causes write `CMD` and leave out recordings, as they know none; `Commands.filled
 
 import math
 import re
-import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from iowhy.invocation import as_root, typed
+from iowhy.invocation import as_root, joined, quoted, typed
 from iowhy.whys.facts import Facts, started
 
 #: Who was recorded for less is recorded for so long the next time, in seconds.
@@ -35,7 +34,7 @@ class Commands:
     def command(self) -> str:
         """The command itself, quoted for a shell, with what it read on its standard input."""
         given = "" if self.input_file is None else f" < {self._place(self.input_file)}"
-        return shlex.join(self.argv) + given
+        return joined(self.argv) + given
 
     def record_again(self, output: Path | None = None) -> str:
         """Records the same once more; for a paste, the whole machine."""
@@ -54,7 +53,9 @@ class Commands:
         allow = " --allow-unsafe" if unsafe else ""
         given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"
         of = f" --recording {self._place(self.recording)}"
-        return f"{self._there}{as_root()} experiment {lever}{allow}{given}{of} -- {shlex.join(self.argv)}"
+        return (
+            f"{self._there}{as_root()} experiment {lever}{allow}{given}{of} -- {joined(self.argv)}"
+        )
 
     def compare_again(self) -> tuple[str, str] | None:
         """For what runs on: record it after a change, and compare; None for a command and for a paste."""
@@ -69,7 +70,7 @@ class Commands:
     def repeat(self, times: int) -> str:
         """Records many runs as one, for a command that is over too soon."""
         loop = f"for i in $(seq {times}); do {self.command}; done"
-        return f"{self._there}{as_root()} run -- sh -c {shlex.quote(loop)}"
+        return f"{self._there}{as_root()} run -- sh -c {quoted(loop)}"
 
     def filled(self, text: str) -> str:
         """A sentence of a cause, with its commands as they are typed."""
@@ -78,12 +79,12 @@ class Commands:
 
     @property
     def _there(self) -> str:
-        return "" if self.directory is None else f"cd {shlex.quote(str(self.directory))} && "
+        return "" if self.directory is None else f"cd {quoted(str(self.directory))} && "
 
     def _place(self, path: Path) -> str:
         """A path as it is typed where the command runs."""
         if self.directory is not None:
-            return shlex.quote(str(path.absolute()))
+            return quoted(str(path.absolute()))
         return typed(path)
 
 

@@ -22,6 +22,9 @@ _COMMAND = re.compile(r"`[^`]+`")
 _GLUE = (
     "\N{NO-BREAK SPACE}"  # where textwrap does not break; printable() leaves none of it in a text
 )
+# A number and its unit: no line end comes between them, but they need no line of their own, as commands do.
+_MEASURE = re.compile(r"(?<![^\s(])[\d.,]+ (?=%|(?:[kKMGT]i?)?B\b|(?:[mnµ]s|s|min|h)\b)")
+_NEAR = "\ue001"
 
 
 class _Console(Console):
@@ -168,8 +171,12 @@ def _line(
 
 
 def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
-    """Print text in lines that fit, later ones indented by `hang` more; commands in it (`…`) stay whole."""
+    """Print text in lines that fit, later ones indented by `hang` more.
+
+    Commands in it (`…`) stay whole, and so do numbers with their units.
+    """
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", _GLUE), printable(text))
+    whole = _MEASURE.sub(lambda found: found[0].replace(" ", _NEAR), whole)
     for line in textwrap.wrap(
         whole,
         min(out.width, WIDTH),
@@ -178,4 +185,4 @@ def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: i
         break_on_hyphens=False,
         break_long_words=_GLUE not in whole,
     ):
-        out.print(Text(line.replace(_GLUE, " "), style=style), soft_wrap=True)
+        out.print(Text(line.replace(_GLUE, " ").replace(_NEAR, " "), style=style), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Damaged outputs through every reader: `python -m tests.sources.fuzz SECONDS [FORMAT [FIRST_SEED]]`, or `make fuzz`.
+"""Damaged outputs through every reader: `python -m tests.sources.fuzz SECONDS [FORMAT|all [FIRST_SEED]]`, or `make fuzz`.
 
 One text of ten goes the whole way of a paste; of the others some lines go to the reader alone, which takes a tenth of the time.
 What fails is written to tests/sources/corpus, which the tests replay. Seeds count up, so a run can be repeated.
@@ -104,7 +104,7 @@ def main() -> int:
     """Fuzz for so many seconds; 1 when something failed."""
     known = {form.name: form for form in formats() if form.read is not None and form.stream is None}
     texts = {name: found for name, found in seeds().items() if name in known}
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 2 and sys.argv[2] != "all":
         texts = {name: found for name, found in texts.items() if name == sys.argv[2]}
     every = [data for found in texts.values() for data in found]
     first = seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0

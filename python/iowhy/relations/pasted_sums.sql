@@ -33,8 +33,7 @@ WITH in_calls AS (
 ), cpus AS (
     SELECT
         m.*,
-        -- From processes that are blocked (BSD): what looks at these takes it for storage.
-        coalesce(d.read_share, CASE WHEN m.iowait THEN NULL ELSE 1.0 END) AS read_share,
+        d.read_share,
         m.busy_cpus + m.waiting_cpus AS active,
         least(1.0, m.busy_cpus + m.waiting_cpus) / nullif(m.busy_cpus + m.waiting_cpus, 0) AS scale
     FROM machine_use m

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 
 from iowhy.sources.numbers import NS_PER_S
 
+#: Times are signed 64-bit, and are added to: what is later than 2116 is damage.
+LATEST_NS = 2**62
+
 _PATTERNS = (
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%dT%H:%M:%S",
@@ -40,7 +43,8 @@ def wall_ns(text: str) -> int | None:
             continue
         if when.tzinfo is None:
             when = when.replace(tzinfo=UTC)
-        return round(when.timestamp()) * NS_PER_S
+        found = round(when.timestamp()) * NS_PER_S
+        return found if abs(found) < LATEST_NS else None
     return None
 
 

@@ -22,7 +22,7 @@ HINT = (
     r"|^# (?:DISK|CPU) (?:STATISTICS|SUMMARY)"
 )
 
-_RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((\d{9,11})(\.\d+)?\)")
+_RECORD = re.compile(r"### RECORD\s+\d+ >>> (\S+) <<< \((1\d{9})(\.\d{1,9})?\)")
 _SECTION = re.compile(r"# ([A-Z][A-Z /]+?)(?:\s\(.*\))?\s*")
 _BRIEF_MEMORY = {"Free": "kbmemfree", "Buff": "kbbuffers", "Cach": "kbcached", "Slab": "kbslab"}
 _STATES = {"User": "user", "Nice": "nice", "Sys": "system", "Wait": "iowait", "IRQ": "irq", "Irq": "irq", "Soft": "soft",

@@ -54,7 +54,8 @@ def read(block: Block) -> Parsed:
         try:
             value = _finite(match[4])
             if match[2] == "bucket" and (bound := _LE.search(match[3] or "")):
-                buckets[match[1]].append((_finite(bound[1], but=float("inf")), value))
+                upper = _finite(bound[1], but=float("inf"))
+                buckets[match[1]].append((upper, value))
             else:
                 totals[match[1]][match[2]] = value
         except ValueError:

@@ -66,7 +66,7 @@ def _row(
     for name, value in zip(columns, values, strict=True):
         disk += name == "KB/t"
         if name in {"KB/t", "tps", "xfrs", "MB/s", "MB"}:
-            of = disks[disk] if disk < len(disks) else f"disk {disk}"
+            of = disks[disk] if 0 <= disk < len(disks) else f"disk {disk}"
         else:
             of = "cpu" if name in _CPU else "rest"
         found.setdefault(of, {})[name] = value if value is not None else 0.0

@@ -112,7 +112,8 @@ def _emit(parsed: Parsed, found: Sequence[_Histogram], block: Block) -> None:
         parsed.missing.append("zpool iostat -wy 10 1")
     for one in found:
         for index, name in enumerate(one.columns):
-            counts = [(low, high, values[index]) for low, high, values in one.rows if values[index]]
+            whole = [row for row in one.rows if len(row[2]) == len(one.columns)]
+            counts = [(low, high, values[index]) for low, high, values in whole if values[index]]
             for low, high, count in counts:
                 parsed.add(
                     "histograms",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
+from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
@@ -39,7 +40,8 @@ def _found(facts: Facts) -> Candidate | None:
     if not facts.budget.known:
         return _device_alone(facts)
     if facts.budget.elapsed(*classes.STORAGE) < thresholds.LISTED:
-        return None
+        # BSD has no iowait: what is known are processes that are blocked, in which direction is not.
+        return None if facts.machine.iowait else _blocked_only(facts)
     requests, device = facts.requests, facts.devices.top
     if requests.known and requests.count:
         depth = requests.own_depth if evidence.alone_on_its_device(facts) else requests.depth
@@ -201,7 +203,10 @@ def _blocked_only(facts: Facts) -> Candidate | None:
         return None
     always = share >= ALWAYS
     return Candidate(
-        claims=(Claim(classes.STORAGE),),
+        claims=(
+            Claim(classes.STORAGE),
+            Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
+        ),
         chain=chain_of(
             link(
                 f"{blocked:.1f} processes are blocked {'at any time' if always else 'on average'} and none waits for a CPU",

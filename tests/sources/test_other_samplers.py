@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from iowhy.sources.format import Parsed
 
-from .reading import FIXTURES, fixture, intervals, near, quick, read, values
+from .reading import FIXTURES, fixture, intervals, near, quick, read, taken_apart, values
 
 SHARES = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)).map(
     lambda three: (*three, 100 - sum(three))
@@ -298,6 +298,15 @@ def test_bsd_iostat_as_written(
     rates = [row["value"] for row in parsed.tables["measurements"]
              if row["metric"] == "operations_per_s" and row["subject"] == "disk0"]  # fmt: skip
     assert rates == [tps for _, tps in rows[1:]]
+
+
+def test_iosnoops_devices_have_commas() -> None:
+    head = "COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n"
+    (part,) = taken_apart(head + "java 30603 RM 202,144 1670768496 8192 0.28\n" * 3).parts
+    assert part.format == "iosnoop" and not part.parsed.rejects
+    assert values(part.parsed, "202:144 read") == {
+        "requests": 3.0, "bytes": 24576.0, "wait_mean_ns": pytest.approx(280_000), "wait_max_ns": 280_000.0,
+    }  # fmt: skip
 
 
 def test_commas_of_a_csv_are_no_thousands() -> None:

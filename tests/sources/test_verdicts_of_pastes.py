@@ -116,3 +116,11 @@ def test_fios_own_time_is_shared_by_its_calls(tmp_path: Path) -> None:
     assert abs(found.budget.elapsed("waiting for sync") - (4.645 - 0.1) * 4.55 / 4.645 / 5) < 1e-3
     assert abs(found.budget.elapsed("on-CPU kernel") - 0.02) < 1e-6
     assert any("fio's own time" in note for note in found.notes)
+
+
+def test_a_device_with_a_queue_is_no_idle_machines(tmp_path: Path) -> None:
+    """Asynchronous writes: nobody is seen to wait, and yet the device is no healthy machine's."""
+    found = verdict(
+        tmp_path, iostat("0.3 0 3.4 0.1 0 96.2", "dm-0 0 60361 0 241463 0 2.53 152.5 78.3")
+    )
+    assert not found.answer.startswith("Healthy") and "idle with 96 %" in found.answer

@@ -21,6 +21,9 @@ and one or more of these ways in:
     LONG_LINES: bool = False
                 keep lines longer than `LINE_CHARACTERS` (JSON); formats that stream always do
 
+    COMMAS_PART: bool = False
+                a comma parts two numbers (CSV, the device 8,160): it is no decimal sign and groups no thousands
+
     HISTOGRAMS: bool = False
                 its output are histograms: one more without a title belongs to a block under way
 
@@ -168,6 +171,7 @@ class Format:
     sniff_head: Callable[[bytes], float | None] | None
     stream: Callable[[Path, Names, Progress], Parsed] | None
     long_lines: bool
+    commas_part: bool
     histograms: bool
 
 
@@ -193,5 +197,6 @@ def _discover() -> Iterator[Format]:
             sniff_head=getattr(module, "sniff_head", None),
             stream=getattr(module, "stream", None),
             long_lines=getattr(module, "LONG_LINES", hasattr(module, "stream")),
+            commas_part=getattr(module, "COMMAS_PART", False),
             histograms=getattr(module, "HISTOGRAMS", False),
         )

@@ -142,7 +142,8 @@ def read_block(form: Format, block: Block) -> Parsed:
     unsettled = False
     if not form.long_lines:
         lines: Sequence[str] = [line[:LINE_CHARACTERS] for line in block.lines]
-        lines, unsettled = decimals.settled(lines)
+        if not form.commas_part:
+            lines, unsettled = decimals.settled(lines)
         block = replace(block, lines=lines)
     try:
         parsed = form.read(block)

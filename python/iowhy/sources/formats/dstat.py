@@ -20,6 +20,7 @@ NAME = "dstat"
 TOOL = "dstat"
 #: Words of the second title, each of which is of one group.
 _COLUMNS = r"usr sys idl wai|read  writ|run blk new|used  (?:buff|free)|int   csw"
+COMMAS_PART = True
 HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool) [\w.]+ CSV output"|^"usr","sys"'
 
 _TITLE = re.compile(r"-+([\w/.:* -]*?)-+(?=\s|$)")

@@ -15,6 +15,7 @@ from iowhy.sources.names import dev_number
 
 NAME = "iosnoop"
 TOOL = "iosnoop"
+COMMAS_PART = True
 HINT = r"^\s*(?:STARTs\s+)?(?:ENDs\s+)?COMM\s+PID\s+TYPE\s+DEV\s+BLOCK\s+BYTES\s+LATms|^Tracing block I/O\.? ?(?:\.\.)?"
 
 _ROW = re.compile(

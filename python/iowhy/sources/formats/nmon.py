@@ -18,6 +18,7 @@ from iowhy.sources.numbers import KIB, NS_PER_S, number
 
 NAME = "nmon"
 TOOL = "nmon"
+COMMAS_PART = True
 HINT = r"^AAA,\w+,|^ZZZZ,T\d{4,6},\d\d:\d\d:\d\d|^(?:CPU_ALL|DISKBUSY\d?),\w"
 
 _SNAPSHOT = re.compile(r"T\d{4,9}")

@@ -7,6 +7,9 @@ from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding, Saving
 
 SMALL = 0.1
+# In another tool's figures: a device that works this much, with so many requests in flight, is no idle machine's.
+WORKS = 0.5
+QUEUED = 4.0
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -38,10 +41,21 @@ def _waiting_would_show(facts: Facts) -> bool:
     return facts.machine.iowait is not None or facts.machine.blocked is not None
 
 
+def _devices_rest(facts: Facts) -> bool:
+    """Whether no device is seen that works most of the time with requests that wait for each other.
+
+    Who reads and writes asynchronously waits without being counted: the CPUs are idle then.
+    """
+    return not any(
+        (one.busy_share or 0.0) >= WORKS and (one.depth or 0.0) >= QUEUED
+        for one in facts.devices.all
+    )
+
+
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
     """Whether every finding has little to gain, and so is the waiting that no cause explains."""
     budget = facts.budget
-    if budget.basis == "machine" and not _waiting_would_show(facts):
+    if budget.basis == "machine" and not (_waiting_would_show(facts) and _devices_rest(facts)):
         return False
     if any(finding.gain >= SMALL for finding in findings):
         return False
@@ -63,6 +77,14 @@ CAUSE = Cause(
         Threshold(
             "waiting without a known cause, below", thresholds.LEADS, "share",
             "with more, what slows the run may be what nobody knows",
+        ),
+        Threshold(
+            "busy share of a device, in another tool's figures, below", WORKS, "share",
+            "who reads and writes asynchronously waits without being counted, while CPUs idle",
+        ),
+        Threshold(
+            "or requests in flight there, below", QUEUED, "requests",
+            "with four, requests wait for each other, whatever the device",
         ),
     ),
     fooled_by=("a run too short to show anything",),

@@ -38,6 +38,7 @@ docs: setup
 	$(PYTHON) -m iowhy.recording.document > docs/recording.md
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
 	$(PYTHON) -m iowhy.whys.cause_pages
+	$(PYTHON) -m iowhy.whys.program_pages
 
 setup:
 	@tools/setup build

@@ -128,7 +128,7 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
         paragraph(out, f"less sure: {text}", "dim", 3)
     if finding.remedies:
         paragraph(out, f"do: {finding.remedies[0]}", "bold green", 3)
-        for remedy in finding.remedies[1:3]:
+        for remedy in finding.remedies[1:4]:
             paragraph(out, f"or: {remedy}", "green", 3)
     if proven is not None:
         paragraph(out, f"{proven.outcome} by an experiment: {proven.because}", "bold", 3)

@@ -1,5 +1,7 @@
 """The answer of a verdict: one sentence on what takes the time, and what to do."""
 
+import re
+
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
@@ -11,6 +13,10 @@ from iowhy.whys.typed import Commands
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
 #: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
 SHORTEST_NS = 50_000_000
+
+
+#: Below it a finding is a guess, and said as one.
+INDICATIVE = 0.5
 
 
 def too_short(facts: Facts) -> bool:
@@ -77,7 +83,8 @@ def answer(
 
 
 def _lead(finding: Finding, of: str) -> str:
-    remedy = finding.remedies[0] if finding.remedies else ""
+    # What it risks, and where that is documented, stands with the finding.
+    remedy = re.split(r"; risk: | \(https?:", finding.remedies[0])[0] if finding.remedies else ""
     if finding.share_of in ("the time", THE_PART):
         of = of if finding.share_of == "the time" else THE_PART
         words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"
@@ -85,6 +92,9 @@ def _lead(finding: Finding, of: str) -> str:
         words = (
             f"{finding.cause}: {percent(finding.share)} of {finding.share_of}: {finding.summary}"
         )
+    if finding.confidence < INDICATIVE:
+        words = f"Perhaps {words}"
+        remedy = f"if so, {remedy}" if remedy else ""
     if not remedy:
         return f"{words}."
     return (

@@ -1,14 +1,15 @@
 """The verdict: which causes a recording shows, which time is whose, and the answer in a sentence."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iowhy.recording import Recording
-from iowhy.whys import answer
+from iowhy.whys import answer, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.finding import THE_PART, Candidate, Finding
+from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
@@ -57,9 +58,10 @@ def verdict_of(facts: Facts) -> Verdict:
         candidate = cause.find(facts)
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
+    known = program.at_work(facts) if found else ()
     shares, left = settle_with_rest(budget.pieces, found)
     findings = [
-        _finding(facts, made, cause, candidate, share, _beaten(cause, found, shares))
+        _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
         if share >= LISTED
     ]
@@ -69,7 +71,7 @@ def verdict_of(facts: Facts) -> Verdict:
     else:
         findings = [
             *(
-                _finding(facts, made, cause, candidate, 0.0, ())
+                _finding(facts, made, known, cause, candidate, 0.0, ())
                 for cause, candidate in in_place_of_others
                 if cause.only_if is not None and cause.only_if(facts, tuple(findings))
             ),
@@ -115,7 +117,9 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
         if first and ordered.index(late) < ordered.index(first[-1]):
             ordered.remove(late)
-            ordered.insert(ordered.index(first[-1]) + 1, late)
+            said = f"it stands behind {first[-1].cause}: more can be gained here only when that is mended"
+            moved = replace(late, against=(*late.against, said))
+            ordered.insert(ordered.index(first[-1]) + 1, moved)
     return ordered
 
 
@@ -133,6 +137,7 @@ def _beaten(
 def _finding(
     facts: Facts,
     made: Commands,
+    known: tuple[Program, ...],
     cause: Cause,
     candidate: Candidate,
     share: float,
@@ -143,6 +148,7 @@ def _finding(
     lever = cause.experiment if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
+    remedies = (*program.remedies(facts, known, cause.name), *remedies)
     return Finding(
         cause=cause.name,
         title=cause.title,

@@ -51,3 +51,10 @@ def test_a_child_that_is_not_followed_can_be(judged: Judge) -> None:
     found = leads(judged(parent_and_child(False)), "not-io", 0.95)
     assert "waits for a child process" in chain(found)
     assert any("-p with its number" in remedy for remedy in found.remedies)
+
+
+def test_a_file_lock_is_named_though_the_call_is_not_one_of_idleness(judged: Judge) -> None:
+    story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
+    found = leads(judged(story), "not-io", 0.9)
+    assert "most of it in flock" in chain(found) and "a lock on a file" in chain(found)
+    assert not any("not known" in text for text in found.lowered_by)

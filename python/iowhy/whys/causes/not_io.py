@@ -1,14 +1,17 @@
 """The time is elsewhere: timers, people, peers, children, user-space locks."""
 
+from iowhy.invocation import as_root
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.program import server_behind
 
 SHARE = 0.15
 
 _CHILD = "for a child process"
+_FILE_LOCK = "for a lock on a file that another process holds"
 _WORDS = {
     "futex": "for another thread (futex: a lock, a queue, a condition)",
     "nanosleep": "for a timer",
@@ -21,6 +24,10 @@ _WORDS = {
     "recvfrom": "for a peer",
     "recvmsg": "for a peer",
     "connect": "for a peer",
+    "flock": _FILE_LOCK,
+    "fcntl": _FILE_LOCK,
+    "msgrcv": "for another process",
+    "semtimedop": "for another process",
 }
 
 
@@ -40,7 +47,8 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are no idle command: how many there are is not known.
         return None
-    calls = facts.calls.idle_by_name
+    # Calls of another kind sleep too: to lock a file, say.
+    calls = facts.calls.idle_by_name or _sleeping(facts)
     whole = sum(calls.values())
     words, what = "", ""
     most = None
@@ -66,11 +74,31 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"is not I/O: {facts.run.who} waits{words}",
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=() if what in _UNSEEN else _SEEN,
+        remedies=_of_server(facts) or (() if what in _UNSEEN else _SEEN),
         needs=("thread_time",),
         confidence=0.9 if whole else 0.75,
         lowered_by=() if whole or facts.run.pasted else ("which call it sleeps in is not known",),
     )
+
+
+def _of_server(facts: Facts) -> tuple[str, ...]:
+    """Where a client of a known server waits: to record the server."""
+    behind = server_behind(facts)
+    if behind is None or behind.server is None:
+        return ()
+    pids = f'"$(pgrep -d, -x {behind.server})"'
+    return (
+        f"{behind.name}'s server does the work: record it, if it runs here, `{as_root()} run -p {pids} "
+        "--duration 30s` while this runs again",
+        *_SEEN,
+    )
+
+
+def _sleeping(facts: Facts) -> dict[str, float]:
+    """How long threads sleep in each call, where that was recorded."""
+    return {
+        name: group.sleeping_ns for name, group in facts.calls.by_name.items() if group.sleeping_ns
+    }
 
 
 CAUSE = Cause(

@@ -1,0 +1,66 @@
+"""Which programs were at work: by the files of theirs that were opened or mapped, never by a name alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from iowhy.relations import Relations
+
+#: Of the time of all threads that is not sleep, a program's from which it is what was at work.
+AT_WORK = 0.1
+
+
+@dataclass(frozen=True)
+class _Path:
+    pattern: str
+
+
+@dataclass(frozen=True)
+class _Name:
+    name: str
+
+
+def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
+    """Of some programs, those whose executable file was seen and whose processes did a part of the work.
+
+    A process carries the first 15 letters of its executable's name; threads may have names of their own.
+    """
+    listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
+    if not listed or not relations.has("threads"):
+        return frozenset()
+    seen = relations.read(
+        _Name,
+        f"""
+        WITH asked (name) AS (VALUES {listed}), busy AS (
+          SELECT tgid, sum(interval_ns - coalesce(sleeping_ns, 0)) AS ns FROM thread_time GROUP BY tgid
+        ), whole AS (SELECT greatest(sum(ns), 1) AS ns FROM busy
+        ), called AS (SELECT DISTINCT tgid, comm FROM threads
+        ), files_of AS (
+          SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM named_files
+          WHERE kind = 'file' AND regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
+        )
+        SELECT a.name FROM asked AS a
+        JOIN called AS c ON c.comm = left(a.name, 15)
+        LEFT JOIN busy AS b ON b.tgid = c.tgid
+        CROSS JOIN whole AS w
+        WHERE EXISTS (SELECT 1 FROM files_of AS f
+                      WHERE f.base = a.name OR f.base LIKE a.name || '.%' OR f.base LIKE a.name || '-%')
+        GROUP BY a.name, w.ns HAVING coalesce(sum(b.ns), 0) >= {AT_WORK} * w.ns
+        """,
+    )
+    return frozenset(one.name for one in seen)
+
+
+def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
+    """Of some patterns of paths (GLOB), those that a file of the recording has."""
+    if not patterns or not relations.has("files"):
+        return frozenset()
+    listed = ", ".join("('" + one.replace("'", "''") + "')" for one in sorted(set(patterns)))
+    found = relations.read(
+        _Path,
+        f"""
+        WITH asked (pattern) AS (VALUES {listed})
+        SELECT pattern FROM asked
+        WHERE EXISTS (SELECT 1 FROM named_files AS f WHERE f.path GLOB pattern)
+        """,
+    )
+    return frozenset(one.pattern for one in found)

@@ -1,0 +1,142 @@
+"""What programs can be told, as data: `iowhy/whys/programs/NAME.toml`, one file for each program.
+
+A file says by what the program is known and, by cause, which of its settings helps, what that risks and where its
+documentation says so:
+
+    name = "SQLite"
+    version = "3"                       # whose documentation was read
+    documentation = "https://…"
+    clients = ["libpq.so"]              # optional: libraries of those who ask its server to do the work
+    server = "postgres"                 # optional: the name of that server's process
+
+    [[known_by]]                        # one of these, with all that it names
+    executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
+    library = "libsqlite3.so"           # was mapped; versions may follow
+    files = ["*-wal", "*-shm"]          # patterns of paths: each is that of some file
+
+    [[remedies]]
+    causes = ["sync-storm"]             # names of causes
+    calls = ["unlink"]                  # optional: only where one of these is among the three that take most time
+    files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
+    do = "…"
+    risk = "…"                          # what it costs; "none"
+    link = "https://…"
+"""
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.programs import executables, matched
+
+#: How many of the calls that take most time a remedy's calls must be among.
+HEAVIEST = 3
+
+
+@dataclass(frozen=True)
+class Rule:
+    """By what a program is known: all that is named must be there."""
+
+    executable: str | None = None
+    library: str | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A setting, for which causes it helps, what it risks, and where that is documented."""
+
+    causes: tuple[str, ...]
+    do: str
+    risk: str
+    link: str
+    calls: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, by what it is known, and what it can be told."""
+
+    name: str
+    version: str
+    documentation: str
+    known_by: tuple[Rule, ...]
+    remedies: tuple[Remedy, ...]
+    clients: tuple[str, ...] = ()
+    server: str | None = None
+
+
+@cache
+def programs() -> tuple[Program, ...]:
+    """All of them, by the names of their files."""
+    folder = resources.files("iowhy.whys") / "programs"
+    texts = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(".toml")}
+    return tuple(_read(tomllib.loads(texts[name].decode())) for name in sorted(texts))
+
+
+def at_work(facts: Facts) -> tuple[Program, ...]:
+    """The programs that are known to have done the work of a recording."""
+    if facts.run.pasted:
+        return ()
+    rules = [rule for one in programs() for rule in one.known_by]
+    running = executables(facts.relations, (r.executable for r in rules if r.executable))
+    seen = matched(facts.relations, [text for rule in rules for text in _patterns(rule)])
+
+    def holds(rule: Rule) -> bool:
+        return (rule.executable is None or rule.executable in running) and all(
+            text in seen for text in _patterns(rule)
+        )
+
+    return tuple(one for one in programs() if any(holds(rule) for rule in one.known_by))
+
+
+def remedies(facts: Facts, known: Iterable[Program], cause: str) -> tuple[str, ...]:
+    """What can be told to the programs at work against a cause, each in a sentence with its risk and link."""
+    heaviest = sorted(facts.calls.by_name.items(), key=lambda item: -item[1].total_ns)[:HEAVIEST]
+    calls = {name for name, _ in heaviest}
+    found = []
+    for program in known:
+        for one in program.remedies:
+            if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
+                continue
+            if one.files and len(matched(facts.relations, one.files)) < len(one.files):
+                continue
+            risk = "" if one.risk == "none" else f"; risk: {one.risk}"
+            found.append(f"{program.name}: {one.do}{risk} ({one.link})")
+    return tuple(found)
+
+
+def server_behind(facts: Facts) -> Program | None:
+    """The program whose server did the work for this client, where its library was mapped; None without."""
+    if facts.run.pasted:
+        return None
+    asked = {_library(name): one for one in programs() for name in one.clients}
+    seen = matched(facts.relations, list(asked))
+    return next((one for text, one in asked.items() if text in seen), None)
+
+
+def _patterns(rule: Rule) -> tuple[str, ...]:
+    return rule.files if rule.library is None else (_library(rule.library), *rule.files)
+
+
+def _library(name: str) -> str:
+    return f"*/{name}*"
+
+
+def _read(table: dict[str, Any]) -> Program:
+    """A program of its table. Raises TypeError for a key that there is not: the files are this package's own."""
+    known, advice = table.pop("known_by"), table.pop("remedies")
+    return Program(
+        known_by=tuple(Rule(**_tuples(one)) for one in known),
+        remedies=tuple(Remedy(**_tuples(one)) for one in advice),
+        **_tuples(table),
+    )
+
+
+def _tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}

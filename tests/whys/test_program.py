@@ -1,0 +1,121 @@
+"""Programs: each file says what is so of the house, and each rule knows its program and nothing less."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording.manifest import Manifest
+from iowhy.recording.writer import write_recording
+from iowhy.tables import calls
+from iowhy.whys import program_pages
+from iowhy.whys.cause import causes
+from iowhy.whys.facts import Facts
+from iowhy.whys.program import Program, Rule, at_work, programs, server_behind
+
+from .conftest import Judge, leads
+from .made import FS, KIB, MS, START, Story
+
+RULES = [(one, rule) for one in programs() for rule in one.known_by]
+NAMED = [f"{one.name}-{at}" for at, (one, _) in enumerate(RULES)]
+
+
+def concrete(pattern: str) -> str:
+    """A path that a pattern has."""
+    path = re.sub(r"\[0-9\]", "8", pattern).replace("*", "x")
+    return path if path.startswith("/") else f"/srv/{path.removeprefix('x/')}"
+
+
+def parts(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What must be there, one by one: the file of each part, and the name of a process (or nothing)."""
+    if rule.executable:
+        yield f"/usr/bin/{rule.executable}", rule.executable
+    if rule.library:
+        yield f"/usr/lib/x86_64-linux-gnu/{rule.library}.5", ""
+    for text in rule.files:
+        yield concrete(text), ""
+
+
+def known(folder: Path, having: list[tuple[str, str]], worked: float = 0.5) -> set[str]:
+    """The programs that are known in a recording with these files and processes."""
+    step = 1_000 * MS
+    rows: dict[str, list[dict[str, object]]] = {"files": [], "threads": [], "thread_time": []}
+    rows["threads"].append({"tid": 1, "tgid": 1, "comm": "sh", "start_ns": START})
+    for number, (path, comm) in enumerate(having, 2):
+        rows["files"].append({"dev": FS, "ino": number, "path": path, "kind": "file"})
+        if comm:
+            rows["threads"].append(
+                {"tid": number, "tgid": number, "ppid": 1, "comm": comm[:15], "start_ns": START}
+            )
+            rows["thread_time"].append(_time(number, int(worked * step), step))
+    rows["thread_time"].append(_time(1, step // 2, step))
+    manifest = Manifest.made(argv=["sh"], start_ns=START, end_ns=START + step)
+    with Facts(write_recording(folder, manifest, rows)) as facts:
+        return {one.name for one in at_work(facts)}
+
+
+def _time(tid: int, busy: int, step: int) -> dict[str, object]:
+    return {"ts_ns": START, "interval_ns": step, "tgid": tid, "tid": tid, "cpu_user_ns": busy,
+            "sleeping_ns": step - busy}  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "rule"), RULES, ids=NAMED)
+def test_each_rule_knows_its_program_by_all_that_it_names(
+    one: Program, rule: Rule, tmp_path: Path
+) -> None:
+    every = list(parts(rule))
+    assert one.name in known(tmp_path / "all", every)
+    for left_out in range(len(every)):
+        rest = [part for at, part in enumerate(every) if at != left_out]
+        # Another rule may know it by what is left.
+        smaller = [r for r in one.known_by if r != rule and set(parts(r)) <= set(rest)]
+        assert smaller or one.name not in known(tmp_path / str(left_out), rest)
+
+
+def test_a_name_alone_is_no_program_nor_a_file_that_is_only_read(tmp_path: Path) -> None:
+    assert known(tmp_path / "name", [("/home/me/sqlite3", "sqlite3")]) == set()
+    assert known(tmp_path / "file", [("/usr/bin/sqlite3", "")]) == set()
+    assert known(tmp_path / "idle", [("/usr/bin/sqlite3", "sqlite3")], worked=0.01) == set()
+
+
+def test_files_name_what_there_is() -> None:
+    names, there = {one.name for one in causes()}, set(calls())
+    assert len({one.name for one in programs()}) == len(programs())
+    for one in programs():
+        assert one.known_by and one.remedies and one.documentation.startswith("http"), one.name
+        assert not one.clients or one.server, one.name
+        for rule in one.known_by:
+            assert any(getattr(rule, field.name) for field in fields(rule)), one.name
+        for remedy in one.remedies:
+            assert set(remedy.causes) <= names and remedy.causes, (one.name, remedy.causes)
+            assert set(remedy.calls) <= there, (one.name, remedy.calls)
+            assert remedy.do and remedy.risk and remedy.link.startswith("http"), one.name
+
+
+def test_the_page_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs/programs.md"
+    assert page.read_text() == program_pages.page(), "run python -m iowhy.whys.program_pages"
+
+
+def test_its_setting_comes_before_the_general_remedy(judged: Judge) -> None:
+    story = Story(4.0)
+    story.caller("fsync", 200, blocked=15 * MS, reason="device_flush", bytes_=None)
+    story.requests(200, op="write", bytes_=4 * KIB).flushes(200, 4 * MS)
+    story.file(201, "/usr/lib/libsqlite3.so.0.8.6").file(202, "/srv/x.db-journal")
+    verdict = judged(story)
+    remedies = leads(verdict, "sync-storm", 0.7).remedies
+    assert remedies[0].startswith("SQLite: BEGIN") and "risk: " in remedies[0]
+    assert any(one.startswith("put more into one transaction") for one in remedies)
+    assert "SQLite: BEGIN … COMMIT around many changes" in verdict.answer
+    assert "https:" not in verdict.answer
+
+
+def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -> None:
+    story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97)
+    story.file(201, "/usr/lib/x86_64-linux-gnu/libpq.so.5.15")
+    remedy = leads(judged(story), "not-io", 0.9).remedies[0]
+    assert "PostgreSQL's server" in remedy and "pgrep -d, -x postgres" in remedy
+    with Facts(Story(1.0).write(tmp_path / "x")) as facts:
+        assert server_behind(facts) is None

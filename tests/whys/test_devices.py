@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.whys.facts import Facts
+from iowhy.whys.verdict import judge
 
 from .made import DISK, MIB, START, S, Story
 
@@ -37,3 +38,21 @@ def test_the_device_that_moved_what_the_command_did(
     with Facts(story(here=here, other=other).write(tmp_path / "x.iowhy")) as facts:
         top = facts.devices.top
         assert (None if top is None else top.name) == device
+
+
+@pytest.mark.parametrize(("others", "cause"), [(10, "device-saturated"), (900, "device-contended")])
+def test_what_others_moved_is_not_taken_for_the_commands(
+    tmp_path: Path, others: int, cause: str
+) -> None:
+    """100 MiB of its own on a device that is busy all the time, and others' beside."""
+    made = story(here=100 + others, other=0)
+    made.missing |= {"block_requests", "waits", "syscalls", "page_cache"}
+    for row in made.tables["disk_samples"]:
+        if row["dev"] == DISK and row["ts_ns"] != START:
+            row["queue_ns"] = 8 * 2 * S
+            row["busy_ns"] = 2 * S
+    verdict = judge(made.write(tmp_path / "x.iowhy"))
+    assert verdict.findings and verdict.findings[0].cause == cause, verdict.answer
+    if cause == "device-contended":
+        assert verdict.findings[0].confidence < 0.7
+        assert not any(one.cause == "device-saturated" for one in verdict.findings)

@@ -66,6 +66,12 @@ def alone_on_its_device(facts: Facts) -> bool:
     return others is not None and others < thresholds.OTHERS
 
 
+def others_by_counters(facts: Facts) -> bool:
+    """Whether, where no requests were recorded, others moved a good part of what its device did."""
+    share = None if requests_were_recorded(facts) else facts.devices.own_share
+    return share is not None and 1 - share >= thresholds.OTHERS
+
+
 def flush_share(facts: Facts) -> float | None:
     """Of the time inside sync-like calls, the share in which the device was flushing its cache (0: never)."""
     requests, sync_ns = facts.requests, facts.calls.sync_wall_ns

@@ -15,6 +15,8 @@ def find(facts: Facts) -> Candidate | None:
     """Most of the time of the device's requests belongs to other processes."""
     requests = facts.requests
     others = requests.others_share
+    if not requests.known and not facts.run.pasted:
+        return _by_counters(facts)
     if not requests.known or others is None or others < OTHERS:
         return None
     busy = evidence.busy_while_waiting(facts)
@@ -53,6 +55,31 @@ def find(facts: Facts) -> Candidate | None:
         summary=f"waits for {requests.device}, which others keep busy{who}",
         saving=saving.all_of_it("with nobody else on the device"),
         needs=("block_requests",),
+    )
+
+
+def _by_counters(facts: Facts) -> Candidate | None:
+    """Without requests (--mode proc): its own counters against the device's."""
+    own, device = facts.devices.own_share, facts.devices.top
+    busy = evidence.busy_while_waiting(facts)
+    if own is None or device is None or 1 - own < OTHERS or busy is None or busy < BUSY:
+        return None
+    return Candidate(
+        claims=(Claim(classes.STORAGE, fraction=1 - own),),
+        chain=chain_of(
+            links.in_calls(facts, classes.STORAGE, "waits for storage"),
+            links.device_load(facts),
+            link(
+                f"{percent(1 - own)} of the bytes that it moved are not {facts.run.who}'s",
+                1 - own,
+                "share",
+                "devices",
+            ),
+        ),
+        summary=f"waits for {device.name}, which others keep busy",
+        saving=saving.all_of_it("with nobody else on the device"),
+        confidence=0.6,
+        lowered_by=("single requests are not known, only counters: see them as root",),
     )
 
 

@@ -50,6 +50,9 @@ def _found(facts: Facts) -> Candidate | None:
         # It made none: what others' devices do is not what it waits for.
         return None
     elif device is not None:
+        if evidence.others_by_counters(facts):
+            # What keeps it busy is not the command: device-contended.
+            return None
         depth, median = device.depth, device.request_bytes
     else:
         return _device_alone(facts) or _large_in_order(facts) or _blocked_only(facts)

@@ -139,6 +139,8 @@ def _counters(facts: Facts) -> Candidate | None:
     device = facts.devices.top
     if device is None or device.depth is None or device.wait_ns is None:
         return None
+    if evidence.others_by_counters(facts):
+        return None
     works = device.busy_share is not None and device.busy_share >= WORKS
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     if device.depth > SHALLOW or device.wait_ns <= allowed or not works:

@@ -31,6 +31,8 @@ def find(facts: Facts) -> Candidate | None:
         device = facts.devices.top
         if evidence.requests_were_recorded(facts) or device is None or device.samples < 1:
             return None
+        if evidence.others_by_counters(facts):
+            return None
         depth, service, median = device.depth, device.wait_ns, device.request_bytes
         if facts.budget.basis == "machine" and device.busy_share is not None:
             # Nobody waits for a device for longer than it has a request.

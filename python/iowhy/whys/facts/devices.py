@@ -35,11 +35,14 @@ class Devices:
     """The devices that had any request, the most loaded first.
 
     `top` is the one to speak of: the most loaded one; of a recorded command without requests of its
-    own (--mode proc) the one that it can be, None when it is not known whose the load is.
+    own (--mode proc) the one that it can be, None when it is not known whose the load is. `own_share` is then
+    how much of what that device moved the command can have moved, by its own counters; None where requests
+    tell it, or nothing does.
     """
 
     all: tuple[Device, ...]
     top: Device | None = None
+    own_share: float | None = None
 
     def named(self, dev: int | None) -> Device | None:
         """The device with this number."""
@@ -64,7 +67,8 @@ def measure(
     if not relations.has("disk_samples"):
         return Devices(())
     found = tuple(relations.read(Device, _RATES))
-    return Devices(found, _own(relations, found, whole, _under(filesystems, folder)))
+    top, share = _own(relations, found, whole, _under(filesystems, folder))
+    return Devices(found, top, share)
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,12 @@ class _Total:
 
 def _own(
     relations: Relations, found: tuple[Device, ...], whole: bool, under: int | None
-) -> Device | None:
+) -> tuple[Device | None, float | None]:
     """The device that the command uses: it moved what the command's own counters say, and of several
-    that did it is the one under its working directory."""
+    that did it is the one under its working directory. With it, the command's share of what it moved."""
     named = relations.has("block_requests") or not relations.has("process_io")
     if whole or named or not found:
-        return found[0] if found else None
+        return (found[0] if found else None), None
     own = relations.one(
         _Moved,
         """SELECT sum(r) AS read_bytes, sum(w) AS written_bytes FROM (
@@ -94,7 +98,7 @@ def _own(
     )
     read, written = own.read_bytes or 0, own.written_bytes or 0
     if read + written <= 0:
-        return None
+        return None, None
     moved, column = (written, "written_bytes") if written > read else (read, "read_bytes")
     totals = {
         row.dev: row.moved_bytes
@@ -104,9 +108,11 @@ def _own(
         )
     }
     fitting = [one for one in found if (totals.get(one.dev) or 0) >= FITS * moved]
-    if len(fitting) == 1:
-        return fitting[0]
-    return next((one for one in fitting if one.dev == under), None)
+    top = fitting[0] if len(fitting) == 1 else None
+    if top is None:
+        top = next((one for one in fitting if one.dev == under), None)
+    whole_bytes = None if top is None else totals.get(top.dev)
+    return top, min(1.0, moved / whole_bytes) if whole_bytes else None
 
 
 def _under(filesystems: Filesystems, path: str | None) -> int | None:

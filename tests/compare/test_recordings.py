@@ -219,3 +219,44 @@ def test_a_change_from_nothing_is_a_change(tmp_path):
     assert (changes["write requests"].before, changes["write requests"].after) == (0, 100)
     assert changes["written to the device"].before == 0
     assert view._change_of(changes["write requests"]) == "from 0"
+
+
+def timed(folder, name, calls, *, bytes_=4 * KIB, seconds=4.0):
+    """A benchmark of a fixed duration: as many calls as it gets done in it."""
+    length = round(seconds * 0.9e9 / calls)
+    story = Story(seconds=seconds).caller("pread64", calls, blocked=length, bytes_=bytes_)
+    story.write(folder / f"{name}.iowhy")
+    return str(folder / f"{name}.iowhy")
+
+
+def test_of_a_fixed_duration_the_rate_tells_which_is_faster(tmp_path):
+    before, after = timed(tmp_path, "before", 200), timed(tmp_path, "after", 400)
+    found = comparison.compare(open_side(before), open_side(after))
+    assert found.rates[0].ratio == pytest.approx(2, abs=0.05)
+    assert found.slower.value == pytest.approx(0.5, abs=0.02) and not found.slower.known
+    assert "both ran for a fixed time, in which it did 2.00 times as much" in view.headline(found)
+    assert all(part.explains is None for part in found.parts)
+    assert comparison.regressed(
+        comparison.compare(open_side(after), open_side(before)).slower, 0.05
+    )
+
+
+def test_the_same_work_in_the_same_time_is_no_fixed_duration(tmp_path):
+    before, after = timed(tmp_path, "before", 200), timed(tmp_path, "after", 204)
+    found = comparison.compare(open_side(before), open_side(after))
+    assert found.rates == () and "1.00 times slower" in view.headline(found)
+
+
+def test_fewer_calls_for_the_same_bytes_are_a_change_and_no_rate(tmp_path):
+    before = timed(tmp_path, "before", 400)
+    after = timed(tmp_path, "after", 200, bytes_=8 * KIB)
+    assert comparison.compare(open_side(before), open_side(after)).rates == ()
+
+
+def test_an_interval_that_includes_one_is_not_resolved_first(tmp_path):
+    sides = []
+    for side, lengths in (("a", (1.0, 1.6, 4.0)), ("b", (1.2, 2.8, 4.2))):
+        for number, seconds in enumerate(lengths):
+            computing(seconds).write(tmp_path / side / f"{number}.iowhy")
+        sides.append(open_side(str(tmp_path / side)))
+    assert ": not resolved: 1." in view.headline(comparison.compare(*sides))

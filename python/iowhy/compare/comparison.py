@@ -7,6 +7,7 @@ from statistics import median
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
+from iowhy.compare.work import Rate, agree, rates
 from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.whys.verdict import Verdict, judge
 
@@ -21,10 +22,18 @@ class Comparison:
     parts: tuple[Part, ...]
     changed: tuple[Changed, ...]
     fates: tuple[Fate, ...]
+    #: Of runs of a fixed duration, what they did in a second; () of others.
+    rates: tuple[Rate, ...] = ()
 
     @property
     def slower(self) -> Interval | None:
-        """How many times slower AFTER is; without an interval from fewer than 3 runs of each."""
+        """How many times slower AFTER is; without an interval from fewer than 3 runs of each.
+
+        Of runs of a fixed duration it is by what they did in a second; None where that cannot tell.
+        """
+        if self.rates:
+            nan = float("nan")
+            return Interval(1 / self.rates[0].ratio, nan, nan) if agree(self.rates) else None
         if self.time is None:
             return None
         nan = float("nan")
@@ -71,6 +80,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
         parts=found,
         changed=changed(before.typical, after.typical, found),
         fates=fates(first, second),
+        rates=rates(before, after),
     )
 
 

@@ -195,6 +195,10 @@ MEASURES: tuple[Measure, ...] = (
 )
 
 
+#: Of the time, a difference that is none: what a program takes to start and to end differs by as much.
+_NO_DIFFERENCE = 0.02
+
+
 def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
     """The budget's classes, largest part of the difference first; () when a budget is not known."""
     if not before.budget.known or not after.budget.known:
@@ -202,6 +206,7 @@ def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
     if before.elapsed_s is None or after.elapsed_s is None:
         return ()
     total = after.elapsed_s - before.elapsed_s
+    longest = max(after.elapsed_s, before.elapsed_s)
     found = []
     for line in before.budget.lines:
         other = after.budget.line(line.cls)
@@ -210,7 +215,8 @@ def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
         first, second = line.elapsed_ns / 1e9, other.elapsed_ns / 1e9
         if first == 0 and second == 0:
             continue
-        explains = (second - first) / total if total else None
+        # Where the whole takes as long as before, there is no difference to explain.
+        explains = (second - first) / total if abs(total) > _NO_DIFFERENCE * longest else None
         found.append(Part(line.cls, first, second, explains))
     return tuple(sorted(found, key=lambda part: -abs(part.difference_s)))
 

@@ -14,6 +14,15 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "before": {"label": found.before.label, "seconds": list(found.before.seconds)},
         "after": {"label": found.after.label, "seconds": list(found.after.seconds)},
         "slower": None if slower is None else interval_json(slower),
+        "rates": [
+            {
+                "name": one.name,
+                "unit": one.unit,
+                "before_per_s": one.before_per_s,
+                "after_per_s": one.after_per_s,
+            }
+            for one in found.rates
+        ],
         "superiority": None if time is None else time.superiority,
         "p_mann_whitney": None if time is None else time.p_mann_whitney,
         "p_permutation": None if time is None else time.p_permutation,

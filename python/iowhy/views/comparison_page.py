@@ -11,6 +11,7 @@ from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
 from iowhy.compare.layers import Changed
+from iowhy.compare.work import agree
 from iowhy.experiment.command import shown
 from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.experiment.result import Result
@@ -80,9 +81,37 @@ def headline(found: Comparison) -> str:
     """AFTER against BEFORE in one sentence."""
     slower = found.slower
     names = f"{found.after.label} against {found.before.label}"
+    if found.rates:
+        return f"{names}: {_by_rate(found)}"
     if slower is None:
         return f"{names}: the elapsed time of one of them is not known"
-    return f"{names}: {times(slower)}"
+    return f"{names}: {_resolved(slower)}"
+
+
+def _resolved(slower: Interval) -> str:
+    """The ratio; where its interval includes 1, that it is not resolved comes first."""
+    open_ = slower.known and slower.low <= 1 <= slower.high
+    return f"not resolved: {times(slower)}" if open_ else times(slower)
+
+
+def _by_rate(found: Comparison) -> str:
+    """Runs of a fixed duration: what was done in a second, or that this cannot tell."""
+    words = ", ".join(
+        f"{one.name} {_per_second(one.before_per_s, one.unit)} → {_per_second(one.after_per_s, one.unit)}"
+        for one in found.rates
+    )
+    if not agree(found.rates):
+        return (
+            f"not comparable: both ran for a fixed time, and what they did in it went both ways ({words}). Let "
+            "them do a fixed amount of work, or compare the commands by what they print (--metric)"
+        )
+    ratio = found.rates[0].ratio
+    said = f"{ratio:.2f} times as much" if ratio >= 0.995 else f"{1 / ratio:.2f} times less"
+    return f"both ran for a fixed time, in which it did {said} ({words})"
+
+
+def _per_second(amount: float, unit: str) -> str:
+    return units.rate(amount) if unit == "bytes" else f"{amount:,.0f}/s"
 
 
 def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
@@ -128,11 +157,12 @@ def show_commands(result: Result, found: Sequence[CommandComparison], console: C
     """Each command against the first: the answer, then what was measured, then how sure it is."""
     baseline = shown(result.command)
     for one in found:
-        text = f"{one.command} against {baseline}: {times(one.slower)}"
+        text = f"{one.command} against {baseline}: "
         if not one.resolved:
-            text += ", not resolved" + (
-                f": about {one.more_runs:,} more runs of each would" if one.more_runs else ""
+            text += "not resolved" + (
+                f" (about {one.more_runs:,} more runs of each would): " if one.more_runs else ": "
             )
+        text += times(one.slower)
         paragraph(console, text, "bold")
     console.print()
     against = ["", *(with_interval(one.slower) for one in found)]

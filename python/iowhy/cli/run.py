@@ -1,6 +1,7 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
 from iowhy.sources import live
+from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
 
@@ -31,6 +33,10 @@ It ends with CMD's exit status.
 """
 
 
+#: How often an attachment is tried where a process that was found has ended before the recorder saw it.
+_TRIES = 5
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What is recorded, for how long, and what is shown of it."""
@@ -43,6 +49,9 @@ class Options:
     )
     output: Path | None = recording_kept()
     pids: tuple[int, ...] = pids_given("Watch running processes instead.")
+    alone: bool = switch(
+        "--no-children", help="With -p: without the processes that it has started already."
+    )
     all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
     duration_ns: int | None = option(
         "--duration",
@@ -116,13 +125,10 @@ def _record(options: Options, out: Path) -> int:
             extra=_bounds(options),
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
-    if not options.quiet:
-        what = "process " + ", ".join(map(str, options.pids)) if options.pids else "the machine"
-        until = "" if duration_s is None else f" for {duration_s:g} s"
-        print(f"iowhy: recording {what}{until}; Ctrl-C ends it", file=sys.stderr, flush=True)
     if options.pids:
-        pids = list(dict.fromkeys(options.pids))
-        return live.attach(pids, out, duration_s=duration_s, extra=_bounds(options))
+        return _attach(options, out, duration_s)
+    if not options.quiet:
+        _say_what("the machine", duration_s)
     return live.machine(out, duration_s=duration_s, extra=_bounds(options))
 
 
@@ -134,6 +140,36 @@ def _bounds(options: Options) -> list[str]:
     if options.max_size_bytes is not None:
         words += ["--max-size", str(options.max_size_bytes)]
     return words
+
+
+def _attach(options: Options, out: Path, duration_s: float | None) -> int:
+    """Records processes, with those that they have started already: a server's work is done by these."""
+    for tried in range(_TRIES):
+        pids = list(dict.fromkeys(options.pids))
+        if not options.alone:
+            pids = with_descendants(pids)
+        if not options.quiet:
+            _say_what(_named(options.pids, len(pids) - len(set(options.pids))), duration_s)
+        try:
+            return live.attach(pids, out, duration_s=duration_s, extra=_bounds(options))
+        except SystemExit:
+            gone = [pid for pid in pids if name_of(pid) is None]
+            # One that they had started has ended meanwhile: the others are still to be recorded.
+            if tried == _TRIES - 1 or not gone or set(gone) & set(options.pids):
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _named(pids: Sequence[int], more: int) -> str:
+    """`process 8726 (postgres) and 6 that it has started`."""
+    named = [f"{pid} ({name})" if (name := name_of(pid)) else str(pid) for pid in pids]
+    whom = "they have" if len(named) > 1 else "it has"
+    return f"process {', '.join(named)}" + (f" and {more} that {whom} started" if more else "")
+
+
+def _say_what(what: str, duration_s: float | None) -> None:
+    until = "" if duration_s is None else f" for {duration_s:g} s"
+    print(f"iowhy: recording {what}{until}; Ctrl-C ends it", file=sys.stderr, flush=True)
 
 
 def _verdict(out: Path, as_json: bool) -> None:
@@ -163,5 +199,7 @@ def _one_of(options: Options) -> None:
         raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, or -a")
     if sum(targets) > 1:
         raise Problem("choose one of: a command, -p PID, -a")
+    if options.alone and not options.pids:
+        raise Problem("--no-children goes with -p")
     if options.argv and options.duration_ns is not None:
         raise Problem("--duration goes with -p or -a; a command is watched until it ends")

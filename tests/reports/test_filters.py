@@ -1,5 +1,7 @@
 """Filters: what they choose, and the one clear error for what they cannot."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +41,9 @@ MANIFEST = Manifest(clock=Clock(monotonic_ns=T0 - 5 * S, wall_ns=WALL0))
     ],
 )
 def test_moments(text: str, after_start_ns: int) -> None:
-    found = resolve(Filters(since=text), MANIFEST, FACTS)
+    # Of two hours, so that each of them lies within it.
+    facts = replace(FACTS, end_ns=T0 + 7200 * S, elapsed_ns=7200 * S)
+    found = resolve(Filters(since=text), MANIFEST, facts)
     assert found.since_ns == T0 + after_start_ns
 
 
@@ -50,6 +54,7 @@ def test_moments(text: str, after_start_ns: int) -> None:
         (Filters(until="-1"), "--until -1: give seconds"),
         (Filters(until="25:99"), "--until 25:99: give seconds"),
         (Filters(since="9" * 30), "longer than any recording"),
+        (Filters(since="100"), "--since 100: the recording is 100 s long"),
         (Filters(since="2", until="1"), "--since 2: not before --until 1"),
         (Filters(pids=(-1,)), "--pid -1"),
         (Filters(file=""), "--file: the pattern is empty"),

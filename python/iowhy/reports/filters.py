@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from iowhy import quantities
+from iowhy import quantities, units
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
@@ -110,6 +110,10 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     """`filters` as times and patterns of one recording. Raises Problem for one that is no good."""
     since = _moment("--since", filters.since, manifest, facts)
     until = _moment("--until", filters.until, manifest, facts)
+    if since is not None and facts.elapsed_ns > 0 and since >= facts.end_ns:
+        raise Problem(
+            f"--since {filters.since}: the recording is {units.duration(facts.elapsed_ns)} long"
+        )
     if since is not None and until is not None and since >= until:
         raise Problem(f"--since {filters.since}: not before --until {filters.until}")
     for pid in filters.pids:

@@ -134,6 +134,11 @@ def find(name: str) -> Report:
     """The report of that name. Raises Problem that lists the names there are."""
     known = reports()
     if name not in known:
+        from difflib import get_close_matches  # of use for slips of the hand only
+
+        near = get_close_matches(name, known, 1)
+        if near:
+            raise Problem(f"{name}: no such report; did you mean {near[0]}?")
         raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
     return known[name]
 

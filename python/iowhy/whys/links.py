@@ -75,7 +75,7 @@ def call_cost(facts: Facts, name: str) -> Link | None:
         return None
     each = ""
     if name == "msync" and facts.calls.sync_median_bytes:
-        each = f" of {size(facts.calls.sync_median_bytes)}"
+        each = f" over a range of {size(facts.calls.sync_median_bytes)}"
     elif group.bytes and name not in classes.SYNC_CALLS:
         each = f" of {size(group.bytes / group.calls)} on average"
     cpu = ""

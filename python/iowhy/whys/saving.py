@@ -62,8 +62,3 @@ def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: 
         1 - remains_ns / waiting_ns,
         f"{how}; moving the bytes in order still takes some {duration(remains_ns)}",
     )
-
-
-def less_of(first: Saving, second: Saving) -> Saving:
-    """The one that saves less: both bound the same remedy."""
-    return min(first, second, key=lambda one: one.part)

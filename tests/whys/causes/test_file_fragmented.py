@@ -23,7 +23,7 @@ def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
     found = leads(verdict, "file-fragmented", 0.85, 0.95)
     text = chain(found)
     for said in (
-        "msync: 32 calls of 4 MiB, 905 ms each",
+        "msync: 32 calls over a range of 4 MiB, 905 ms each",
         "of which 5 ms on a CPU",
         "1,800 requests, 4 KiB in the median",
         "100 % of them are not next to the one before (seek share)",
@@ -79,7 +79,7 @@ def test_page_faults_that_wait_as_long_do_not_hide_the_call(judged: Judge) -> No
         row["syscall"] = None
     found = leads(judged(story), "file-fragmented", 0.85, 0.95)
     assert "most of it in page fault" in chain(found)
-    assert "msync: 32 calls of 4 MiB, 905 ms each" in chain(found)
+    assert "msync: 32 calls over a range of 4 MiB, 905 ms each" in chain(found)
 
 
 def in_pages(bytes_: int, **device: object) -> Story:

@@ -2,9 +2,8 @@
 
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, link, percent, plural, size
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.calls import advices
 from iowhy.whys.finding import Candidate, Claim
 
 PAGES_MIN = 32
@@ -62,23 +61,11 @@ def find(facts: Facts) -> Candidate | None:
         summary="reads data that are not in memory yet",
         saving=saving.all_of_it("when the data are in memory") if fits else saving.half("bytes"),
         remedies=() if fits else _TOO_LARGE,
-        against=_advised(facts),
         needs=("page_cache", "waits"),
         lowered_by=("whether pages had been read before this recording is not known",)
         if cache.refaults is None
         else (),
         confidence=0.85,
-    )
-
-
-def _advised(facts: Facts) -> tuple[str, ...]:
-    """A command that advises the kernel may drop its own cache: then a second run is cold as well."""
-    calls = advices(facts.relations)
-    if not calls:
-        return ()
-    return (
-        f"it gives {plural(calls, 'advice', 'pieces of advice')} itself (posix_fadvise): if that is "
-        "DONTNEED, as of fio by itself (invalidate=1), a second run is as cold",
     )
 
 

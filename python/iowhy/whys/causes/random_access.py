@@ -50,7 +50,9 @@ def find(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
             link(
-                f"each takes the device {duration(service)}: the way to the data, not the data",
+                f"each takes the device {duration(service)}: the way to the data, not the data"
+                if evidence.alone_on_its_device(facts)
+                else f"each is answered in {duration(service)}, the waiting behind others' requests included",
                 service,
                 "ns",
                 "request-latency",

@@ -104,7 +104,7 @@ def _small(facts: Facts) -> Candidate | None:
             None
             if requests.median_service_ns is None
             else link(
-                f"each request takes {duration(requests.median_service_ns)}, whatever its size",
+                f"each request is answered in {duration(requests.median_service_ns)}, however little it moves",
                 requests.median_service_ns,
                 "ns",
                 "request-latency",

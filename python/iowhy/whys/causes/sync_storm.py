@@ -39,20 +39,14 @@ def find(facts: Facts) -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, each, flush),
         summary=f"waits for {count(syncs.calls)} sync calls"
-        + ("" if each is None else f" of {size(each)} each"),
-        saving=saving.less_of(
-            saving.once(syncs.calls, "sync"),
-            saving.all_but_moving(
-                facts,
-                (classes.SYNC,),
-                facts.requests.write_bytes,
-                "if it syncs once for all of them",
-            ),
-        ),
+        + ("" if each is None else f": {_each(facts, each)} each"),
+        saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
         or (
             "write fewer, larger files, or sync once for many of them (syncfs)"
             if spread
+            else "keep the file open, and sync once for many lines or records"
+            if _opened_each_time(facts)
             else "put more into one transaction, so that one sync serves many (group commit)"
         ),
         needs=("syscalls", "waits"),
@@ -71,7 +65,7 @@ def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link,
         None
         if each is None
         else link(
-            f"{count(syncs.calls)} sync calls make {size(each)} durable each",
+            f"{count(syncs.calls)} sync calls: {_each(facts, each)} each",
             each,
             "bytes",
             "amplification",
@@ -91,6 +85,37 @@ def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link,
         ),
         _passes(facts),
     )
+
+
+def _saving(facts: Facts, spread: bool) -> Saving:
+    """One sync in the place of all; the data of files of their own are still to be moved."""
+    once = saving.once(facts.calls.syncs.calls, "sync")
+    if not spread:
+        # In one transaction what is changed again and again is written once: how much that is nobody knows.
+        return once
+    moved = facts.requests.write_bytes
+    moving = saving.all_but_moving(
+        facts, (classes.SYNC,), moved, "if it syncs once for all of them"
+    )
+    return min(once, moving, key=lambda one: one.part)
+
+
+def _each(facts: Facts, each: float) -> str:
+    """What each call carries: as it was written, and what became of it on the device."""
+    written, syncs = facts.calls.writes.done_bytes, facts.calls.syncs.calls
+    if not facts.requests.known or not facts.requests.write_bytes:
+        return size(each)
+    if not written:
+        return f"{size(each)} to the device"
+    return f"{size(written / syncs)} written, {size(each)} to the device"
+
+
+def _opened_each_time(facts: Facts) -> bool:
+    """Whether a file is opened for about every sync: a logger that appends, syncs and closes."""
+    opened = sum(
+        group.calls for name, group in facts.calls.by_name.items() if name in ("open", "openat")
+    )
+    return opened >= OWN_FILES * facts.calls.syncs.calls
 
 
 def _commits(facts: Facts) -> Link | None:

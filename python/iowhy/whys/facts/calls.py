@@ -276,20 +276,6 @@ def _idle(relations: Relations) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Advices:
-    calls: int
-
-
-def advices(relations: Relations) -> int | None:
-    """How often the kernel was told how a file will be used (posix_fadvise); None where calls were not counted."""
-    if not relations.has("syscall_totals"):
-        return None
-    sql = """SELECT coalesce(sum(calls), 0) AS calls FROM syscall_totals
-        WHERE name IN ('fadvise64', 'fadvise64_64')"""
-    return relations.one(_Advices, sql).calls
-
-
-@dataclass(frozen=True)
 class _Total:
     name: str
     calls: int

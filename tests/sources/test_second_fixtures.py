@@ -3,10 +3,12 @@
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from iowhy.sources.format import Parsed
 
-from .reading import fixture, intervals, values
+from .reading import fixture, intervals, quick, read, values
 
 
 def count(parsed: Parsed, low: int, **of: str) -> int:
@@ -116,6 +118,50 @@ def test_offcputime() -> None:
     took = [row["value"] for row in parsed.tables["measurements"]]
     assert took[-1] == 120_709_000
     assert all(a < b for a, b in pairwise(took))  # type: ignore[operator]
+
+
+FRAMES = st.lists(
+    st.from_regex(r"[a-z_]{3,12}(\.isra\.\d)?", fullmatch=True), min_size=1, max_size=5
+)
+COMMS = st.sampled_from(["dd", "java", "jbd2/sda1-8", "Web Content"])
+
+
+@quick
+@given(stacks=st.lists(st.tuples(FRAMES, COMMS, st.integers(0, 10**12)), min_size=1, max_size=5),
+       shape=st.sampled_from(["name", "tid", "raw", "folded"]), cut=st.booleans())  # fmt: skip
+def test_offcputime_as_printed(
+    stacks: list[tuple[list[str], str, int]], shape: str, cut: bool
+) -> None:
+    text = (
+        "" if shape == "folded" else "Tracing off-CPU time (us) of all threads by kernel stack.\n"
+    )
+    for frames, comm, us in stacks:
+        if shape == "folded":
+            text += ";".join([comm, *reversed(frames), "schedule"]) + f" {us}\n"
+            continue
+        address = "ffffffff81785085 " if shape == "raw" else ""
+        text += "".join(f"    {address}{frame}\n" for frame in ["schedule", *frames])
+        text += f"    {comm}\n" if shape != "tid" else f"    {'-':<16} {comm} (12)\n"
+        text += f"        {us}\n\n"
+    if cut and shape != "folded":
+        text += "    schedule\n    sys_rea"
+    parsed = read("offcputime", text)
+    assert len(parsed.rejects) == (2 if cut and shape != "folded" else 0)
+    named = {row["stack_id"]: row["frames"] for row in parsed.tables["stacks"]}
+    found = [
+        (named[int(str(row["subject"]).rpartition(" ")[2])], row["value"])
+        for row in parsed.tables["measurements"]
+    ]
+    assert found == [(["schedule", *frames], us * 1000.0) for frames, _, us in stacks]
+    for row, (_, comm, _) in zip(parsed.tables["measurements"], stacks, strict=True):
+        assert str(row["subject"]).startswith(f"{comm} stack ")
+
+
+def test_offcputime_that_waits_for_io() -> None:
+    parsed = fixture("offcputime", "offcputime-k.txt")
+    assert not parsed.rejects
+    [note] = parsed.notes
+    assert "for I/O (io_schedule) for 3.32 s together, most of it dd (3.31 s)" in note
 
 
 def test_mpstat_json() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from iowhy.sources.diagnose import Diagnosis, diagnose
 from iowhy.whys.verdict import Verdict, judge
 
+from . import machines
 from .machines import TOOLS, Machine, iostat, mpstat, vmstat
 
 #: Percentages are printed in whole points.
@@ -60,7 +61,7 @@ def allowed(of: Machine, found: Verdict, name: str) -> None:
         assert computing <= 0.2 + ROUNDING, found.answer
 
 
-machines = st.builds(
+any_machine = st.builds(
     lambda cpus, a, b, c, d, busy, kib, depth, wait, write, swap: Machine(
         cpus=cpus, user=a, system=min(b, 100 - a), iowait=min(c, 100 - a - min(b, 100 - a)),
         steal=min(d, 100 - a - min(b, 100 - a) - min(c, 100 - a - min(b, 100 - a))),
@@ -74,7 +75,7 @@ machines = st.builds(
 
 
 @settings(max_examples=80, deadline=None)
-@given(of=machines, tool=st.sampled_from(sorted(TOOLS)))
+@given(of=any_machine, tool=st.sampled_from(sorted(TOOLS)))
 def test_no_cause_claims_more_than_the_text_shows(
     of: Machine, tool: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -95,6 +96,9 @@ THRASHES = Machine(
 THROTTLED = Machine(cpus=4, user=30, system=5, iowait=0, steal=60, runnable=9)
 STUCK = Machine(cpus=4, user=1, system=1, iowait=75, busy=100, depth=42.0, blocked=40)
 REMOTE = Machine(cpus=4, user=2, system=3, iowait=80, blocked=12)
+#: Tools whose first report is an average since boot.
+SINCE_BOOT = ("vmstat", "iostat", "freebsd-vmstat", "freebsd-iostat", "aix-iostat", "solaris-iostat", "zpool-iostat",
+              "dstat", "macos-iostat")  # fmt: skip
 TRUTHS = (IDLE, COMPUTES, DISK, THRASHES, THROTTLED, STUCK, REMOTE)
 
 
@@ -123,6 +127,19 @@ def test_idle_that_may_be_waiting_is_not_called_healthy(tmp_path: Path) -> None:
     """FreeBSD's top counts waiting for storage as idle."""
     found = verdict(tmp_path, TOOLS["freebsd-top"].text(DISK))
     assert not found.answer.startswith("Healthy"), found.answer
+
+
+@pytest.mark.parametrize("tool", SINCE_BOOT)
+def test_averages_since_boot_prove_nothing(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where only the first report was pasted, whatever it says."""
+    monkeypatch.setattr(machines, "SAMPLES", 0)
+    for at, of in enumerate(TRUTHS):
+        (folder := tmp_path / str(at)).mkdir()
+        diagnosis, found = read(folder, TOOLS[tool].text(of))
+        assert not found.findings and not found.answer.startswith("Healthy"), found.answer
+        assert diagnosis.missing, "which command tells of the load is said"
 
 
 @pytest.mark.parametrize("tool", tools(cpu=True))

@@ -183,6 +183,7 @@ def _timed(
 def _averaged(parsed: Parsed, averages: Sequence[tuple[int, list[str]]]) -> list[Row]:
     """The averages as one interval, of a length that is not in the text."""
     parsed.note(f"only the averages of {parsed.tool}: the time that they cover is taken as 1 s")
+    parsed.partial = f"only the averages of {parsed.tool}"
     columns: list[str] = []
     found = []
     for at, cells in averages:

@@ -76,6 +76,7 @@ def read(block: Block) -> Parsed:
         else:
             parsed.lines_understood -= 1
             parsed.reject(at, line)
+    parsed.partial = "one screen of top" if count == 0 and parsed.intervals else None
     return parsed
 
 

@@ -80,6 +80,17 @@ def test_a_name_alone_is_no_program_nor_a_file_that_is_only_read(tmp_path: Path)
     assert known(tmp_path / "idle", [("/usr/bin/sqlite3", "sqlite3")], worked=0.01) == set()
 
 
+def test_what_a_program_starts_works_for_it(tmp_path: Path) -> None:
+    story = Story(1.0)
+    story.add("threads", tid=7, tgid=7, ppid=1, comm="make", start_ns=START)
+    story.add("threads", tid=8, tgid=8, ppid=7, comm="gcc", start_ns=START)
+    story.add("threads", tid=9, tgid=9, ppid=8, comm="cc1", start_ns=START)
+    story.tables["thread_time"] = [_time(9, 900 * MS, 1_000 * MS)]
+    story.file(201, "/usr/bin/make")
+    with Facts(story.write(tmp_path / "x")) as facts:
+        assert [one.name for one in at_work(facts)] == ["make and ninja"]
+
+
 def test_files_name_what_there_is() -> None:
     names, there = {one.name for one in causes()}, set(calls())
     assert len({one.name for one in programs()}) == len(programs())

@@ -20,7 +20,8 @@ class _Name:
 
 
 def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
-    """Of some programs, those whose executable file was seen and whose processes did a part of the work.
+    """Of some programs, those whose executable file was seen and whose processes did a part of the work, or
+    those that these started: a build is done by the compilers of make.
 
     A process carries the first 15 letters of its executable's name; threads may have names of their own.
     """
@@ -30,17 +31,20 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
     seen = relations.read(
         _Name,
         f"""
-        WITH asked (name) AS (VALUES {listed}), busy AS (
+        WITH RECURSIVE asked (name) AS (VALUES {listed}), busy AS (
           SELECT tgid, sum(interval_ns - coalesce(sleeping_ns, 0)) AS ns FROM thread_time GROUP BY tgid
         ), whole AS (SELECT greatest(sum(ns), 1) AS ns FROM busy
-        ), called AS (SELECT DISTINCT tgid, comm FROM threads
+        ), processes AS (SELECT DISTINCT tgid, ppid FROM threads
+        ), under (name, tgid) AS (
+          SELECT a.name, t.tgid FROM asked AS a JOIN threads AS t ON t.comm = left(a.name, 15)
+          UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
           SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM named_files
           WHERE kind = 'file' AND regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
         )
         SELECT a.name FROM asked AS a
-        JOIN called AS c ON c.comm = left(a.name, 15)
-        LEFT JOIN busy AS b ON b.tgid = c.tgid
+        JOIN under AS u ON u.name = a.name
+        LEFT JOIN busy AS b ON b.tgid = u.tgid
         CROSS JOIN whole AS w
         WHERE EXISTS (SELECT 1 FROM files_of AS f
                       WHERE f.base = a.name OR f.base LIKE a.name || '.%' OR f.base LIKE a.name || '-%')

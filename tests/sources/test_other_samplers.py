@@ -41,12 +41,13 @@ def test_dstat_with_a_clock_and_processes() -> None:
 
 
 def test_dstats_titles_of_several_disks_touch() -> None:
-    text = "--dsk/sda-----dsk/sdb-- ---io/sda------io/sdb-- sda--sdb-\n"
-    text += " read  writ: read  writ| read  writ: read  writ|util:util\n"
-    text += "   0  3442k:   0     0 |   0   800 :   0     0 | 0.9:   0\n" * 2
+    text = "--dsk/sda-----dsk/sdb-- ---io/sda------io/sdb-- sda--sdb- ---sda-------sdb---\n"
+    text += " read  writ: read  writ| read  writ: read  writ|util:util|rawa wawa:rawa wawa\n"
+    text += "   0  3442k:   0     0 |   0   800 :   0     0 | 0.9:   0|   0 3.34:   0    0\n" * 2
     parsed = read("dstat", text, "dstat 1")
     first, second = intervals(parsed, "disk_samples")
     assert first.counters["written_bytes"] == 3442 * 1024 and first.counters["writes"] == 800
+    assert first.counters["write_ns"] == pytest.approx(800 * 3.34e6)
     assert first.counters["busy_ns"] == pytest.approx(9e6) and second.counters["writes"] == 0
 
 

@@ -21,7 +21,7 @@ TOOL = "dstat"
 #: Words of the second title, each of which is of one group.
 _COLUMNS = r"usr sys idl wai|read  writ|run blk new|used  (?:buff|free)|int   csw"
 COMMAS_PART = True
-HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool) [\w.]+ CSV output"|^"usr","sys"'
+HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool) [\w.]+ CSV output"|^"usr","sys"|^You did not select any stats'
 
 _TITLE = re.compile(r"-+([\w/.:* -]*?)-+(?=\s|$)")
 _NAMES = re.compile(r"[\s|:]*(?:(?:[a-z][\w/]*|1?[15]m)(?:[\s|:]+|$))+")
@@ -29,6 +29,8 @@ _SWAP_PAGE = 4096
 #: Columns of the group of CPUs → those of mpstat.
 _CPU = {"usr": "user", "sys": "system", "idl": "idle", "wai": "iowait", "hiq": "irq", "siq": "soft", "stl": "steal"}  # fmt: skip
 _MEMORY = {"free": "kbmemfree", "buff": "kbbuffers", "cach": "kbcached"}
+#: --disk-util, --disk-wait.
+_OF_DISKS = {"util": "%util", "rawa": "r_await", "wawa": "w_await"}
 _PER_S = {("system", "csw"): "cswch/s", ("procs", "new"): "proc/s"}
 _LEVELS = {("procs", "run"): "runq-sz", ("procs", "blk"): "blocked"}
 
@@ -39,6 +41,8 @@ _Column = tuple[str, str]
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
     """Both lines of titles, the second one alone, or the head of a CSV file."""
     line = lines[at]
+    if line.startswith("You did not"):
+        return Claim(0.9)
     if line.startswith('"'):
         return Claim(0.9, again=not re.match(r'"(?:Dstat|Dool) ', line))
     if re.search(rf"(?:^|[|:]|\s)(?:{_COLUMNS})\b", line):
@@ -206,8 +210,8 @@ def _collect(now: Collected, row: Mapping[_Column, str]) -> None:
             _disk(now, group.removeprefix("dsk/"), name, "kB/s", value / KIB)
         elif group.startswith("io/") and name in {"read", "writ"}:
             _disk(now, group.removeprefix("io/"), name, "/s", value)
-        elif name == "util":
-            now.disks.setdefault(group, {})["%util"] = value
+        elif name in _OF_DISKS:
+            now.disks.setdefault(group, {})[_OF_DISKS[name]] = value
 
 
 def _disk(now: Collected, disk: str, name: str, unit: str, value: float) -> None:

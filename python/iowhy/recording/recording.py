@@ -1,5 +1,6 @@
 """Open a recording and look at its tables through DuckDB."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -87,12 +88,14 @@ def open_recording(path: str | Path) -> Recording:
     if not path.exists():
         meant = path.with_name(f"{path.name}.iowhy")
         way_out = (
-            f"there is {meant}" if meant.is_dir() else f"`iowhy run -o {path} -- CMD` makes one"
+            f"there is {meant}"
+            if meant.is_dir()
+            else f"`iowhy run -o {shlex.quote(str(path))} -- CMD` makes one"
         )
         raise Problem(f"{path}: no such recording; {way_out}")
     if not path.is_dir():
         raise Problem(
             f"{path}: a recording is a directory; "
-            f"to read another tool's text use `iowhy diagnose {path}`"
+            f"to read another tool's text use `iowhy diagnose {shlex.quote(str(path))}`"
         )
     return Recording(path, read_manifest(path / "manifest.json"))

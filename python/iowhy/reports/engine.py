@@ -1,5 +1,6 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -172,7 +173,7 @@ def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: Rec
     if counted[0][0] == 0:
         raise Problem(
             f"--file {filters.file}: no file of the recording matches; "
-            f"`iowhy report files {rec.path}` lists them"
+            f"`iowhy report files {shlex.quote(str(rec.path))}` lists them"
         )
 
 
@@ -189,5 +190,5 @@ def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None
         if pid not in known:
             raise Problem(
                 f"--pid {pid}: no process or thread of the recording; "
-                f"`iowhy report threads {rec.path}` lists them"
+                f"`iowhy report threads {shlex.quote(str(rec.path))}` lists them"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import shutil
 import sys
 import tempfile
@@ -103,7 +104,7 @@ def _read_path(
             if not path.exists():
                 raise Problem(f"{shown}: no such file")
             if (path / "manifest.json").is_file():
-                raise Problem(f"{shown}: is a recording: iowhy why {shown}")
+                raise Problem(f"{shown}: is a recording: iowhy why {shlex.quote(str(shown))}")
             raise Problem(f"{shown}: not a regular file")
         length = path.stat().st_size
         with path.open("rb") as opened:

@@ -32,10 +32,19 @@ struct {
 	__uint(value_size, FRAMES * sizeof(__u64));
 } stacks SEC(".maps");
 
+struct known_stack {
+	__s32 id;
+	__u32 count;
+	__u64 address[PLACES];
+	__u8 place[PLACES]; /* number of the word */
+};
+
 struct stack_end {
 	__u64 position;
 	__u64 words[END_WORDS];
 	__u64 frames[FRAMES];
+	__u32 frame; /* the one to be found next */
+	struct known_stack found;
 };
 
 struct {
@@ -49,13 +58,6 @@ struct stack_key {
 	__u32 depth;
 	__s32 call;
 	__u32 way;
-};
-
-struct known_stack {
-	__s32 id;
-	__u32 count;
-	__u64 address[PLACES];
-	__u8 place[PLACES]; /* number of the word */
 };
 
 struct {
@@ -83,46 +85,52 @@ static __always_inline bool is_same_stack(const struct stack_end *end, const str
 	return true;
 }
 
+/*
+ * What was found so far lies in the map: of numbers on the stack the verifier would follow every value that they
+ * take, which was most of its work on the switch of threads.
+ */
 struct place_search {
-	const struct stack_end *end;
-	__u32 frame; /* the one to be found next */
-	struct known_stack found;
+	struct stack_end *end;
 };
 
 static long find_place(__u32 i, struct place_search *search)
 {
-	__u32 frame = search->frame, count = search->found.count;
+	struct stack_end *end = search->end;
+	__u32 frame = end->frame, count = end->found.count;
 	__u64 word;
 
 	if (i >= END_WORDS || frame >= FRAMES - 1 || count >= PLACES)
 		return 1;
-	word = search->end->words[i];
+	word = end->words[i];
 	if (!word)
 		return 0;
 	/* One frame may be missing: the innermost address lies below the tracepoint's arguments. */
-	if (word == search->end->frames[frame + 1])
+	if (word == end->frames[frame + 1])
 		frame++;
-	else if (word != search->end->frames[frame])
+	else if (word != end->frames[frame])
 		return 0;
-	search->found.address[count] = word;
-	search->found.place[count] = i;
-	search->found.count = count + 1;
-	search->frame = frame + 1;
+	end->found.address[count] = word;
+	end->found.place[count] = i;
+	end->found.count = count + 1;
+	end->frame = frame + 1;
 	return 0;
 }
 
 static __always_inline __s32 learn_stack(void *ctx, struct stack_end *end, const struct stack_key *key)
 {
 	struct place_search search = { .end = end };
+	__s32 id = walk_stack(ctx);
 
-	search.found.id = walk_stack(ctx);
-	if (search.found.id < 0 || bpf_get_stack(ctx, end->frames, sizeof(end->frames), 1) <= 0)
-		return search.found.id;
+	if (id < 0 || bpf_get_stack(ctx, end->frames, sizeof(end->frames), 1) <= 0)
+		return id;
+	end->frame = 0;
+	__builtin_memset(&end->found, 0, sizeof(end->found));
+	end->found.id = id;
 	bpf_loop(END_WORDS, find_place, &search, 0);
 	/* Fewer are found where return addresses are signed (arm64): such a stack is walked each time. */
-	if (search.found.count >= PLACES_LEAST)
-		bpf_map_update_elem(&known_stacks, key, &search.found, BPF_ANY);
-	return search.found.id;
+	if (end->found.count >= PLACES_LEAST)
+		bpf_map_update_elem(&known_stacks, key, &end->found, BPF_ANY);
+	return id;
 }
 
 /* The id of the current kernel stack, or a negative error. */

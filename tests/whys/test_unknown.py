@@ -5,12 +5,14 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest import approx
 
 from iowhy.recording.schema import tables
+from iowhy.whys.facts import Facts
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json
 
-from .made import KIB, MS, START, S, Story
+from .made import KIB, MS, START, Row, S, Story, disk, pasted, samples
 
 
 def everything() -> Story:
@@ -78,3 +80,19 @@ def test_any_part_may_be_missing(
     assert all(0 <= finding.share <= 1 for finding in verdict.findings)
     assert sum(f.share for f in verdict.findings) <= 1 + 1e-6
     as_json(verdict)
+
+
+def test_what_a_tool_does_not_print_is_neither_all_nor_nothing(tmp_path: Path) -> None:
+    tables: dict[str, list[Row]] = {
+        "disk_samples": disk(reads=100, read_bytes=1e6, wait_ns=MS, busy=0.5, depth=1),
+        "cpu_samples": samples(user=0.3, system=0.1, idle=0.6),
+    }
+    for row in tables["disk_samples"]:
+        row["busy_ns"] = row["queue_ns"] = None
+    for row in tables["cpu_samples"]:
+        row["iowait_ns"] = None
+    with Facts(pasted(tmp_path / "x", tables, cpus=1)) as facts:
+        assert facts.devices.top is not None and facts.devices.top.busy_share is None
+        assert facts.relations.rows("SELECT busy_share FROM read_direction") == [(None,)]
+        assert (facts.machine.iowait, facts.machine.steal) == (None, None)
+        assert facts.machine.busy == approx(0.4)

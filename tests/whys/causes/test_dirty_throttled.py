@@ -1,7 +1,10 @@
 """dirty-throttled: pauses of the writers."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import KIB, MS, START, Story
+from ..made import story as stories
 
 
 def writer(reason: str, blocked: int = 18 * MS) -> Story:
@@ -9,16 +12,28 @@ def writer(reason: str, blocked: int = 18 * MS) -> Story:
     return story.requests(190, op="write", bytes_=512 * KIB, service=10 * MS, depth=4)
 
 
-def test_a_writer_faster_than_the_device(judged: Judge) -> None:
+def paused() -> Story:
     story = writer("dirty_throttle")
     for number in range(100):
         story.add(
             "dirty_throttle", ts_ns=START + number * 20 * MS, tgid=10, tid=10, pause_ns=18 * MS,
             dirty_pages=25_600, limit_pages=25_600,
         )  # fmt: skip
-    found = leads(judged(story), "dirty-throttled", 0.85)
+    return story
+
+
+def test_a_writer_faster_than_the_device(judged: Judge) -> None:
+    found = leads(judged(paused()), "dirty-throttled", 0.85)
     assert "100 MiB are dirty; the limit is 100 MiB" in chain(found)
     assert "100 pauses, 18 ms each" in chain(found)
+
+
+def test_pages_have_the_size_of_the_machines(
+    judged: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stories, "PAGE", 64 * KIB)
+    found = leads(judged(paused()), "dirty-throttled", 0.85)
+    assert "1.56 GiB are dirty; the limit is 1.56 GiB" in chain(found)
 
 
 def test_not_a_direct_writer(judged: Judge) -> None:

@@ -1,7 +1,8 @@
 """`iowhy diagnose`: the chain of whys from what other tools printed."""
 
 import json
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ EPILOG = """Examples:
 
   iowhy diagnose incident.txt
 
-  iostat -x 1 10 | iowhy diagnose -
+  iostat -x 1 10 | iowhy diagnose
 
   iowhy diagnose iostat.txt free.txt cachestat.txt
 
@@ -36,7 +37,7 @@ class Options:
     """Which texts are read, and what is known beside them."""
 
     files: tuple[str, ...] = word(
-        "Text (or logs) of other tools; - is stdin.", default=(), metavar="FILE..."
+        "Text (or logs) of other tools; - is stdin, and so is none.", default=(), metavar="FILE..."
     )
     as_format: str | None = option(
         "--as", metavar="NAME", help="The format, when it is not recognised."
@@ -60,6 +61,7 @@ def command(options: Options) -> None:
     if options.list_:
         _list(options.as_json)
         return
+    options = replace(options, files=options.files or _standard_input())
     _check(options)
     from iowhy.overview import overview
     from iowhy.sources.processes import busiest
@@ -96,9 +98,14 @@ def command(options: Options) -> None:
     view.show_steps(screen, steps)
 
 
+def _standard_input() -> tuple[str]:
+    """What is read where no file is named; a person at a terminal is told that it is waited for."""
+    if sys.stdin.isatty():
+        print("iowhy: paste the output here, then press Ctrl-D", file=sys.stderr, flush=True)
+    return ("-",)
+
+
 def _check(options: Options) -> None:
-    if not options.files:
-        raise Problem("nothing to read: name a file, or - for standard input")
     if options.files.count("-") > 1:
         raise Problem("-: standard input can be read once only")
     if options.cpus is not None and options.cpus > _MOST_CPUS:

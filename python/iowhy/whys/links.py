@@ -86,7 +86,7 @@ def call_cost(facts: Facts, name: str) -> Link | None:
         f"{name}: {calls}{each}, {duration(group.mean_ns)} each{cpu}",
         group.mean_ns,
         "ns",
-        "syscalls",
+        facts.calls.report,
     )
 
 

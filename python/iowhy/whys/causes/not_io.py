@@ -34,6 +34,8 @@ _WORDS = {
 # What does the work is not in the recording: it can be followed.
 _UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
 _SEEN = ("look at what it waits for: `iowhy report syscalls` names the calls",)
+# No call is in the recording.
+_NO_CALLS = ("record it: `iowhy run -- CMD` names the calls that it waits in",)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -74,7 +76,8 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"is not I/O: {facts.run.who} waits{words}",
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=_of_server(facts) or (() if what in _UNSEEN else _SEEN),
+        remedies=_of_server(facts)
+        or (() if what in _UNSEEN else _SEEN if facts.calls.by_name else _NO_CALLS),
         needs=("thread_time",),
         confidence=0.9 if whole else 0.75,
         lowered_by=() if whole or facts.run.pasted else ("which call it sleeps in is not known",),

@@ -68,7 +68,7 @@ def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link,
             f"{count(syncs.calls)} sync calls: {_each(facts, each)} each",
             each,
             "bytes",
-            "amplification",
+            "measurements" if facts.calls.report == "measurements" else "amplification",
         ),
         None
         if syncs.files is None

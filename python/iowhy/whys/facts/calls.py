@@ -67,7 +67,7 @@ class Calls:
 
     `syncs` are the calls that make data durable: fsync and the like, and the writes that waited for
     it (the relation sync_calls); `by_write` when most of the waiting for sync is in writes.
-    `sync_wall_ns`: time in which at least one thread was inside such a call.
+    `sync_wall_ns`: time in which at least one thread was inside such a call. `report` has the rows.
     """
 
     known: bool
@@ -83,6 +83,7 @@ class Calls:
     sync_median_bytes: float | None = None
     sync_wall_ns: float | None = None
     by_write: bool = False
+    report: str = "syscalls"
 
 
 #: What counts as tiny in the relation call_totals: there the call costs more than the copy.
@@ -160,6 +161,8 @@ def measure(relations: Relations, by_write: bool) -> Calls:
         return _single(relations, by_write)
     if relations.has("syscall_totals"):
         return _totals(relations)
+    if relations.has("measurements"):
+        return _benchmark(relations)
     return Calls(known=False)
 
 
@@ -304,6 +307,54 @@ def _totals(relations: Relations) -> Calls:
         writes=_together(by_name, classes.DATA_WRITES),
         syncs=_together(by_name, classes.SYNC_CALLS),
         sync_name=max(ranked)[1] if ranked else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Job:
+    calls: int | None
+    total_ns: float | None
+    writes: int | None
+    written_bytes: float | None
+
+
+def _benchmark(relations: Relations) -> Calls:
+    """Syncs and writes of fio's jobs, from its summary: how many, how long, how much."""
+    jobs = relations.read(
+        _Job,
+        """
+        WITH j AS (
+          SELECT avg(value) FILTER (WHERE metric = 'sync_count') AS syncs,
+            avg(value) FILTER (WHERE metric = 'sync_lat_mean_ns') AS sync_ns,
+            avg(value) FILTER (WHERE metric = 'write_count') AS writes,
+            avg(value) FILTER (WHERE metric = 'write_bytes_per_s')
+              * avg(value) FILTER (WHERE metric = 'write_runtime_ns') / 1e9 AS written
+          FROM measurements WHERE lower(tool) = 'fio' GROUP BY subject
+        )
+        SELECT CAST(round(syncs) AS BIGINT) AS calls, syncs * sync_ns AS total_ns,
+          CAST(round(writes) AS BIGINT) AS writes, written AS written_bytes
+        FROM j WHERE syncs BETWEEN 1 AND 1e15 AND syncs * sync_ns < 1e18 AND coalesce(writes, 0) < 1e15
+        """,
+    )
+    if not jobs:
+        return Calls(known=False)
+    syncs = Group(
+        calls=sum(job.calls or 0 for job in jobs),
+        total_ns=sum(job.total_ns or 0.0 for job in jobs),
+    )
+    written = [job.written_bytes for job in jobs if job.written_bytes is not None]
+    writes = Group(
+        calls=sum(job.writes or 0 for job in jobs),
+        # Of jobs that sync, one whose writing is not known leaves unknown what a sync makes durable.
+        done_bytes=sum(written) if len(written) == len(jobs) else None,
+    )
+    return Calls(
+        known=False,
+        by_name={"fsync": syncs},
+        writes=writes,
+        syncs=syncs,
+        sync_name="fsync",
+        report="measurements",
     )
 
 

@@ -12,6 +12,7 @@
 struct path_scratch {
 	struct event_file event;
 	char names[PATH_BYTES + NAME_BYTES];
+	__u32 at; /* bytes of names so far */
 };
 
 struct {
@@ -34,11 +35,13 @@ struct path_walk {
 	struct path_scratch *scratch;
 	struct dentry *dentry;
 	struct mount *mount;
-	__u32 at;
 	bool named;
 };
 
-/* One step from a name towards the root; 1 ends the walk. */
+/*
+ * One step from a name towards the root; 1 ends the walk. How far it is lies in the map: of a number on the stack the
+ * verifier would follow every value.
+ */
 static long path_step(__u32 step, struct path_walk *w)
 {
 	struct dentry *dentry = w->dentry;
@@ -46,7 +49,7 @@ static long path_step(__u32 step, struct path_walk *w)
 	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
 	struct dentry *root = BPF_CORE_READ(mount, mnt.mnt_root);
 	const unsigned char *name;
-	__u32 at = w->at;
+	__u32 at = w->scratch->at;
 	long n;
 
 	if (dentry == root || dentry == parent) {
@@ -70,7 +73,7 @@ static long path_step(__u32 step, struct path_walk *w)
 	n = bpf_probe_read_kernel_str(&w->scratch->names[at & (PATH_BYTES - 1)], NAME_BYTES, name);
 	if (n <= 0 || n > NAME_BYTES)
 		return 1;
-	w->at = at + n;
+	w->scratch->at = at + n;
 	w->named = true;
 	if (dentry == parent)
 		return 1;
@@ -108,12 +111,13 @@ __noinline int emit_file(__u64 address)
 	s->event.generation = BPF_CORE_READ(inode, i_generation);
 	s->event.nlink = BPF_CORE_READ(inode, i_nlink);
 	s->event.cut = 1;
+	s->at = 0;
 	vfsmount = BPF_CORE_READ(file, f_path.mnt);
 	w.scratch = s;
 	w.dentry = BPF_CORE_READ(file, f_path.dentry);
 	w.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
 	bpf_loop(PATH_PARTS, path_step, &w, 0);
-	length = w.at;
+	length = s->at;
 	if (length > PATH_BYTES)
 		length = PATH_BYTES;
 	s->event.length = length;

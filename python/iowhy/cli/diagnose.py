@@ -37,7 +37,9 @@ class Options:
     """Which texts are read, and what is known beside them."""
 
     files: tuple[str, ...] = word(
-        "Text (or logs) of other tools; - is stdin, and so is none.", default=(), metavar="FILE..."
+        "Text (or logs) of other tools; without one, or -, stdin is read.",
+        default=(),
+        metavar="FILE...",
     )
     as_format: str | None = option(
         "--as", metavar="NAME", help="The format, when it is not recognised."

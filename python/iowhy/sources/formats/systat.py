@@ -68,7 +68,7 @@ def read(block: Block) -> Parsed:
         elif titles and re.match(r"[\s\d]+(?:\s|$)", line):
             _processes(now or _new(screens, interval), titles, line)
             titles = ""
-        elif found := re.match(r"Dis[ck]s((?: +[a-z]+\d+)+)", line[:_LEFT]):
+        elif found := re.match(r"\s*Dis[ck]s((?: +[a-z]+\d+)+)", line[:_LEFT]):
             disks = found[1].split()
         elif disks and now is not None and (row := _ROW.match(line[:_LEFT].strip())) is not None:
             _disks(now, disks, row[1], row[2].split())

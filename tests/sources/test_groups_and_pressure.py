@@ -195,9 +195,6 @@ def test_pressure_that_can_be_of_anything_is_left_out() -> None:
     one = PSI.format("some", "1.00", 5) + PSI.format("full", "1.00", 5)
     parsed = read("proc-pressure", one)
     assert not parsed.snapshots and len(parsed.rejects) == 2
-    # Before Linux 5.13 only cpu has no second line.
-    parsed = read("proc-pressure", PSI.format("some", "1.00", 5))
-    assert [one.key["resource"] for one in parsed.snapshots] == ["cpu"]
     shown, _ = titled(one, "io.pressure", "grep")
     parsed = read("proc-pressure", shown)
     assert {one.key["scope"] for one in parsed.snapshots} == {GROUP}

@@ -1,8 +1,8 @@
 """Copies of /proc/pressure/{cpu,io,memory} and of a control group's *.pressure (Documentation/accounting/psi.rst): totals in µs.
 
 The file's name is not in its text: it is taken from the command at the prompt, from the "==> … <==" of head and tail, from the
-"name:" of grep, from a title above; else from what is there: cpu has no line "full" before Linux 5.13 and only zeros in it
-since, irq has no "some", and `cat /proc/pressure/*` prints cpu, io, irq, memory.
+"name:" of grep, from a title above; else from all of them together: cpu has no line "full" before Linux 5.13 and only zeros in
+it since, irq has no "some", and `cat /proc/pressure/*` prints cpu, io, irq, memory. One file alone can be any.
 """
 
 from __future__ import annotations
@@ -142,9 +142,6 @@ def _name(files: Sequence[_File], block: Block, parsed: Parsed) -> None:
                 one.resource = names[at % len(names)]
             parsed.note(f"pressure without names is taken for {', '.join(names)}, in this order")
             return
-    if all(set(one.rows) == {"some"} for one in nameless):
-        for one in nameless:
-            one.resource = "cpu"  # the only one that has no line "full", before Linux 5.13
 
 
 def _typed(command: str) -> list[tuple[str, str]]:

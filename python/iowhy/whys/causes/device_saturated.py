@@ -139,24 +139,27 @@ def _device_alone(facts: Facts) -> Candidate | None:
         return None
     device, known = facts.devices.top, facts.budget.known
     if device is not None:
-        busy, depth, shown = device.busy_share, device.depth, links.device_load(facts)
+        name, busy, depth = device.name, device.busy_share, device.depth
+        shown = links.device_load(facts)
         completed: float | None = device.reads_per_s + device.writes_per_s
     else:
         load = facts.measured.device
         if load is None:
             return None
-        busy, depth, shown = load.busy_share, load.queue, links.measured_load(load)
+        name, busy, depth = load.name, load.busy_share, load.queue
+        shown = links.measured_load(load)
         completed = load.operations_per_s
     if busy is None or depth is None or busy < BUSY or depth < DEPTH or completed == 0:
         return None  # one that completes nothing is stuck (device-slow)
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
         chain=chain_of(shown),
-        summary="waits for a device that has no rest" if known else "a device has no rest",
+        summary="waits for a device that has no rest" if known else "it has no rest",
         saving=_HALF,
         confidence=0.7 if known else 0.5,
         lowered_by=() if known else ("whether anything waits for the device is not in the text",),
         fixed_share=None if known else busy,
+        share_of=f"{name}'s time",
     )
 
 

@@ -127,11 +127,12 @@ def _stuck(facts: Facts) -> Candidate | None:
         ),
         summary=f"waits for {name}, which completes no request: it is stuck"
         if facts.budget.known
-        else f"{name} completes no request: it is stuck",
+        else "it completes no request: it is stuck",
         saving=saving.all_of_it("if the device answers at all"),
         confidence=0.8,
         lowered_by=("single requests are not known, only the counters' means",),
         fixed_share=None if facts.budget.known else busy,
+        share_of=f"{name}'s time",
     )
 
 

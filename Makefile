@@ -8,7 +8,8 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --ignore tests/live --numprocesses 2 --dist loadfile
+	$(PYTHON) -m pytest tests/live  # alone, as they look at the machine
 
 check:
 	@tools/setup test

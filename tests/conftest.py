@@ -22,6 +22,9 @@ settings.load_profile("judge" if os.environ.get("CI") == "true" else "developer"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# A pipe is as wide as COLUMNS says, and who runs the tests may have set it (pytest-xdist does).
+os.environ.pop("COLUMNS", None)
+
 # What iowhy keeps for the next call is of a test's own, not of the user who runs the tests.
 _CACHE = tempfile.TemporaryDirectory(prefix="iowhy-tests-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE.name

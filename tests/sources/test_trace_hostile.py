@@ -69,7 +69,7 @@ def test_a_line_without_end_costs_no_memory(module: str, tmp_path: Path) -> None
     parsed = read_file(module, path)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert parsed.lines_understood >= 2 * data.count(b"\n") - 20
-    assert grown < 220 << 10, f"{grown >> 10} MiB for a line of 250 MiB"
+    assert grown < 64 << 10, f"{grown >> 10} MiB for a line of 250 MiB"
 
 
 def test_many_lines_that_are_nothing(tmp_path: Path) -> None:

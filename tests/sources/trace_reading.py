@@ -23,7 +23,8 @@ def read_text(module: str, text: str, command: tuple[str, ...] | None = None) ->
 def read_file(module: str, path: Path) -> Parsed:
     """What the format says of a file that it streams."""
     form = importlib.import_module(f"iowhy.sources.formats.{module}")
-    head = path.read_bytes()[:65536]
+    with path.open("rb") as file:
+        head = file.read(65536)
     assert form.sniff_head(head) is not None, f"{module} does not recognise {path.name}"
     return form.stream(path, Names(), lambda _done, _total: None)
 

@@ -9,21 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Interval, Parsed
+from iowhy.sources.formats._screens import HEAD, screens
 from iowhy.sources.names import dev_number
-from iowhy.sources.numbers import KIB, NS_PER_S
+from iowhy.sources.numbers import KIB
 
 NAME = "biotop"
 TOOL = "biotop"
-HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|^Tracing\.\.\. Output every \d+ secs|^(?:\d\d:\d\d:\d\d )?loadavg: "
+HINT = r"^\s*PID\s+COMM\s+D\s+MAJ\s+MIN\s+DISK|" + HEAD
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)?\s+([RWFDN?])\s+(\d{1,5})\s+(\d{1,7})\s+(\S+)\s+(\d{1,15})\s+(\d{1,15}(?:\.\d+)?)\s+"
     r"(\d{1,9}(?:\.\d+)?)\s*"
 )
-_EVERY = re.compile(r"Tracing\.\.\. Output every (\d{1,6}) secs\..*")
-_LOADS = re.compile(r"(\d\d:\d\d:\d\d )?loadavg: .*")
 #: Rows of a screen unless -r says otherwise.
 ROWS = 20
 
@@ -38,28 +36,10 @@ def read(block: Block) -> Parsed:
     """Into disk_samples and process_io; devices by their numbers."""
     parsed = Parsed(TOOL, units="Kbytes of 1024 bytes, milliseconds")
     parsed.host["os"] = "Linux"
-    interval = interval_of(block.command)
-    screens: list[list[re.Match[str]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        text = line.strip()
-        if not text:
-            continue
-        if every := _EVERY.fullmatch(text):
-            interval = int(every[1]) * NS_PER_S or None
-        elif text.split()[0] == "PID":
-            screens.append([])
-        elif screens and (row := _ROW.fullmatch(line)) is not None:
-            screens[-1].append(row)
-        elif not _LOADS.fullmatch(text) and "etaching" not in text:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-    if interval is None:
-        interval = NS_PER_S
-        parsed.note("the interval of biotop is not shown: 1 s is assumed") if screens else None
-    if any(len(screen) >= ROWS for screen in screens):
+    found, interval = screens(block, parsed, lambda text: text.split()[0] == "PID", _ROW)
+    if any(len(screen) >= ROWS for screen in found):
         parsed.partial = f"only the {ROWS} largest rows of each interval"
-    for at, screen in enumerate(screens):
+    for at, screen in enumerate(found):
         _emit(parsed, screen, at * interval, interval, block)
     parsed.missing.append("iostat -x 1 10")
     return parsed

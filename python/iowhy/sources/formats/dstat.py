@@ -1,4 +1,4 @@
-"""`dstat` and `dool`: -c -d -r -m -g -s -y -p -l -t and --disk-util, as text and as CSV (--output).
+"""`dstat`, `dool` and `pcp dstat`: -c -d -r -m -g -s -y -p -l -t and --disk-util, as text and as CSV (--output).
 
 Manual: dstat(1). Rates are per second; bytes have letters of powers of 1024, in CSV none. The first row is an average since
 boot. "paging" are bytes of swap; "dsk/total" is what vmstat calls bi and bo.
@@ -21,7 +21,7 @@ TOOL = "dstat"
 #: Words of the second title, each of which is of one group.
 _COLUMNS = r"usr sys idl wai|read  writ|run blk new|used  (?:buff|free)|int   csw"
 COMMAS_PART = True
-HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool) [\w.]+ CSV output"|^"usr","sys"|^You did not select any stats'
+HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool|pcp-dstat) [\w.]+ CSV [Oo]utput"|^"usr","sys"|^You did not select any stats'
 
 _TITLE = re.compile(r"-+([\w/.:* -]*?)-+(?=\s|$)")
 _NAMES = re.compile(r"[\s|:]*(?:(?:[a-z][\w/]*|1?[15]m)(?:[\s|:]+|$))+")
@@ -44,7 +44,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
     if line.startswith("You did not"):
         return Claim(0.9)
     if line.startswith('"'):
-        return Claim(0.9, again=not re.match(r'"(?:Dstat|Dool) ', line))
+        return Claim(0.9, again=not re.match(r'"(?:Dstat|Dool|pcp-dstat) ', line))
     if re.search(rf"(?:^|[|:]|\s)(?:{_COLUMNS})\b", line):
         return Claim(0.8, again=True)
     below = lines[at + 1] if at + 1 < len(lines) else ""
@@ -65,6 +65,8 @@ def read(block: Block) -> Parsed:
             continue
         if line.startswith('"') or (columns and "," in line and "|" not in line):
             cells = next(csv.reader([line]), [])
+            if all(re.fullmatch(r"[a-z][\w/ ]*:[\w ]+", cell) for cell in cells):
+                cells = [cell.rpartition(":")[2] for cell in cells]  # PCP's: "dsk/total:read"
             if _csv_head(parsed, cells):
                 pass
             elif "usr" in cells or "read" in cells or "run" in cells or "1m" in cells:
@@ -100,7 +102,7 @@ def _csv_head(parsed: Parsed, cells: Sequence[str]) -> bool:
         interval = interval_of(cells[1].split())
         if interval is not None:
             parsed.host["_interval"] = interval
-    return first.endswith(("CSV output", "Author:", "Host:", "Cmdline:", "URL:"))
+    return first.endswith(("CSV output", "CSV Output", "Author:", "Host:", "Cmdline:", "URL:"))
 
 
 def _filled(titles: Sequence[str], names: Sequence[str]) -> list[_Column]:
@@ -141,7 +143,7 @@ def _above(titles: str, line: str) -> list[str]:
 
 def _group(title: str, names: Sequence[str]) -> str:
     """What a group is of; without a title, by names that no other group has."""
-    for word, group in (("cpu", "cpu"), ("memory", "memory"), ("paging", "paging"), ("procs", "procs"),
+    for word, group in (("cpu", "cpu"), ("total usage", "cpu"), ("memory", "memory"), ("paging", "paging"), ("procs", "procs"),
                         ("system", "system"), ("swap", "swap")):  # fmt: skip
         if word in title and not (group == "system" and "time" in names):
             return group

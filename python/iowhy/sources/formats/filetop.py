@@ -9,20 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Interval, Parsed
 from iowhy.sources.formats._measure import measure
-from iowhy.sources.numbers import KIB, NS_PER_S
+from iowhy.sources.formats._screens import HEAD, screens
+from iowhy.sources.numbers import KIB
 
 NAME = "filetop"
 TOOL = "filetop"
-HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|^Tracing\.\.\. Output every \d+ secs|^(?:\d\d:\d\d:\d\d )?loadavg: "
+HINT = r"^\s*[TP]ID\s+COMM\s+READS\s+WRITES\s+R_K[Bb]|" + HEAD
 
 _ROW = re.compile(
     r"\s*(\d{1,9})\s+(\S.*?)\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,15})\s+([RSO?])\s+(\S.*?)\s*"
 )
-_EVERY = re.compile(r"Tracing\.\.\. Output every (\d{1,6}) secs\..*")
-_LOADS = re.compile(r"(\d\d:\d\d:\d\d )?loadavg: .*")
 
 
 def sniff(lines: Sequence[str], at: int) -> Claim | None:
@@ -34,34 +32,18 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Each thread's calls into process_io, files into measurements: sums over all of the intervals."""
     parsed = Parsed(TOOL, units="Kb of 1024 bytes, asked for by calls")
-    interval = interval_of(block.command)
-    screens: list[list[re.Match[str]]] = []
-    for at, line in enumerate(block.lines, block.first_line):
-        text = line.strip()
-        if not text:
-            continue
-        if every := _EVERY.fullmatch(text):
-            interval = int(every[1]) * NS_PER_S or None
-        elif "READS" in text and "WRITES" in text:
-            screens.append([])
-        elif screens and (row := _ROW.fullmatch(line)) is not None:
-            screens[-1].append(row)
-        elif not _LOADS.fullmatch(text) and "etaching" not in text:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-    if interval is None:
-        interval = NS_PER_S
-        parsed.note("the interval of filetop is not shown: 1 s is assumed") if screens else None
-    _emit(parsed, screens, interval, block)
+    found, interval = screens(
+        block, parsed, lambda text: "READS" in text and "WRITES" in text, _ROW
+    )
+    _emit(parsed, found, interval, block)
     return parsed
 
 
 def _emit(
-    parsed: Parsed, screens: Sequence[Sequence[re.Match[str]]], interval: int, block: Block
+    parsed: Parsed, found: Sequence[Sequence[re.Match[str]]], interval: int, block: Block
 ) -> None:
     files: dict[str, list[float]] = {}
-    for at, screen in enumerate(screens):
+    for at, screen in enumerate(found):
         threads: dict[int, list[float]] = {}
         for row in screen:
             tid = int(row[1])
@@ -84,8 +66,8 @@ def _emit(
         for metric, value in zip(
             ("read_calls", "write_calls", "read_call_bytes", "write_call_bytes"), sums, strict=True
         ):
-            measure(parsed, file, metric, value or None)
-    if screens:
+            measure(parsed, file, metric, value)
+    if found:
         parsed.note(
             "filetop counts what programs ask for, from the page cache too: no time and no disk is in it"
         )

@@ -24,8 +24,11 @@ _LINE = re.compile(
     r"(?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d{3,6})?\s+(?P<name>[A-Za-z_]\w*)(?:\[\w+\])?(?P<rest>\s.*?)?\s"
     r"(?P<took>\d{1,6}\.\d{6})(?P<waited> W)?\s+(?P<comm>\S.*?)\s*"
 )
-#: Requests of the disk, by how their names begin (fs_usage's source names the flags behind).
-_DISK = re.compile(r"(Rd|Wr)(?:Data|Meta|PgIn|PgOut)\w*|(PgIn|PgOut)\w*")
+#: Requests of the disk, by how their names begin (fs_usage's source names the flags behind); Chunk: of Core Storage, to the
+#: disk below.
+_DISK = re.compile(r"(Rd|Wr)(?:Data|Meta|PgIn|PgOut|Chunk)\w*|(PgIn|PgOut)\w*")
+#: The errno of a call that failed stands behind its descriptor, or first.
+_FAILED = re.compile(r"\s*(?:F=\d{1,9}\s*)?\[\s*\d{1,3}\]")
 _BYTES = re.compile(r"\bB=0x([0-9a-f]{1,12})\b")
 _DEVICE = re.compile(r"/dev/(disk\d{1,4})(?:s\d+)*\b")
 
@@ -79,11 +82,12 @@ def _event(
     if kind is None or disk is None or size is None:
         # What makes a Mac's disk empty its cache is no fsync, but this fcntl.
         name = "fsync" if "FULLFSYNC" in rest else found["name"]
-        sums = totals.setdefault((tid, name), [0, 0, 0, 0])
+        sums = totals.setdefault((tid, name), [0, 0, 0, 0, 0])
         sums[0] += 1
         sums[1] += took
         sums[2] = max(sums[2], took)
         sums[3] += 0 if found["waited"] else took
+        sums[4] += _FAILED.match(rest) is not None
         return
     letters = kind[1] or kind[2]
     parsed.add(
@@ -108,7 +112,7 @@ def _event(
 
 
 def _emit(parsed: Parsed, totals: dict[tuple[int, str], list[int]], first: int, last: int) -> None:
-    for (tid, name), (calls, took, longest, computed) in totals.items():
+    for (tid, name), (calls, took, longest, computed, errors) in totals.items():
         if name == "THROTTLED":
             measure(parsed, "all", "throttled_ns", float(took))
             parsed.note(f"macOS held background I/O back {calls:,} times (THROTTLED)")
@@ -117,7 +121,7 @@ def _emit(parsed: Parsed, totals: dict[tuple[int, str], list[int]], first: int, 
             "syscall_totals",
             {
                 "ts_ns": first, "interval_ns": max(1, last - first), "tgid": tid, "tid": tid, "name": name,
-                "calls": calls, "errors": 0, "total_ns": took, "max_ns": longest, "cpu_ns": computed,
+                "calls": calls, "errors": errors, "total_ns": took, "max_ns": longest, "cpu_ns": computed,
             },
         )  # fmt: skip
     if parsed.lines_understood:

@@ -6,7 +6,6 @@ Columns: TIME(s) and CALL (bcc); TIME(s), COMM, PID, CALL (libbpf-tools); TIME, 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed
@@ -20,7 +19,7 @@ HINT = (
     r"^TIME(?:\(s\))?\s+(?:COMM\s+PID\s+|PID\s+COMM\s+)?(?:CALL|EVENT)\s*$|^Tracing sync syscalls"
 )
 
-_CALL = r"(?:tracepoint:syscalls:sys_enter_)?(?P<call>(?:f|fdata|sync_file_|ms)?sync(?:fs|_file_range2?)?|arm_sync_file_range|sync_file_range)(?:\(\))?"
+_CALL = r"(?:tracepoint:syscalls:sys_enter_)?(?P<call>(?:f|fdata|m)?sync(?:fs|_file_range2?)?|arm_sync_file_range|sync_file_range)(?:\(\))?"
 _SECONDS = re.compile(
     rf"(?P<time>\d{{1,12}}\.\d{{1,9}})\s+(?:(?P<comm>\S.*?)\s+(?P<pid>\d{{1,9}})\s+)?{_CALL}\s*"
 )
@@ -38,8 +37,7 @@ def read(block: Block) -> Parsed:
     """Into measurements: calls of each name and process, and how often they come."""
     parsed = Parsed(TOOL, units="seconds")
     day = Day(None)
-    times: list[float] = []
-    calls: Counter[tuple[str, str]] = Counter()
+    times: dict[tuple[str, str], list[int]] = {}
     for at, line in enumerate(block.lines, block.first_line):
         text = line.strip()
         if not text:
@@ -47,26 +45,32 @@ def read(block: Block) -> Parsed:
         row = _SECONDS.fullmatch(text) or _CLOCK.fullmatch(text)
         if row is not None:
             timed = day.split(row["time"])
-            times.append(timed[0] / NS_PER_S if timed is not None else float(row["time"]))
+            when = timed[0] if timed is not None else round(float(row["time"]) * NS_PER_S)
             who = "" if row["comm"] is None else f" of {row['comm']} ({row['pid']})"
-            calls[row["call"], who] += 1
+            times.setdefault((row["call"], who), []).append(when)
             if row["comm"] is not None:
                 block.names.thread(int(row["pid"]), int(row["pid"]), row["comm"])
         elif not text.startswith(("TIME", "Tracing sync", "^C", "Detaching")):
             parsed.reject(at, line)
             continue
         parsed.lines_understood += 1
-    seconds = max(times, default=0.0) - min(times, default=0.0)
-    for (call, who), count in calls.items():
-        measure(parsed, f"{call}{who}", "sync_calls", float(count))
-        if seconds > 0:
-            measure(parsed, f"{call}{who}", "sync_calls_per_s", count / seconds)
-    if calls:
-        total = sum(calls.values())
-        often = f", {total / seconds:,.1f} a second" if seconds > 0 else ""
+    for (call, who), when_called in times.items():
+        measure(parsed, f"{call}{who}", "sync_calls", float(len(when_called)))
+        measure(parsed, f"{call}{who}", "sync_calls_per_s", _per_s(when_called))
+    if times:
+        whole = [when for when_called in times.values() for when in when_called]
+        rate = _per_s(whole)
+        often = "" if rate is None else f", {rate:,.1f} a second"
+        calls = "call" if len(whole) == 1 else "calls"
         parsed.note(
-            f"{total:,} sync calls{often}: how long they take is not in the text of syncsnoop"
+            f"{len(whole):,} sync {calls}{often}: how long they take is not in the text of syncsnoop"
         )
         parsed.missing.append("strace -f -T -e trace=fsync,fdatasync,sync,syncfs,msync -p PID")
         parsed.partial = "only that sync calls were made"
     return parsed
+
+
+def _per_s(times: Sequence[int]) -> float | None:
+    """How often, by the gaps between the calls, which are one less than they; None where there is none to measure."""
+    spanned = max(times) - min(times)
+    return (len(times) - 1) * NS_PER_S / spanned if spanned else None

@@ -17,7 +17,7 @@ from iowhy.sources.numbers import KIB, MIB, NS_PER_S, number
 
 NAME = "systat"
 TOOL = "systat"
-HINT = r"^\s*\d{1,4} users?\s+Load\s+\d|^\s*Mem usage:|^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5|^\s*\d[\d.]*%Sys\s|^(?:Proc:)?\s*r\s+p\s+d\s+s\s+w\s"
+HINT = r"^\s*\d{1,4} users?\s+Load\s+\d|^\s*Mem usage:|^\s+/0\s+/1\s+/2\s+/3\s+/4\s+/5|^\s*\d[\d.]*%Sys\s|^Proc:\s|^(?:Proc:)?\s*r\s+p\s+d\s+s\s+w\s"
 
 DELAY_NS = 5 * NS_PER_S
 #: The screen's left part; interrupts and pages stand beside it.
@@ -66,13 +66,15 @@ def read(block: Block) -> Parsed:
         elif _PROCESSES.match(line.strip()):
             titles = line
         elif titles and re.match(r"[\s\d]+(?:\s|$)", line):
-            _processes(now or _new(screens, interval), titles, line)
+            if now is None or "runq-sz" in now.machine:
+                now = _new(screens, interval)  # of a screen whose first line is cut off
+            _processes(now, titles, line)
             titles = ""
         elif found := re.match(r"\s*Dis[ck]s((?: +[a-z]+\d+)+)", line[:_LEFT]):
             disks = found[1].split()
         elif disks and now is not None and (row := _ROW.match(line[:_LEFT].strip())) is not None:
             _disks(now, disks, row[1], row[2].split())
-        elif now is None or not (_SCREEN.search(line) or titles):
+        elif (now is None and not line.startswith("Proc:")) or not (_SCREEN.search(line) or titles):
             parsed.reject(at, line)
             continue
         parsed.lines_understood += 1

@@ -1,0 +1,51 @@
+"""The screens of bcc's and libbpf-tools' `*top`: rows under titles, the load above them, an interval between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from iowhy.sources.clock import interval_of
+from iowhy.sources.format import Block, Parsed
+from iowhy.sources.formats._sysstat import Day
+from iowhy.sources.numbers import NS_PER_S
+
+#: Lines above the titles that a screen may begin with.
+HEAD = r"^Tracing\.\.\. Output every \d+ secs|^(?:\d\d:\d\d:\d\d )?loadavg: "
+
+_EVERY = re.compile(r"Tracing\.\.\. Output every (\d{1,6}) secs\..*")
+_LOADS = re.compile(r"(\d\d:\d\d:\d\d )?loadavg: .*")
+
+
+def screens(
+    block: Block, parsed: Parsed, titles: Callable[[str], bool], row: re.Pattern[str]
+) -> tuple[list[list[re.Match[str]]], int]:
+    """The rows of each screen, and the nanoseconds that one covers: as the tool, the command or the clock says."""
+    interval = interval_of(block.command)
+    found: list[list[re.Match[str]]] = []
+    times: list[int] = []
+    day = Day(None)
+    for at, line in enumerate(block.lines, block.first_line):
+        text = line.strip()
+        if not text:
+            continue
+        if every := _EVERY.fullmatch(text):
+            interval = int(every[1]) * NS_PER_S or None
+        elif titles(text):
+            found.append([])
+        elif found and (match := row.fullmatch(line)) is not None:
+            found[-1].append(match)
+        elif loads := _LOADS.fullmatch(text):
+            timed = day.split(loads[1]) if loads[1] else None
+            times += [] if timed is None else [timed[0]]
+        elif "etaching" not in text:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+    if interval is None and len(times) > 1:
+        interval = round((times[-1] - times[0]) / (len(times) - 1)) or None
+    if interval is None:
+        interval = NS_PER_S
+        if found:
+            parsed.note(f"the interval of {parsed.tool} is not shown: 1 s is assumed")
+    return found, interval

@@ -150,8 +150,8 @@ def test_a_recording_ends_after_its_time_and_the_command_runs_on(tmp_path: Path)
 
 def test_a_recording_ends_at_its_size(tmp_path: Path) -> None:
     code = "import os, time\nend = time.time() + 8\nwhile time.time() < end: os.stat('/')"
-    status, said = ends_early(tmp_path, "--max-size", "64KiB", code=code)
-    assert status == 0 and "has reached its 65536 bytes (--max-size)" in said
+    status, said = ends_early(tmp_path, "--max-size", "4KiB", code=code)
+    assert status == 0 and "has reached its 4096 bytes (--max-size)" in said
     assert made(tmp_path).manifest.complete
 
 

@@ -1,6 +1,8 @@
 """A paste with several tools in it."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -168,3 +170,33 @@ def test_a_pipe_without_a_writer_says_what_it_waits_for(
     writer.join()
     assert [part.format for part in parts] == ["free"] and not unread
     assert "waiting for a program to write to it" in capsys.readouterr().out
+
+
+def test_a_pipe_without_a_writer_says_so_off_a_terminal(tmp_path: Path) -> None:
+    """As a script starts it: what is waited for is on stderr while nobody writes, not when all is done."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [
+        sys.executable,
+        "-m",
+        "iowhy.cli.main",
+        "diagnose",
+        "-o",
+        str(tmp_path / "out.iowhy"),
+    ]
+    with subprocess.Popen(
+        [*command, str(pipe)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as running:
+        try:
+            assert running.stderr is not None
+            # Were it not said, or kept in a buffer, the first line would be another, or none.
+            assert f"{pipe}: waiting for a program to write to it" in running.stderr.readline()
+            pipe.write_text(text_of("pagecache-large.free.txt"))
+            out, _ = running.communicate()
+        finally:
+            running.kill()
+    assert running.returncode == 0 and "free" in out

@@ -1,4 +1,11 @@
-"""memory-pressure: reclaim and swap."""
+"""memory-pressure: reclaim and swap; kswapd in a pasted table of tasks."""
+
+from pathlib import Path
+
+import pytest
+
+from iowhy.sources.diagnose import diagnose
+from iowhy.whys.verdict import judge
 
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, START, STEP, Story
@@ -34,3 +41,35 @@ def test_not_a_lock_of_the_memory_map(judged: Judge) -> None:
     verdict = judged(faulter("memory_map_lock").thread(11, blocked=0.9))
     absent(verdict, "memory-pressure")
     assert finding(verdict, "lock-contended") is not None
+
+
+TASKS = Path(__file__).parents[2] / "sources/fixtures/top-kswapd.txt"
+FREE = "              total        used        free      shared  buff/cache   available\nMem:        1000000      {}      {}  0  0  {}\n"
+IOSTAT = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n           1.00    0.00    9.00   80.00    0.00   10.00\n\n"
+
+
+@pytest.mark.parametrize(
+    ("swap", "beside", "share"),
+    [
+        (("100.0", "100.0"), "", 1.0),
+        (("100.0", " 50.0"), "", 0.5),
+        (("100.0", " 49.9"), "", None),
+        (("kswapd0", "kswapdx"), "", None),
+        (("100.0", "100.0"), FREE.format(800001, 199999, 199999), 1.0),
+        (("100.0", "100.0"), FREE.format(800000, 200000, 200000), None),
+        # What tells where the time goes is judged by that.
+        (("100.0", "100.0"), 2 * IOSTAT, None),
+    ],
+)
+def test_kswapd_in_a_table_of_tasks(
+    tmp_path: Path, swap: tuple[str, str], beside: str, share: float | None
+) -> None:
+    (tmp_path / "in.txt").write_text(TASKS.read_text().replace(*swap) + "\n" + beside)
+    verdict = judge(diagnose([str(tmp_path / "in.txt")], tmp_path / "out.iowhy").recording)
+    found = finding(verdict, "memory-pressure")
+    assert (found is None) == (share is None)
+    if found is None:
+        return
+    assert found.share == pytest.approx(share) and found.share_of == "one CPU's time (kswapd0's)"
+    # That kswapd works says not that anybody waits: a guess, and said as one.
+    assert found.confidence <= 0.4 and verdict.answer.startswith("Perhaps memory-pressure: ")

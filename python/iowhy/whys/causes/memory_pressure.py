@@ -1,5 +1,7 @@
 """Memory is short: threads reclaim it themselves, or swap."""
 
+import re
+
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
@@ -12,6 +14,10 @@ SHARE = 0.05
 # 1 MiB: less is not worth a word.
 SWAP_PAGES = 256
 PASTED_SWAP_PAGES_PER_S = 100
+# Of one CPU: kswapd that frees memory now and then takes little.
+KSWAPD_SHARE = 0.5
+# Of the machine's memory: with more of it free, kswapd does not run for want of it.
+FREE_SHARE = 0.2
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -21,7 +27,7 @@ def find(facts: Facts) -> Candidate | None:
     swapped = machine.swap_pages
     pasted = facts.run.pasted and _swaps_steadily(facts)
     if share < SHARE and not pasted:
-        return _by_pressure(facts)
+        return _by_pressure(facts) or _by_kswapd(facts)
     claims = _claims(pasted)
     if pasted:
         share = sum(p.elapsed for p in budget.pieces if any(matches(c, p) for c in claims))
@@ -126,6 +132,41 @@ def _by_pressure(facts: Facts) -> Candidate | None:
     )
 
 
+def _by_kswapd(facts: Facts) -> Candidate | None:
+    """From a table of tasks that tells nothing else of the time: the kernel's thread that frees memory hardly rests."""
+    if not facts.run.pasted or facts.budget.known:
+        return None
+    shares = {
+        subject.split()[0]: min(1.0, share)
+        for subject, share in facts.measured.metric("cpu_share").items()
+        if re.fullmatch(r"kswapd\d{1,4} \(\d+\)", subject)
+    }
+    name = max(shares, key=shares.__getitem__, default="")
+    free, memory = facts.machine.free_bytes, facts.machine.memory_bytes
+    plenty = free is not None and memory is not None and free >= FREE_SHARE * memory
+    if not name or shares[name] < KSWAPD_SHARE or plenty:
+        return None
+    return Candidate(
+        claims=(Claim(frozenset({classes.MEMORY})),),
+        chain=chain_of(
+            link(
+                f"{name}, which frees memory for the kernel, takes {percent(shares[name])} of a CPU",
+                shares[name],
+                "share",
+                "measurements",
+            ),
+        ),
+        summary="the kernel frees memory nearly without rest",
+        saving=saving.all_of_it("if all that is in use fits into memory"),
+        confidence=0.4,
+        lowered_by=(
+            "how long threads wait for memory is not in the text, nor whether it is short",
+        ),
+        fixed_share=shares[name],
+        share_of=f"one CPU's time ({name}'s)",
+    )
+
+
 def _swaps_steadily(facts: Facts) -> bool:
     swapped, seconds = facts.machine.swap_pages, facts.run.seconds
     if swapped is None or not seconds:
@@ -143,7 +184,8 @@ CAUSE = Cause(
     measured=(
         "Waits whose kernel stack shows reclaim, compaction or swap-in; pages swapped and scanned "
         "(vmstat), hits of the group's limit, pressure stall information. A pasted pressure alone says "
-        "only how long some thread stalled, of the machine or of its group, not which."
+        "only how long some thread stalled, of the machine or of its group, not which; kswapd's CPU time in a "
+        "pasted table of tasks says only that the kernel frees memory, not that anybody waits for it."
     ),
     thresholds=(
         Threshold("waiting for memory", SHARE, "share", "what a finding must explain to be listed"),
@@ -151,8 +193,19 @@ CAUSE = Cause(
             "swapped pages a second, in another tool's figures", PASTED_SWAP_PAGES_PER_S, "pages/s",
             "below it a disk swaps in passing; from here on it does so all the time",
         ),
+        Threshold(
+            "kswapd's use of a CPU, in a table of tasks alone", KSWAPD_SHARE, "share",
+            "where memory is short now and then it takes little",
+        ),
+        Threshold(
+            "free memory beside that", FREE_SHARE, "share",
+            "with so much free kswapd does not run for want of it",
+        ),
     ),
-    fooled_by=("a page cache that fills the group's limit is reclaimed all the time, cheaply",),
+    fooled_by=(
+        "a page cache that fills the group's limit is reclaimed all the time, cheaply",
+        "kswapd that spins while memory is free (a mistake of some kernels), and a program that only bears its name",
+    ),
     remedies=(
         "use less memory (smaller caches, fewer workers)",
         "raise the group's limit",

@@ -187,3 +187,16 @@ def test_dstats_files() -> None:
 
 def test_an_old_screen_does_not_say_how_busy_disks_are() -> None:
     assert "busy_share" not in values(fixture("systat", "systat-4.txt"), "sd0")
+
+
+def test_a_loaded_gstat() -> None:
+    parsed = fixture("gstat", "gstat-s.txt")
+    assert not parsed.rejects and len(intervals(parsed, "disk_samples")) == 5
+    _, full, second, *_ = intervals(parsed, "disk_samples")
+    assert full.interval_ns == 1_005_000_000 and full.levels == {"in_flight": 72}
+    assert full.counters == pytest.approx({
+        "reads": 0, "read_bytes": 0, "read_ns": 0, "writes": 540 * 1.005, "written_bytes": 69155 * 1024 * 1.005,
+        "write_ns": 540 * 1.005 * 135.7e6, "busy_ns": 1_005_000_000,
+    })  # fmt: skip
+    # kB is a request's size, not a rate: with -s it stands before kBps.
+    assert second.counters["read_bytes"] == pytest.approx(36 * 1024 * 1.005)

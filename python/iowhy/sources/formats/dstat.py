@@ -63,8 +63,8 @@ def read(block: Block) -> Parsed:
         if not line.strip() or line.startswith("You did not select any stats"):
             parsed.lines_understood += bool(line.strip())
             continue
-        if line.startswith('"') or (columns and "," in line and "|" not in line):
-            cells = next(csv.reader([line]), [])
+        if line.lstrip().startswith('"') or (columns and "," in line and "|" not in line):
+            cells = next(csv.reader([line.strip()]), [])
             if all(re.fullmatch(r"[a-z][\w/ ]*:[\w ]+", cell) for cell in cells):
                 cells = [cell.rpartition(":")[2] for cell in cells]  # PCP's: "dsk/total:read"
             if _csv_head(parsed, cells):

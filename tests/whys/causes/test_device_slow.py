@@ -76,3 +76,11 @@ def test_not_a_disk_that_empties_its_cache(judged: Judge) -> None:
 def test_not_a_deep_queue_that_takes_others_first(judged: Judge) -> None:
     story = in_a_deep_queue("pread64", "read")
     absent(judged(story.requests(800, service=150 * MS, depth=32, jump=True)), "device-slow")
+
+
+def test_a_disk_a_little_slower_than_the_slowest_explains_no_more_than_that(judged: Judge) -> None:
+    story = Story(4.0).caller("pread64", 170, blocked=22 * MS, jump=True)
+    verdict = judged(story.requests(170, service=22 * MS, jump=True))
+    leads(verdict, "random-access", 0.8)
+    late = [one for one in verdict.findings if one.cause == "device-slow"]
+    assert all(one.share < 0.15 for one in late), verdict.answer

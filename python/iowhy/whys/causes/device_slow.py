@@ -1,6 +1,6 @@
 """The device takes long for a request although little is asked of it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
@@ -18,10 +18,26 @@ OUTLIERS = 0.3
 SCATTERED = 0.5
 REQUESTS_MIN = 16
 ERRORS = 0.001
+# The part of a request's time that no disk takes, from which it is the device that is waited for.
+LATE = 0.3
 # A device that works less than this is not what is waited for.
 WORKS = 0.3
 # Busy in all of the time but what the rounding of a percentage hides.
 STUCK = 0.99
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of the waiting for storage, the part that is claimed, and of that the part that can be saved."""
+
+    claimed: float
+    saved: float
+
+    @classmethod
+    def of(cls, allowed_ns: float, taken_ns: float) -> "Part":
+        """Of a device that takes longer than allowed: by little, only what is too long has this cause."""
+        late = 1 - allowed_ns / taken_ns
+        return cls(1.0, late) if late >= LATE else cls(late, 1.0)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -54,8 +70,11 @@ def _found(facts: Facts) -> Candidate | None:
     failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
     if not (slow or outliers or failing):
         return None
+    beyond = Part.of(allowed, median) if slow else Part(late, 1.0)
+    if failing:
+        beyond = Part(1.0, 1.0)
     return Candidate(
-        claims=(Claim(classes.STORAGE, fraction=1.0 if slow or failing else late),),
+        claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
         chain=chain_of(
             links.in_calls(facts, classes.STORAGE, "waits for storage"),
             link(
@@ -83,9 +102,12 @@ def _found(facts: Facts) -> Candidate | None:
         ),
         summary=f"waits for {requests.device}, which answers late"
         + (" though its queue is short" if shallow else ": it stalls"),
-        saving=Saving(1 - allowed / median, f"if the device answers in {duration(allowed)}")
-        if slow and not failing
-        else saving.all_of_it("if the device answers like others"),
+        saving=Saving(
+            beyond.saved,
+            f"if the device answers in {duration(allowed)}"
+            if slow and not failing
+            else "if the device answers like others",
+        ),
         needs=("block_requests",),
     )
 
@@ -146,13 +168,12 @@ def _counters(facts: Facts) -> Candidate | None:
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     if device.depth > SHALLOW or device.wait_ns <= allowed or not works:
         return None
+    beyond = Part.of(allowed, device.wait_ns)
     return Candidate(
-        claims=(Claim(classes.STORAGE),),
+        claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
         chain=chain_of(links.device_load(facts)),
         summary=f"waits for {device.name}, which answers late though its queue is short",
-        saving=Saving(
-            1 - allowed / device.wait_ns, f"if the device answers in {duration(allowed)}"
-        ),
+        saving=Saving(beyond.saved, f"if the device answers in {duration(allowed)}"),
         confidence=0.7,
         lowered_by=("single requests are not known, only the counters' means",),
     )
@@ -177,6 +198,11 @@ CAUSE = Cause(
             "median service at a shallow queue", SERVICE_NS, "ns",
             "the longest seek and a full turn of a 5,400 rpm disk; to it the time to move the data "
             "at 50 MB/s is added",
+        ),
+        Threshold(
+            "part of a request's time beyond that, from which all waiting counts", LATE, "share",
+            "a disk that is slower than the slowest by less explains no more than that; the rest has "
+            "other causes",
         ),
         Threshold(
             "requests in flight, at most", SHALLOW, "requests",

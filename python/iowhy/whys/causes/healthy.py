@@ -53,15 +53,17 @@ def _devices_rest(facts: Facts) -> bool:
 
 
 def stands(facts: Facts, findings: tuple[Finding, ...]) -> bool:
-    """Whether every finding has little to gain, and so is the waiting that no cause explains."""
+    """Whether every finding has little to gain, and little of the time is waiting, whatever it is for.
+
+    A run that waits a lot without a known cause is not healthy: nobody knows what it is. Nor is one whose
+    waiting is known, only because what there is to gain from the one remedy that is known is little.
+    """
     budget = facts.budget
     if budget.basis == "machine" and not (_waiting_would_show(facts) and _devices_rest(facts)):
         return False
     if any(finding.gain >= SMALL for finding in findings):
         return False
-    # A run that waits a lot without a known cause is not healthy: nobody knows what it is.
-    unexplained = budget.elapsed(*classes.WAITING) - sum(f.share for f in findings)
-    return unexplained + budget.modes("unknown") < thresholds.LEADS
+    return budget.elapsed(*classes.WAITING) + budget.modes("unknown") < thresholds.LEADS
 
 
 CAUSE = Cause(

@@ -8,7 +8,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.stalls import stalls
-from iowhy.whys.finding import Candidate, Claim, Saving
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 SERVICE_NS = 20e6
 # 50 MB/s: the inner tracks of an old disk.
@@ -75,31 +75,7 @@ def _found(facts: Facts) -> Candidate | None:
         beyond = Part(1.0, 1.0)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
-        chain=chain_of(
-            links.in_calls(facts, classes.STORAGE, "waits for storage"),
-            link(
-                f"{requests.device} takes {duration(median)} for a request in the median"
-                + ("" if requests.depth is None else f" with {requests.depth:.1f} in flight"),
-                median,
-                "ns",
-                "request-latency",
-            ),
-            None
-            if not outliers
-            else link(
-                f"{plural(count, 'request')} of more than 100 ms take "
-                f"{percent(late)} of the service time"
-                + ("" if shallow else ", while the device completes hardly any other"),
-                late,
-                "share",
-                "request-latency",
-            ),
-            None
-            if not failing
-            else link(
-                f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "events"
-            ),
-        ),
+        chain=_chain(facts, median, (count, late) if outliers else None, failing),
         summary=f"waits for {requests.device}, which answers late"
         + (" though its queue is short" if shallow else ": it stalls"),
         saving=Saving(
@@ -109,6 +85,40 @@ def _found(facts: Facts) -> Candidate | None:
             else "if the device answers like others",
         ),
         needs=("block_requests",),
+    )
+
+
+def _chain(
+    facts: Facts, median: float, outliers: tuple[int, float] | None, failing: bool
+) -> tuple[Link, ...]:
+    """What its requests take; `outliers`: how many take far longer, and their share of the service time."""
+    requests = facts.requests
+    shallow = requests.depth is not None and requests.depth <= SHALLOW
+    count, late = outliers or (0, 0.0)
+    return chain_of(
+        links.in_calls(facts, classes.STORAGE, "waits for storage"),
+        link(
+            f"{requests.device} takes {duration(median)} for a request in the median"
+            + ("" if requests.depth is None else f" with {requests.depth:.1f} in flight"),
+            median,
+            "ns",
+            "request-latency",
+        ),
+        None
+        if not outliers
+        else link(
+            f"{plural(count, 'request')} of more than 100 ms take "
+            f"{percent(late)} of the service time"
+            + ("" if shallow else ", while the device completes hardly any other"),
+            late,
+            "share",
+            "request-latency",
+        ),
+        None
+        if not failing
+        else link(
+            f"{plural(requests.errors, 'request')} failed", requests.errors, "errors", "events"
+        ),
     )
 
 

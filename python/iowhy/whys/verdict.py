@@ -54,7 +54,8 @@ def verdict_of(facts: Facts) -> Verdict:
     budget, made = facts.budget, commands(facts)
     found: list[tuple[Cause, Candidate]] = []
     in_place_of_others: list[tuple[Cause, Candidate]] = []
-    for cause in causes():
+    # A run that is mostly its own start and end has no cause worth the time of looking for one.
+    for cause in () if answer.too_short(facts) else causes():
         candidate = cause.find(facts)
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
@@ -66,17 +67,14 @@ def verdict_of(facts: Facts) -> Verdict:
         if share >= LISTED
     ]
     findings = _ordered(findings, {c.name: candidate.behind for c, candidate in found})
-    if answer.too_short(facts):
-        findings = []
-    else:
-        findings = [
-            *(
-                _finding(facts, made, known, cause, candidate, 0.0, ())
-                for cause, candidate in in_place_of_others
-                if cause.only_if is not None and cause.only_if(facts, tuple(findings))
-            ),
-            *findings,
-        ]
+    findings = [
+        *(
+            _finding(facts, made, known, cause, candidate, 0.0, ())
+            for cause, candidate in in_place_of_others
+            if cause.only_if is not None and cause.only_if(facts, tuple(findings))
+        ),
+        *findings,
+    ]
     unknowns = list(budget.unknowns)
     if not facts.run.pasted:
         unknowns += _missing(facts.run.missing)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
-from iowhy.sources.format import Block
+from iowhy.sources.format import Block, Parsed
 
 #: What stands for the group where no path is shown.
 UNNAMED = "control group"
+#: What part of what happened a single copy shows.
+SINCE_IT_BEGAN = "counts since the control group began, not of one time"
 _PATH = re.compile(r"(/\S*?)/[\w.]+\.(?:stat|pressure|max|events)\b")
 _PREFIX = re.compile(r"(?:(/\S*\.\w+):)?(.*)")
 
@@ -43,3 +46,25 @@ def lines(block: Block) -> Iterator[tuple[int, str, str, str]]:
 def titles(block: Block) -> int:
     """How many lines are titles."""
     return sum(line.strip().startswith("==>") for line in block.lines)
+
+
+def copies(
+    block: Block, parsed: Parsed, counter: re.Pattern[str]
+) -> dict[str, list[dict[str, int]]]:
+    """By group: the copies of a file of lines "NAME NUMBER" (the groups of `counter`), in their order.
+
+    A name that stands in the copy already begins the next one. Lines are counted and rejected in `parsed`.
+    """
+    found: dict[str, list[dict[str, int]]] = defaultdict(list)
+    parsed.lines_understood = titles(block)
+    for at, group, text, line in lines(block):
+        match = counter.fullmatch(text)
+        if match is None:
+            parsed.reject(at, line)
+            continue
+        parsed.lines_understood += 1
+        mine = found[group]
+        if not mine or match[1] in mine[-1]:
+            mine.append({})
+        mine[-1][match[1]] = int(match[2])
+    return found

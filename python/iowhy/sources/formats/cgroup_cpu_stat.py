@@ -7,7 +7,6 @@ the group began; a period counts only while a thread of the group wants a CPU.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
@@ -31,19 +30,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Into measurements since the group began; two copies also into cgroup_samples (periods alone: their time is not shown)."""
     parsed = Parsed(TOOL, units="µs (version 1: ns)")
-    parsed.lines_understood = _cgroup.titles(block)
-    copies: dict[str, list[dict[str, int]]] = defaultdict(list)
-    for at, group, text, line in _cgroup.lines(block):
-        match = _LINE.fullmatch(text)
-        if match is None:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-        mine = copies[group]
-        if not mine or match[1] in mine[-1]:
-            mine.append({})
-        mine[-1][match[1]] = int(match[2])
-    for group, found in copies.items():
+    for group, found in _cgroup.copies(block, parsed, _LINE).items():
         _emit(parsed, group, found)
     return parsed
 
@@ -74,7 +61,7 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
     elif periods == 0:
         parsed.note(f"{group} has no CPU quota{since}, or did not use a CPU")
     if len(found) == 1:
-        parsed.partial = "counts since the control group began, not of one time"
+        parsed.partial = _cgroup.SINCE_IT_BEGAN
         parsed.missing.append("cat cpu.stat; sleep 10; cat cpu.stat")
     for copy, values in enumerate(found):
         if "nr_periods" in values and "nr_throttled" in values and len(found) > 1:

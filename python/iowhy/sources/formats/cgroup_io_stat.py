@@ -56,7 +56,7 @@ def read(block: Block) -> Parsed:
     for subject, found in copies.items():
         _emit(parsed, subject, found)
     if copies and all(len(found) == 1 for found in copies.values()):
-        parsed.partial = "counts since the control group began, not of one time"
+        parsed.partial = _cgroup.SINCE_IT_BEGAN
         parsed.missing.append("iostat -x 1 10")
     return parsed
 

@@ -7,7 +7,6 @@ again; version 1's limit of 2^63 less a page is none.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
@@ -48,19 +47,7 @@ def sniff(lines: Sequence[str], at: int) -> Claim | None:
 def read(block: Block) -> Parsed:
     """Into cgroup_samples (page cache, limit; refaults where there are two copies) and measurements."""
     parsed = Parsed(TOOL, units="bytes, pages")
-    parsed.lines_understood = _cgroup.titles(block)
-    copies: dict[str, list[dict[str, int]]] = defaultdict(list)
-    for at, group, text, line in _cgroup.lines(block):
-        match = _LINE.fullmatch(text)
-        if match is None:
-            parsed.reject(at, line)
-            continue
-        parsed.lines_understood += 1
-        mine = copies[group]
-        if not mine or match[1] in mine[-1]:
-            mine.append({})
-        mine[-1][match[1]] = int(match[2])
-    for group, found in copies.items():
+    for group, found in _cgroup.copies(block, parsed, _LINE).items():
         _emit(parsed, group, found)
     return parsed
 
@@ -81,7 +68,7 @@ def _emit(parsed: Parsed, group: str, found: Sequence[dict[str, int]]) -> None:
         row["memory_limit_bytes"] = limit
     if len(found) == 1:
         parsed.add("cgroup_samples", row)
-        parsed.partial = "counts since the control group began, not of one time"
+        parsed.partial = _cgroup.SINCE_IT_BEGAN
         parsed.missing.append("cat memory.stat; sleep 10; cat memory.stat")
         return
     for copy, values in enumerate(found):

@@ -1,5 +1,7 @@
 """Links of the chain that more than one cause shows, so that each number has one statement."""
 
+from dataclasses import dataclass
+
 from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import requests_were_recorded
@@ -137,7 +139,30 @@ def device_load(facts: Facts) -> Link | None:
     )
 
 
-def measured_load(load: Load) -> Link:
+@dataclass(frozen=True)
+class Loaded:
+    """The most loaded device by its counters, whichever tool printed them; `shown` is the link of it."""
+
+    name: str
+    busy_share: float | None
+    depth: float | None
+    completed_per_s: float | None
+    shown: Link | None
+
+
+def most_loaded(facts: Facts) -> Loaded | None:
+    """By reads and writes apart, else by the use alone that a tool printed; None without either."""
+    device, load = facts.devices.top, facts.measured.device
+    if device is not None:
+        completed = device.reads_per_s + device.writes_per_s
+        return Loaded(device.name, device.busy_share, device.depth, completed, device_load(facts))
+    if load is None:
+        return None
+    shown = _measured_load(load)
+    return Loaded(load.name, load.busy_share, load.queue, load.operations_per_s, shown)
+
+
+def _measured_load(load: Load) -> Link:
     """How busy a device is of which a tool printed only its use, not reads and writes apart."""
     return link(
         f"{load.name} is busy {percent(load.busy_share)} with {load.queue:.1f} requests in flight",

@@ -137,29 +137,20 @@ def _device_alone(facts: Facts) -> Candidate | None:
     """iostat -dx or sar -d: the device's own figures, without or beside those of the CPUs."""
     if not facts.run.pasted:
         return None
-    device, known = facts.devices.top, facts.budget.known
-    if device is not None:
-        name, busy, depth = device.name, device.busy_share, device.depth
-        shown = links.device_load(facts)
-        completed: float | None = device.reads_per_s + device.writes_per_s
-    else:
-        load = facts.measured.device
-        if load is None:
-            return None
-        name, busy, depth = load.name, load.busy_share, load.queue
-        shown = links.measured_load(load)
-        completed = load.operations_per_s
-    if busy is None or depth is None or busy < BUSY or depth < DEPTH or completed == 0:
+    found, known = links.most_loaded(facts), facts.budget.known
+    if found is None or found.busy_share is None or found.depth is None:
+        return None
+    if found.busy_share < BUSY or found.depth < DEPTH or found.completed_per_s == 0:
         return None  # one that completes nothing is stuck (device-slow)
     return Candidate(
         claims=(Claim(classes.STORAGE),) if known else (),
-        chain=chain_of(shown),
+        chain=chain_of(found.shown),
         summary="waits for a device that has no rest" if known else "it has no rest",
         saving=_HALF,
         confidence=0.7 if known else 0.5,
         lowered_by=() if known else ("whether anything waits for the device is not in the text",),
-        fixed_share=None if known else busy,
-        share_of=f"{name}'s time",
+        fixed_share=None if known else found.busy_share,
+        share_of=f"{found.name}'s time",
     )
 
 

@@ -128,27 +128,21 @@ def _scattered(jump_share: float | None) -> bool:
 
 def _stuck(facts: Facts) -> Candidate | None:
     """Requests in flight all the time, of which none is completed."""
-    device, load = facts.devices.top, facts.measured.device
-    if device is not None:
-        name, busy, depth = device.name, device.busy_share, device.depth
-        completed: float | None = device.reads_per_s + device.writes_per_s
-        shown = links.device_load(facts)
-    elif load is not None:
-        name, busy, depth, completed = load.name, load.busy_share, load.queue, load.operations_per_s
-        shown = links.measured_load(load)
-    else:
+    found = links.most_loaded(facts)
+    if found is None or found.completed_per_s is None or found.completed_per_s > 0:
         return None
-    if depth is None or depth <= 0 or completed is None or completed > 0:
+    if found.depth is None or found.depth <= 0:
         return None
-    if busy is None or busy < STUCK:
+    if found.busy_share is None or found.busy_share < STUCK:
         return None
+    name, depth, busy = found.name, found.depth, found.busy_share
     return Candidate(
         claims=(
             Claim(classes.STORAGE),
             Claim(frozenset({classes.UNEXPLAINED}), reasons=frozenset({NO_DIRECTION})),
         ),
         chain=chain_of(
-            shown,
+            found.shown,
             link(
                 f"{plural(round(depth), 'request')} {'is' if round(depth) == 1 else 'are'} in flight, "
                 "and none is completed",

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from iowhy.sources.diagnose import diagnose
 from iowhy.sources.format import Block, Interval, Parsed, formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import Split, decode, split
+from iowhy.whys.verdict import Verdict, judge
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -68,3 +70,10 @@ def values(parsed: Parsed, subject: str) -> dict[str, float]:
 def near(numbers: Sequence[float]) -> object:
     """Equal but for rounding of the printed digits."""
     return pytest.approx(list(numbers), rel=1e-6, abs=1e-6)
+
+
+def verdict(folder: Path, text: str) -> Verdict:
+    """What `iowhy diagnose` finds in one text; all that it makes lies in `folder`."""
+    folder.mkdir(exist_ok=True)
+    (folder / "in.txt").write_text(text)
+    return judge(diagnose([str(folder / "in.txt")], folder / "out.iowhy").recording)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from iowhy.sources.diagnose import diagnose
 from iowhy.whys.confidence import PART
-from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict import judge
+from tests.sources.reading import verdict
 
 from .reading import FIXTURES, fixture, quick, read, taken_apart, values
 from .test_written_and_read import COUNTS
@@ -126,12 +127,6 @@ def test_real_files_of_groups() -> None:
         ]
         == 6318
     )
-
-
-def verdict(folder: Path, text: str) -> Verdict:
-    folder.mkdir()
-    (folder / "in.txt").write_text(text)
-    return judge(diagnose([str(folder / "in.txt")], folder / "out.iowhy").recording)
 
 
 def test_a_quota_that_is_used_up_is_the_verdict(tmp_path: Path) -> None:

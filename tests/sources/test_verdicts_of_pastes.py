@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from iowhy.sources.diagnose import diagnose
-from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict import Verdict
+from tests.sources.reading import verdict
 
 CPU = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
 DISK = "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\n"
@@ -12,12 +12,6 @@ VMSTAT = (
     " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
 )
 SLOWER = "Tracing ext4 operations slower than 10 ms\nTIME     COMM  PID T BYTES OFF_KB LAT(ms) FILENAME\n"
-
-
-def verdict(folder: Path, text: str) -> Verdict:
-    folder.mkdir(exist_ok=True)
-    (folder / "in.txt").write_text(text)
-    return judge(diagnose([str(folder / "in.txt")], folder / "out.iowhy").recording)
 
 
 def iostat(cpu: str, disk: str, cpus: int = 4) -> str:

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from iowhy.sources.diagnose import diagnose
 from iowhy.whys.confidence import PART
-from iowhy.whys.verdict import Verdict, judge
+from tests.sources.reading import verdict
 
 SCREEN = (
     "top - 10:15:0{} up 10 days,  2 users,  load average: 12.10, 11.22, 9.03\n"
@@ -19,12 +18,6 @@ IOSTAT = (
     )
     * 6
 )
-
-
-def verdict(folder: Path, text: str) -> Verdict:
-    folder.mkdir()
-    (folder / "in.txt").write_text(text)
-    return judge(diagnose([str(folder / "in.txt")], folder / "out.iowhy").recording)
 
 
 def test_one_screen_is_no_proof_of_the_time(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests import house
 #: What each room may import: the arrow of docs/architecture.md, from the recording to the command line.
 #: `sources` make recordings, so they know how one is written; nobody but the command line and what
 #: runs commands (lab, experiment, compare) knows of them.
-BASE = {"", "errors", "invocation", "quantities", "units", "tables", "users"}
+BASE = {"", "errors", "invocation", "quantities", "units", "tables", "users", "proc_stat"}
 MAY_IMPORT = {
     "": set(),
     "errors": set(),
@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "units": BASE,
     "tables": BASE,
     "users": set(),
+    "proc_stat": set(),
     "invocation": set(),
     "undo": BASE,
     "recording": BASE,

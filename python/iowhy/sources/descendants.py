@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-PROC = Path("/proc")
+from iowhy import proc_stat
 
 
-def with_descendants(pids: Iterable[int], proc: Path = PROC) -> list[int]:
+def with_descendants(pids: Iterable[int], proc: Path = proc_stat.PROC) -> list[int]:
     """The processes and all that descend from them now, each once: the given ones first, in their order."""
-    parents = _parents(proc)
+    parents = {
+        pid: int(found[proc_stat.PARENT]) for pid, found in proc_stat.all_fields(proc).items()
+    }
     found = list(dict.fromkeys(pids))
     known = set(found)
     before = -1
@@ -21,19 +23,8 @@ def with_descendants(pids: Iterable[int], proc: Path = PROC) -> list[int]:
     return found
 
 
-def name_of(pid: int, proc: Path = PROC) -> str | None:
+def name_of(pid: int, proc: Path = proc_stat.PROC) -> str | None:
     """Its name as the kernel has it; None when there is no such process."""
     with suppress(OSError):
         return (proc / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
     return None
-
-
-def _parents(proc: Path) -> dict[int, int]:
-    """The parent of each process (proc_pid_stat(5)); a name may hold blanks and brackets."""
-    parents = {}
-    for folder in proc.iterdir():
-        if folder.name.isdecimal():
-            with suppress(OSError, ValueError, IndexError):
-                stat = (folder / "stat").read_text(errors="replace")
-                parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
-    return parents

@@ -5,8 +5,8 @@ command is the recorder's child, so it comes to us, and with it what it left beh
 """
 
 import os
-from contextlib import suppress
-from pathlib import Path
+
+from iowhy import proc_stat
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -28,12 +28,10 @@ def wait_for(pid: int) -> int:
 
 def eldest() -> int | None:
     """The child that was started first: of a recorder's, the command; None without children."""
-    own, found = os.getpid(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError, IndexError, ValueError):
-                # proc(5): the name, field 2, may hold anything, but ends with the last bracket.
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[1]) == own:
-                    found.append((int(fields[19]), int(entry.name)))
+    own = os.getpid()
+    found = [
+        (int(of[proc_stat.START_TICKS]), pid)
+        for pid, of in proc_stat.all_fields().items()
+        if int(of[proc_stat.PARENT]) == own
+    ]
     return min(found)[1] if found else None

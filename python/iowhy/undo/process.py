@@ -5,29 +5,19 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy import proc_stat
+
 
 def start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot, None when it does not exist.
-
-    Field 22 of /proc/PID/stat (proc_pid_stat(5)); the name in field 2 may hold blanks and
-    parentheses, so fields are counted from the last closing one.
-    """
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return None
-    fields = text[text.rfind(")") + 1 :].split()
-    return int(fields[19]) if len(fields) > 19 else None
+    """Start time of a process in clock ticks since boot, None when it does not exist."""
+    found = proc_stat.fields(pid)
+    return int(found[proc_stat.START_TICKS]) if found else None
 
 
 def is_zombie(pid: int) -> bool:
     """Whether the process has ended and only waits to be reaped (or does not exist)."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return True
-    fields = text[text.rfind(")") + 1 :].split()
-    return not fields or fields[0] in ("Z", "X")
+    found = proc_stat.fields(pid)
+    return found is None or found[proc_stat.STATE] in ("Z", "X")
 
 
 def boot_id() -> str:
@@ -63,7 +53,7 @@ def marked(variable: str, value: str, after_ticks: int = 0) -> Marked:
             environment = (folder / "environ").read_bytes()
             if needle in environment.split(b"\0"):
                 out.found.append(int(folder.name))
-            elif not environment and _may_become_another(folder, after_ticks):
+            elif not environment and _may_become_another(int(folder.name), after_ticks):
                 out.undecided.append(int(folder.name))
         except OSError:
             continue
@@ -75,8 +65,10 @@ def now_ticks() -> int:
     return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
-def _may_become_another(folder: Path, after_ticks: int) -> bool:
-    text = (folder / "stat").read_text(errors="replace")
-    fields = text[text.rfind(")") + 1 :].split()
-    kernel_thread = int(fields[6]) & 0x00200000  # PF_KTHREAD, include/linux/sched.h
-    return not kernel_thread and fields[0] not in "ZX" and int(fields[19]) >= after_ticks
+def _may_become_another(pid: int, after_ticks: int) -> bool:
+    found = proc_stat.fields(pid)
+    if found is None:
+        return False
+    kernel_thread = int(found[proc_stat.FLAGS]) & 0x00200000  # PF_KTHREAD, include/linux/sched.h
+    ended = found[proc_stat.STATE] in ("Z", "X")
+    return not kernel_thread and not ended and int(found[proc_stat.START_TICKS]) >= after_ticks

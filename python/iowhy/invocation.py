@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-import sysconfig
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,11 +20,13 @@ def as_root() -> str:
     """
     if os.geteuid() == 0 or shutil.which("sudo") is None:
         return "iowhy"
+    import sysconfig  # it takes longer than all else here
+
     own = Path(sysconfig.get_path("scripts")) / "iowhy"
     found = shutil.which("iowhy", path=_OF_SUDO)
     with suppress(OSError):
         if own.exists() and (found is None or not own.samefile(found)):
-            return f"sudo {shlex.quote(str(own))}"
+            return f"sudo {quoted(str(own))}"
     return "sudo iowhy"
 
 

@@ -72,7 +72,7 @@ def command(options: Options) -> None:
     from iowhy.views.terminal import console
     from iowhy.whys.next_step import next_steps
 
-    out = options.output or live.free_name([_stem(options.files[0])], Path.cwd())
+    out = options.output or live.name_for([_stem(options.files[0])], Path.cwd())
     check_new(out)
     found = _read(options, out)
     with working("judging"):

@@ -1,7 +1,6 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
 import json
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
+from iowhy.invocation import joined
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
@@ -190,7 +190,7 @@ def _findings(
         opened = open_recording(recording)
         recorded = opened.manifest.command.argv
         if list(recorded) != list(argv):
-            was = f"of `{shlex.join(recorded)}`" if recorded else "no run of a command"
+            was = f"of `{joined(recorded)}`" if recorded else "no run of a command"
             print(
                 f"iowhy: {recording} is {was}: its findings choose the levers, but are neither confirmed "
                 "nor refuted",

@@ -96,7 +96,7 @@ def command(options: Options) -> None:
     CMD keeps its stdin, stdout, stderr and exit status. The recording is kept in NAME.iowhy/.
     """
     _one_of(options)
-    out = options.output or live.free_name(_named_after(options), Path.cwd())
+    out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
     status = _record(options, out)
     leave_root()

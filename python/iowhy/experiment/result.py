@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import secrets
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.lever_answer import Answer
+from iowhy.recording.plain_file import write_whole
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def save(path: Path, text: str) -> None:
     """Writes a file whole or not at all. Raises Problem that names it."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        fresh.write_text(text)
-        fresh.replace(path)
+        write_whole(path, text.encode())
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise Problem(f"{path}: {error.strerror}") from None
 
 

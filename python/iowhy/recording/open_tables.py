@@ -1,10 +1,10 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
-import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
@@ -104,7 +104,7 @@ class OpenTables:
                 raise
             raise Problem(
                 f"{self.path / name}: {str(error).splitlines()[0]}; "
-                f"`iowhy check {shlex.quote(str(self.path))}` tells which files can be read"
+                f"`iowhy check {quoted(str(self.path))}` tells which files can be read"
             ) from None
         return {row[0]: row[1] for row in described}
 

@@ -1,6 +1,7 @@
-"""Reading a file of a recording, which may come from anybody: plain files alone, and not more than expected."""
+"""Plain files: one of a recording, which may come from anybody, is read with care; ours are written whole."""
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -30,3 +31,15 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     if len(data) > most_bytes:
         raise Problem(f"{path}: larger than {most_bytes:,} bytes; iowhy writes no such file")
     return data
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Writes a file whole or not at all; who reads it meanwhile sees the old one. Raises OSError."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

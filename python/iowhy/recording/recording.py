@@ -1,6 +1,5 @@
 """Open a recording and look at its tables through DuckDB."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
 from iowhy.recording.open_tables import OpenTables
@@ -90,12 +90,12 @@ def open_recording(path: str | Path) -> Recording:
         way_out = (
             f"there is {meant}"
             if meant.is_dir()
-            else f"`iowhy run -o {shlex.quote(str(path))} -- CMD` makes one"
+            else f"`iowhy run -o {quoted(str(path))} -- CMD` makes one"
         )
         raise Problem(f"{path}: no such recording; {way_out}")
     if not path.is_dir():
         raise Problem(
             f"{path}: a recording is a directory; "
-            f"to read another tool's text use `iowhy diagnose {shlex.quote(str(path))}`"
+            f"to read another tool's text use `iowhy diagnose {quoted(str(path))}`"
         )
     return Recording(path, read_manifest(path / "manifest.json"))

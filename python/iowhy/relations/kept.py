@@ -20,7 +20,9 @@ from importlib import resources
 from pathlib import Path
 
 from iowhy import __version__
+from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.recording.plain_file import read_plain, write_whole
 from iowhy.recording.schema import tables
 from iowhy.relations.rows import Row
 
@@ -75,8 +77,8 @@ def kept_answers(recording: Recording) -> KeptAnswers:
     kept = KeptAnswers(recording, _place(recording))
     if kept.file is None:
         return kept
-    with suppress(OSError, ValueError, TypeError, AttributeError):
-        found = json.loads(_read(kept.file))
+    with suppress(OSError, ValueError, TypeError, AttributeError, Problem):
+        found = json.loads(read_plain(kept.file, MOST_FILE_BYTES))
         kept.answers = {
             digest: (columns, [tuple(row) for row in rows])
             for digest, (columns, rows) in found.items()
@@ -121,18 +123,10 @@ def _own(found: os.stat_result) -> bool:
     )
 
 
-def _read(file: Path) -> bytes:
-    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
-        return opened.read(MOST_FILE_BYTES + 1)
-
-
 def _write(file: Path, text: bytes) -> None:
     """At once or not at all; the oldest goes for the new one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f".{os.getpid()}.new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
-        opened.write(text)
-    new.replace(file)
+    write_whole(file, text, mode=0o600)
     files = sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)
     for old in files[:-MOST_FILES]:
         old.unlink(missing_ok=True)

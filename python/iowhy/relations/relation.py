@@ -31,6 +31,8 @@ UNITS = (
 _HEADER = re.compile(r"--\s*(title|filtered as|kept|column [a-z0-9_]+)\s*:\s*(.*)\Z")
 _WHEN = re.compile(r"--\s*(?:when\s+(.+)|else)\s*\Z")
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
+_DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,13 @@ def named_in(sql: str) -> frozenset[str]:
 
     By their names alone, outside comments and strings, but not those that it defines itself.
     """
-    words = _words()
     bare = _NOISE.sub(" ", sql)
-    found: set[str] = set()
-    for match in words.finditer(bare):
-        name = match[2]
-        if match[1] or not defines(name, bare):
-            found.add(match[0])
-    return frozenset(found)
+    known, own = _names(), defined_in(bare)
+    return frozenset(
+        main + name
+        for main, name in _WORD.findall(bare)
+        if name in known and (main or name.lower() not in own)
+    )
 
 
 def tables_in(sql: str) -> frozenset[str]:
@@ -158,10 +159,9 @@ def tables_in(sql: str) -> frozenset[str]:
     return frozenset(name.removeprefix("main.") for name in named_in(sql)) & tables().keys()
 
 
-def defines(name: str, sql: str) -> bool:
-    """Whether the SQL brings its own relation of this name, as what --sql printed does."""
-    pattern = rf"\b{name}\s+AS\s+((NOT\s+)?MATERIALIZED\s+)?\("
-    return re.search(pattern, sql, re.IGNORECASE) is not None
+def defined_in(sql: str) -> frozenset[str]:
+    """The names of relations that the SQL brings itself, as what --sql printed does; in small letters."""
+    return frozenset(name.lower() for name in _DEFINITION.findall(sql))
 
 
 def holds(condition: str, facts: RecordedFacts) -> bool:
@@ -200,6 +200,5 @@ def _literal_columns() -> dict[str, tuple[str, tuple[Column, ...]]]:
 
 
 @cache
-def _words() -> re.Pattern[str]:
-    names = "|".join(sorted({*tables(), *relations()}, key=lambda name: (-len(name), name)))
-    return re.compile(rf"(?<![\w.\"])(main\.)?({names})(?![\w\"])")
+def _names() -> frozenset[str]:
+    return frozenset({*tables(), *relations()})

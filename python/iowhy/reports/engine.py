@@ -1,11 +1,11 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import tables
@@ -173,7 +173,7 @@ def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: Rec
     if counted[0][0] == 0:
         raise Problem(
             f"--file {filters.file}: no file of the recording matches; "
-            f"`iowhy report files {shlex.quote(str(rec.path))}` lists them"
+            f"`iowhy report files {quoted(str(rec.path))}` lists them"
         )
 
 
@@ -190,5 +190,5 @@ def _must_have_run(rec: Recording, filters: Filters, opened: OpenTables) -> None
         if pid not in known:
             raise Problem(
                 f"--pid {pid}: no process or thread of the recording; "
-                f"`iowhy report threads {shlex.quote(str(rec.path))}` lists them"
+                f"`iowhy report threads {quoted(str(rec.path))}` lists them"
             )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.recording.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.users import invoking_user
 
@@ -45,15 +46,10 @@ def program(name: str) -> Path:
     return Path(found)
 
 
-def free_name(argv: Sequence[str], folder: Path) -> Path:
+def name_for(argv: Sequence[str], folder: Path) -> Path:
     """A name for a recording that is not taken: fio.iowhy, fio-2.iowhy, …"""
     stem = re.sub(r"[^A-Za-z0-9._+-]", "_", Path(argv[0]).name) if argv else "machine"
-    path = folder / f"{stem}.iowhy"
-    number = 2
-    while path.exists():
-        path = folder / f"{stem}-{number}.iowhy"
-        number += 1
-    return path
+    return free_name(folder, stem)
 
 
 def record(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shlex
 import shutil
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.sources.format import Format, Progress, formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
@@ -104,7 +104,7 @@ def _read_path(
             if not path.exists():
                 raise Problem(f"{shown}: no such file")
             if (path / "manifest.json").is_file():
-                raise Problem(f"{shown}: is a recording: iowhy why {shlex.quote(str(shown))}")
+                raise Problem(f"{shown}: is a recording: iowhy why {quoted(str(shown))}")
             raise Problem(f"{shown}: not a regular file")
         length = path.stat().st_size
         with path.open("rb") as opened:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from iowhy.invocation import as_root, joined, quoted, typed
+from iowhy.recording.free_name import free_name
 from iowhy.whys.facts import Facts, started
 
 #: Who was recorded for less is recorded for so long the next time, in seconds.
@@ -109,7 +110,4 @@ def commands(facts: Facts) -> Commands:
 def _free(recording: Path) -> Path:
     """A name for the recording after a change, beside this one: x-after.iowhy, x-after-2.iowhy, …"""
     stem = recording.name.removesuffix(".iowhy")
-    path, number = recording.with_name(f"{stem}-after.iowhy"), 2
-    while path.exists():
-        path, number = recording.with_name(f"{stem}-after-{number}.iowhy"), number + 1
-    return path
+    return free_name(recording.parent, f"{stem}-after")

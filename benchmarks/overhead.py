@@ -20,6 +20,7 @@ from benchmarks.workloads import WORKLOADS, Workload
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import RECORDER, program
 
+FLOOR = "programs that return at once"
 SLOW_PAIRS = 3  # for tracers that make the command many times slower
 WRAPPER = (
     "import subprocess, sys, time; start = time.monotonic();"
@@ -47,8 +48,14 @@ def _iowhy(command: Sequence[str], folder: Path) -> Sequence[str]:
     return [str(program(RECORDER)), "run", "-o", f"{folder}/bench.iowhy", "--", *command]
 
 
+def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
+    del folder
+    return [sys.executable, "-m", "benchmarks.floor", *command]
+
+
 TRACERS = (
     Tracer("iowhy, all sensors", _iowhy),
+    Tracer(FLOOR, _floor),
     Tracer(
         "bpftrace, histogram per call",
         lambda c, f: ["bpftrace", "-o", f"{f}/bt", "-e", HISTOGRAM, "-c", _joined(c, f)],

@@ -188,23 +188,41 @@ __noinline __u64 walk_chunks(__u64 ino, __u32 dev, __u64 page, __u64 end, __u32 
 	return w.found;
 }
 
+/* Whether readahead brought any page of the bitmap that nobody has asked for. */
+static __always_inline bool holds_ahead(__u32 dev, __u64 ino, __u64 number)
+{
+	struct chunk_key key = { .ino = ino, .dev = dev, .chunk = number };
+	struct chunk *chunk = bpf_map_lookup_elem(&chunks, &key);
+	__u64 any = 0;
+
+	if (!chunk)
+		return false;
+#pragma unroll
+	for (int word = 0; word < CHUNK_WORDS; word++)
+		any |= chunk->ahead[word];
+	return any;
+}
+
 /* Pages [page, end) of the file were asked for: how many of them had readahead brought? */
 static __always_inline __u64 take_ahead(struct thread *t, __u32 dev, __u64 ino, __u64 page, __u64 end)
 {
 	__u64 changes = ahead_changes;
 	__u64 chunk = page >> CHUNK_SHIFT;
 	__u64 found;
+	bool one;
 
 	if (!changes || end <= page)
 		return 0;
-	if (t->none_ahead == changes && t->none_ino == ino && t->none_chunk == chunk &&
-	    (end - 1) >> CHUNK_SHIFT == chunk)
+	one = (end - 1) >> CHUNK_SHIFT == chunk;
+	if (one && t->none_ahead == changes && t->none_ino == ino && t->none_dev == dev &&
+	    t->none_chunk == chunk)
 		return 0;
 	found = walk_chunks(ino, dev, page, end, TAKE_AHEAD);
-	if (!found && (end - 1) >> CHUNK_SHIFT == chunk && (page & (CHUNK_PAGES - 1)) == 0 &&
-	    (end & (CHUNK_PAGES - 1)) == 0) {
+	/* `changes` was read first: a page that is brought meanwhile is seen here, or makes it another. */
+	if (!found && one && !holds_ahead(dev, ino, chunk)) {
 		t->none_ahead = changes;
 		t->none_ino = ino;
+		t->none_dev = dev;
 		t->none_chunk = chunk;
 	}
 	return found;

@@ -150,7 +150,6 @@ static __always_inline void touch(struct thread *t, struct file *file, struct in
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct file *file = NULL;
 	struct fdtable *table;
 
 	if (!task->files)
@@ -158,8 +157,7 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	table = task->files->fdt;
 	if (!table || fd >= table->max_fds)
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
-	return file;
+	return (struct file *)FIELD(struct timespec64, table->fd + fd, tv_sec);
 }
 
 /* Sets the thread's file; false when there is none. */
@@ -170,11 +168,11 @@ static __always_inline bool set_file(struct thread *t, struct file *file)
 
 	if (!file)
 		return false;
-	inode = BPF_CORE_READ(file, f_inode);
+	inode = FIELD(struct file, file, f_inode);
 	if (!inode)
 		return false;
 	/* The same inode as in the call before: its filesystem is known. */
-	ino = BPF_CORE_READ(inode, i_ino);
+	ino = FIELD(struct inode, inode, i_ino);
 	if (t->inode != (__u64)inode || t->ino != ino) {
 		t->inode = (__u64)inode;
 		t->ino = ino;

@@ -107,7 +107,7 @@ struct thread {
 	__u64 written_from;
 	__u64 force_start;
 	__u32 force_dev;
-	__u32 pad_force;
+	__u32 none_dev;
 	/* the bitmap that was last found to hold nothing of readahead, and when */
 	__u64 none_ahead;
 	__u64 none_ino;

@@ -4,6 +4,7 @@
 #define IOWHY_FILE_H
 
 #include "state.h"
+#include "field.h"
 
 #define PATH_PARTS 64
 #define PATH_BYTES 4096

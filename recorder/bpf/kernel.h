@@ -66,11 +66,6 @@ struct sched_info {
 	unsigned long long last_queued;
 };
 
-/* Any eight bytes of the kernel can be read as one of these: a number, whatever else they are. */
-struct timespec64 {
-	__s64 tv_sec;
-};
-
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -351,18 +346,6 @@ struct btrfs_ordered_extent {
 };
 
 #pragma clang attribute pop
-
-/* Since Linux 6.2 the verifier takes a program's word for what lies at an address (kernel/bpf/helpers.c). */
-extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
-
-/*
- * A field of a structure: read in place where the kernel can, where it cannot by a helper, which costs as much as some
- * twenty instructions. Either gives 0 for memory that is not there.
- */
-#define FIELD(type, address, field)                                                                   \
-	(bpf_ksym_exists(bpf_rdonly_cast) ?                                                           \
-		 ((type *)bpf_rdonly_cast((void *)(address), bpf_core_type_id_kernel(type)))->field : \
-		 BPF_CORE_READ((type *)(address), field))
 
 /* Operations and flags of requests: their values move between kernels, so they are asked for by name. */
 enum req_op {

@@ -32,12 +32,13 @@ MAY_IMPORT = {
     "overview": BASE | {"recording", "relations", "reports", "whys"},
     "views": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
-        "options",
+        "options", "doctor",
     },
     "options": BASE,
+    "doctor": BASE,
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options",
+        "undo", "options", "doctor",
     },
     "__main__": {"cli"},
 }  # fmt: skip

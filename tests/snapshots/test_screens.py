@@ -7,7 +7,9 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy.cli._commands import COMMANDS
+from iowhy.doctor.machine import Sensor
 from iowhy.reports import reports
+from tests.doctor.machines import BTF, DOCKER_RIGHTS, NO_RIGHTS, RAN, machine, refused
 from tests.snapshots.screens import hold, screen
 from tests.whys.made import KIB, MS, Story
 
@@ -137,6 +139,31 @@ def test_lists_and_checks() -> None:
             screen("check", "sync.iowhy"),
         ],
     )
+
+
+def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = Sensor(
+        "journal_xfs", False, "no tracepoint xfs_log_force: xfs is not loaded, or lacks it"
+    )
+    cases = [
+        machine(Path("good")),
+        machine(Path("module"), sensors=(*RAN, missing)),
+        machine(Path("user"), capabilities=NO_RIGHTS, user_id=1000, sensors=refused("not permitted")),
+        machine(
+            Path("docker"),
+            {".dockerenv": ""},
+            capabilities=DOCKER_RIGHTS,
+            seccomp=2,
+            sensors=refused("not permitted"),
+        ),
+        machine(Path("old"), release="4.9.0-19-amd64", without=[BTF], sensors=refused("no BTF")),
+    ]  # fmt: skip
+    monkeypatch.setattr("iowhy.doctor.checks.rights.as_root", lambda: "sudo iowhy")
+    screens = []
+    for one in cases:
+        monkeypatch.setattr("iowhy.doctor.machine.this_machine", lambda _, one=one: one)
+        screens.append(screen("doctor"))
+    hold("doctor", [*screens, screen("doctor", "--json")])
 
 
 def test_errors() -> None:

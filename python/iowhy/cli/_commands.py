@@ -14,7 +14,18 @@ from iowhy.errors import Problem
 ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."
 
 #: In the order of `iowhy --help`. A module holds `command` with its `Options`, or `COMMANDS` of its own.
-COMMANDS = ("run", "why", "report", "sql", "diagnose", "experiment", "compare", "lab", "check")
+COMMANDS = (
+    "run",
+    "why",
+    "report",
+    "sql",
+    "diagnose",
+    "experiment",
+    "compare",
+    "lab",
+    "check",
+    "doctor",
+)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ const VERIFIER_STATISTICS: u32 = 4;
 pub enum LoadError {
     #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux)")]
     NoTypes(#[source] libbpf_rs::Error),
-    #[error("not permitted to load eBPF programs: CAP_BPF and CAP_PERFMON are lacking")]
+    #[error("not permitted to load eBPF programs (`iowhy doctor` says why)")]
     NotPermitted,
     #[error("{0}")]
     NoSensor(String),

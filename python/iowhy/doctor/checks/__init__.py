@@ -1,0 +1,1 @@
+"""The checks: a file each, with `CHECK`."""

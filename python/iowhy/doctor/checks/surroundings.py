@@ -1,0 +1,32 @@
+"""Places that are no plain Linux machine: the table of them is surroundings.toml."""
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from iowhy.doctor.check import Check, Condition
+from iowhy.doctor.machine import Machine
+
+
+def _look(machine: Machine) -> Condition | None:
+    table = resources.files("iowhy.doctor").joinpath("surroundings.toml").read_text("utf-8")
+    for place in tomllib.loads(table)["place"]:
+        if not any(_is_there(sign, machine) for sign in place["signs"]):
+            continue
+        if place["state"] == "stops" and machine.programs_run:
+            continue  # whatever it is called: here they do
+        return Condition(place["state"], f"this is {place['name']}: {place['found']}", place["do"])
+    return None
+
+
+def _is_there(sign: Mapping[str, Any], machine: Machine) -> bool:
+    text = (
+        machine.environment.get(sign["variable"])
+        if "variable" in sign
+        else machine.text(sign["file"])
+    )
+    return text is not None and str(sign.get("has", "")) in text
+
+
+CHECK = Check("surroundings", 20, _look)

@@ -1,0 +1,193 @@
+"""What stops or limits recording is named, with what to do; near misses are not."""
+
+from pathlib import Path
+
+import pytest
+
+from iowhy.doctor import Examination, examine
+from iowhy.doctor.check import checks
+from iowhy.doctor.machine import Machine, Sensor, probed, this_machine
+from iowhy.errors import Problem
+from tests.doctor.machines import (
+    ALL_RIGHTS,
+    BTF,
+    DOCKER_RIGHTS,
+    LOCKDOWN,
+    NO_RIGHTS,
+    RAN,
+    UID_MAP,
+    VERSION,
+    machine,
+    refused,
+)
+
+CONFIDENTIALITY = "none integrity [confidentiality]\n"
+GVISOR = "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n"
+EPERM = refused("not permitted to load eBPF programs")
+CAP_BPF_AND_PERFMON = "000000c0a80425fb"  # and none of CAP_SYS_RESOURCE
+
+
+def states(found: Examination) -> dict[str, str]:
+    return {check.subject: one.state for check, one in found.conditions}
+
+
+def test_a_plain_machine_has_nothing_to_mend(tmp_path: Path) -> None:
+    found = examine(machine(tmp_path))
+    assert found.answer == "All 3 sensors run here." and found.stopped is None
+    assert set(states(found).values()) == {"works"}
+
+
+@pytest.mark.parametrize(
+    ("different", "subject", "remedy"),
+    [
+        ({"without": [BTF], "sensors": refused("no BTF")}, "kernel", "CONFIG_DEBUG_INFO_BTF"),
+        ({"files": {LOCKDOWN: CONFIDENTIALITY}, "sensors": EPERM}, "lockdown", "lockdown=integrity"),
+        ({"capabilities": NO_RIGHTS, "user_id": 1000, "sensors": EPERM}, "rights", "iowhy run -- CMD"),
+        (
+            {"capabilities": DOCKER_RIGHTS, "files": {".dockerenv": ""}, "sensors": EPERM},
+            "rights",
+            "docker run --cap-add BPF --cap-add PERFMON",
+        ),
+        (
+            {"capabilities": DOCKER_RIGHTS, "files": {"run/.containerenv": ""}, "sensors": EPERM},
+            "rights",
+            "podman run --cap-add BPF",
+        ),
+        (
+            {
+                "capabilities": DOCKER_RIGHTS,
+                "environment": {"KUBERNETES_SERVICE_HOST": "10.0.0.1"},
+                "sensors": EPERM,
+            },
+            "rights",
+            "add: [BPF, PERFMON]",
+        ),
+        (
+            {"files": {UID_MAP: "0 100000 65536\n", ".dockerenv": ""}, "sensors": EPERM},
+            "rights",
+            "on the machine itself",
+        ),
+        ({"capabilities": CAP_BPF_AND_PERFMON, "seccomp": 2, "sensors": EPERM}, "seccomp", "bpf(2)"),
+        ({"release": "5.10.0-32-amd64", "capabilities": CAP_BPF_AND_PERFMON, "sensors": EPERM}, "locked memory", "ulimit -l unlimited"),
+        ({"files": {VERSION: GVISOR}, "release": "4.4.0", "sensors": EPERM}, "surroundings", "runtime class"),
+        (
+            {"environment": {"AWS_EXECUTION_ENV": "AWS_ECS_FARGATE"}, "sensors": EPERM},
+            "surroundings",
+            "EC2",
+        ),
+        (
+            {"environment": {"AWS_LAMBDA_FUNCTION_NAME": "f"}, "sensors": EPERM},
+            "surroundings",
+            "of your own",
+        ),
+        ({"release": "4.4.0-19041-Microsoft", "sensors": EPERM}, "surroundings", "--set-version"),
+        ({"files": {"system/build.prop": ""}, "sensors": EPERM}, "surroundings", "setenforce 0"),
+    ],
+)  # fmt: skip
+def test_what_stops_it_comes_first_with_what_to_do(
+    tmp_path: Path, different: dict[str, object], subject: str, remedy: str
+) -> None:
+    found = examine(machine(tmp_path, **different))  # type: ignore[arg-type]
+    first = next(check.subject for check, one in found.conditions if one.state == "stops")
+    assert first == subject
+    assert remedy in found.answer and found.answer.startswith("eBPF cannot run here: ")
+    # The kernel's bare refusal says nothing beside the reason of it.
+    assert "sensors" not in states(found)
+
+
+@pytest.mark.parametrize(
+    "different",
+    [
+        {"files": {LOCKDOWN: "none [integrity] confidentiality\n"}},
+        {"capabilities": CAP_BPF_AND_PERFMON, "user_id": 1000},
+        {"files": {".dockerenv": ""}},
+        {"environment": {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}},
+        {"environment": {"AWS_EXECUTION_ENV": "AWS_ECS_EC2"}},
+        {"seccomp": 2},
+        {"seccomp": 1},
+        # Whatever a place is called: its programs run.
+        {"files": {"system/build.prop": ""}},
+        {"files": {VERSION: GVISOR}},
+        {"without": [LOCKDOWN, UID_MAP]},
+        # Ubuntu 16.04 had 4.4.0, too.
+        {"files": {VERSION: "Linux version 4.4.0-210-generic (buildd@lgw01-amd64-009)\n"}},
+    ],
+)
+def test_what_does_not_stop_it_is_not_blamed(tmp_path: Path, different: dict[str, object]) -> None:
+    found = examine(machine(tmp_path, **different))  # type: ignore[arg-type]
+    assert found.stopped is None and found.answer == "All 3 sensors run here."
+
+
+@pytest.mark.parametrize(
+    ("release", "remedy"),
+    [("5.15.167.4-microsoft-standard-WSL2", "home directory"), ("6.12.5-linuxkit", "volume")],
+)
+def test_machines_within_machines_are_told_what_they_do_not_see(
+    tmp_path: Path, release: str, remedy: str
+) -> None:
+    found = examine(machine(tmp_path, release=release))
+    assert states(found)["surroundings"] == "limits" and found.stopped is None
+    assert any(remedy in one.remedy for _, one in found.conditions)
+
+
+def test_a_sensor_that_does_not_run_is_named_with_its_module(tmp_path: Path) -> None:
+    why = "no tracepoint xfs_log_force: xfs is not loaded, or lacks it"
+    found = examine(machine(tmp_path, sensors=(*RAN, Sensor("journal_xfs", False, why))))
+    assert found.answer == "3 of 4 sensors run here."
+    (told,) = [one for check, one in found.conditions if check.subject == "sensors"]
+    assert (
+        told.state == "limits" and "journal_xfs" in told.found and "modprobe -a xfs" in told.remedy
+    )
+
+
+def test_a_kernel_from_the_future_is_named_only_where_a_sensor_is_lost(tmp_path: Path) -> None:
+    lost = (*RAN, Sensor("waits", False, "this kernel refuses on_wait: R1 invalid"))
+    assert states(examine(machine(tmp_path, release="99.1.0", sensors=lost)))["kernel"] == "limits"
+    assert states(examine(machine(tmp_path, release="99.1.0")))["kernel"] == "works"
+
+
+def test_without_a_reason_of_ours_the_kernel_s_own_is_told(tmp_path: Path) -> None:
+    found = examine(
+        machine(tmp_path, sensors=refused("the kernel does not take the programs: E2BIG"))
+    )
+    assert found.stopped is not None and "E2BIG" in found.stopped.found
+
+
+@pytest.mark.parametrize("program", ["/nonexistent", "/bin/false", "/bin/true"])
+def test_a_recorder_that_does_not_run_is_one_of_the_answers(program: str) -> None:
+    found = examine(this_machine(Path(program)))
+    first = next(check.subject for check, one in found.conditions if one.state == "stops")
+    assert first == "recorder" and "pip install" in found.answer
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"sensors": [1]}', '{"sensors": {}}x'])
+def test_an_answer_of_another_recorder_is_a_problem(text: str) -> None:
+    with pytest.raises(Problem):
+        probed(text)
+
+
+def test_files_that_make_no_sense_are_nothing_known(tmp_path: Path) -> None:
+    odd = machine(
+        tmp_path,
+        {
+            "proc/self/status": "CapEff:\nSeccomp:\n",
+            "proc/self/limits": "Max locked memory\n",
+            "proc/mounts": "x\n\n",
+            LOCKDOWN: "\0",
+            UID_MAP: "",
+        },
+        release="",
+    )
+    assert odd.kernel == (0, 0) and odd.capabilities is None
+    assert examine(odd).stopped is None
+
+
+def test_each_subject_is_told_once_and_remedies_end_as_sentences(tmp_path: Path) -> None:
+    assert len({check.subject for check in checks()}) == len({check.order for check in checks()})
+    poor = machine(tmp_path, capabilities=NO_RIGHTS, seccomp=2, without=[BTF], sensors=EPERM)
+    for _, one in examine(poor).conditions:
+        assert not one.found.endswith(".") and (not one.remedy or one.remedy.endswith("."))
+
+
+def test_this_machine_is_read_without_a_recording() -> None:
+    assert Machine().release and ALL_RIGHTS

@@ -10,10 +10,21 @@ from tests import house
 #: What each room may import: the arrow of docs/architecture.md, from the recording to the command line.
 #: `sources` make recordings, so they know how one is written; nobody but the command line and what
 #: runs commands (lab, experiment, compare) knows of them.
-BASE = {"", "errors", "invocation", "quantities", "units", "tables", "users", "proc_stat"}
+BASE = {
+    "",
+    "errors",
+    "invocation",
+    "messages",
+    "quantities",
+    "units",
+    "tables",
+    "users",
+    "proc_stat",
+}
 MAY_IMPORT = {
     "": set(),
     "errors": set(),
+    "messages": set(),
     "quantities": BASE,
     "units": BASE,
     "tables": BASE,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use iowhy_readings::names::visible;
 use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
 
 #[derive(Parser)]
@@ -107,7 +108,7 @@ fn main() {
     };
     let status = record(&request).unwrap_or_else(|failure| {
         if !failure.message.is_empty() {
-            eprintln!("iowhy: {}", failure.message);
+            eprintln!("iowhy: {}", visible(&failure.message));
         }
         failure.status
     });

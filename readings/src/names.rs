@@ -34,6 +34,19 @@ pub fn escaped(bytes: &[u8]) -> String {
     out
 }
 
+/// A message for a terminal: names in it come from anybody, so what a terminal would act upon becomes \xNN.
+pub fn visible(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for c in message.chars() {
+        if c.is_control() && c != '\n' {
+            out.push_str(&format!("\\x{:02x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
@@ -61,6 +74,15 @@ mod tests {
         }] {
             assert_eq!((gone.size_bytes, gone.deleted), (None, Some(true)));
         }
+    }
+
+    #[test]
+    fn escape_sequences_are_shown_and_not_obeyed() {
+        let shown = visible("/a\x1b[2J\u{9b}1m\rb\x7f: no such\nfile \u{b5}");
+        assert_eq!(
+            shown,
+            "/a\\x1b[2J\\x9b1m\\x0db\\x7f: no such\nfile \u{b5}"
+        );
     }
 
     proptest! {

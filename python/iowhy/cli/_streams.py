@@ -1,5 +1,6 @@
-"""The standard streams, also where they are closed, full, or nobody reads them any more."""
+"""The standard streams, also where they are closed, full, of few letters, or nobody reads them any more."""
 
+import io
 import os
 import sys
 
@@ -16,6 +17,11 @@ def hold_streams() -> set[str]:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
             os.set_inheritable(number, True)
             setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # A letter that the stream's encoding lacks (names that are not UTF-8, arrows in Latin-1) is written in
+        # the way of Python's texts, and ends nothing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     return closed
 
 

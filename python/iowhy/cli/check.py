@@ -1,10 +1,10 @@
 """`iowhy check`: is a recording whole and true to the schema?"""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from iowhy.cli._statuses import NO
+from iowhy.messages import json_text
 from iowhy.options.described import switch
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
@@ -34,7 +34,7 @@ def command(options: Options) -> None:
         found = check_recording(recording)
     good = all(check.ok for check in found)
     if options.as_json:
-        print(json.dumps({"version": 1, "ok": good, "checks": [asdict(c) for c in found]}))
+        print(json_text({"version": 1, "ok": good, "checks": [asdict(c) for c in found]}))
     else:
         checks.show(options.recording, found)
     if not good:

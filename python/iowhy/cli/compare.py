@@ -1,6 +1,5 @@
 """`iowhy compare`: did a change help, and what changed at each layer."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.experiment.interval import Interval
+from iowhy.messages import json_text
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
@@ -101,7 +101,7 @@ def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> li
     if options.exports.export_json is not None:
         results.save_json(options.exports.export_json, result)
     if options.exports.as_json:
-        print(json.dumps(results.as_json(result)))
+        print(json_text(results.as_json(result)))
     else:
         view.show_commands(result, found, console())
     return [one.slower for one in found]
@@ -119,7 +119,7 @@ def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Inter
     finally:
         line.end()
     if options.exports.as_json:
-        print(json.dumps([comparison_json.step_json(step) for step in steps]))
+        print(json_text([comparison_json.step_json(step) for step in steps]))
     else:
         view.show_log(steps, console())
     return [steps[-1].against_baseline]
@@ -137,7 +137,7 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
     finally:
         line.end()
     if options.exports.as_json:
-        print(json.dumps([comparison_json.as_json(one) for one in found]))
+        print(json_text([comparison_json.as_json(one) for one in found]))
         return [one.slower for one in found]
     out = console()
     for index, one in enumerate(found):

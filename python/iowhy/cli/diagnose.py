@@ -1,6 +1,5 @@
 """`iowhy diagnose`: the chain of whys from what other tools printed."""
 
-import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from iowhy import units
 from iowhy.errors import Problem
+from iowhy.messages import json_text, say
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
@@ -90,7 +90,7 @@ def command(options: Options) -> None:
     )
     if options.as_json:
         document = diagnosis_json.as_json(found, verdict, steps, processes)
-        print(json.dumps(document, ensure_ascii=False))
+        print(json_text(document))
         return
     screen = console()
     view.show_parts(screen, found)
@@ -103,7 +103,7 @@ def command(options: Options) -> None:
 def _standard_input() -> tuple[str]:
     """What is read where no file is named; a person at a terminal is told that it is waited for."""
     if sys.stdin.isatty():
-        print("iowhy: paste the output here, then press Ctrl-D", file=sys.stderr, flush=True)
+        say("paste the output here, then press Ctrl-D")
     return ("-",)
 
 
@@ -119,7 +119,7 @@ def _list(as_json: bool) -> None:
 
     if as_json:
         listed = [{"name": form.name, "tool": form.tool} for form in formats()]
-        print(json.dumps({"version": 1, "formats": listed}))
+        print(json_text({"version": 1, "formats": listed}))
         return
     for form in formats():
         print(f"{form.name:<20} {form.tool}")

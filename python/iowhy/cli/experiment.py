@@ -1,8 +1,6 @@
 """`iowhy experiment`: squeeze or relieve one resource at a time and see what the command answers to."""
 
-import json
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.invocation import joined
+from iowhy.messages import json_text, say
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
@@ -89,7 +88,7 @@ def command(options: Options) -> None:
     else:
         found = _run(options)
     if exports.as_json:
-        print(json.dumps(results.as_json(found)))
+        print(json_text(results.as_json(found)))
     else:
         view.show(found, console())
     if exports.export_json is not None:
@@ -135,7 +134,7 @@ def _run(options: Options) -> "Result":
             results.save_beside(source, found)
         except Problem as problem:
             # The runs are over: what they showed is still said.
-            print(f"iowhy: not kept beside the recording: {problem}", file=sys.stderr)
+            say(f"not kept beside the recording: {problem}")
     return found
 
 
@@ -174,9 +173,17 @@ def _list(options: Options) -> None:
 
     found = availability((options.trials.work_directory or Path.cwd()).resolve())
     if options.exports.as_json:
-        print(json.dumps({"version": 1, "levers": [asdict(one) for one in found]}))
+        print(json_text({"version": 1, "levers": [asdict(one) for one in found]}))
     else:
         levers_view.show(console(), found)
+
+
+def _changed(path: Path) -> float:
+    """When it was changed; what leads nowhere is the oldest, and no reason not to run."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _findings(
@@ -191,13 +198,11 @@ def _findings(
         recorded = opened.manifest.command.argv
         if list(recorded) != list(argv):
             was = f"of `{joined(recorded)}`" if recorded else "no run of a command"
-            print(
-                f"iowhy: {recording} is {was}: its findings choose the levers, but are neither confirmed "
-                "nor refuted",
-                file=sys.stderr,
+            say(
+                f"{recording} is {was}: its findings choose the levers, but are neither confirmed nor refuted"
             )
         return tuple(judge(opened).findings), recording, list(recorded) == list(argv)
-    newest = sorted(Path.cwd().glob("*.iowhy"), key=lambda p: -p.stat().st_mtime)
+    newest = sorted(Path.cwd().glob("*.iowhy"), key=_changed, reverse=True)
     for path in newest[:20]:
         try:
             opened = open_recording(path)
@@ -206,8 +211,8 @@ def _findings(
             findings = tuple(judge(opened).findings)
         except Problem:
             continue
-        print(f"iowhy: testing the findings of {path.name}", file=sys.stderr)
+        say(f"testing the findings of {path.name}")
         return findings, path, True
     if not asked:
-        print("iowhy: no recording of this command here: trying the usual levers", file=sys.stderr)
+        say("no recording of this command here: trying the usual levers")
     return (), None, True

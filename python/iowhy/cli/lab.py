@@ -1,6 +1,5 @@
 """`iowhy lab`: the five cases and their controls, live on scratch devices."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from iowhy.cli._statuses import NO
 from iowhy.errors import Problem
 from iowhy.lab import disks, filesystems, scenario, stage
+from iowhy.messages import json_text, printable
 from iowhy.options.described import group, needed, option, switch, word
 from iowhy.options.recordings import check_new
 from iowhy.undo import recover
@@ -95,7 +95,7 @@ def list_(options: List) -> None:
     found = scenario.scenarios() if name is None else (scenario.scenario(name),)
     if options.as_json:
         listed = [_listed(one) for one in found]
-        print(json.dumps({"scenarios": listed, "devices": disks.KINDS}))
+        print(json_text({"scenarios": listed, "devices": disks.KINDS}))
     elif name is None:
         view.show_scenarios(found, disks.KINDS, console())
     else:
@@ -179,7 +179,7 @@ def verify_(options: Verify) -> None:
     if not checks:
         raise Problem("no scenario makes sense on this --fs and --device; see iowhy lab list")
     if options.as_json:
-        print(json.dumps(_verified(checks)))
+        print(json_text(_verified(checks)))
     else:
         view.show_checks(checks, console())
     if not all(check.ok for check in checks):
@@ -203,10 +203,10 @@ def clean(options: Clean) -> None:
     """Undo whatever a lab or an experiment that was killed has left on this machine."""
     done = recover()
     if options.as_json:
-        print(json.dumps({"version": 1, "undone": list(done)}))
+        print(json_text({"version": 1, "undone": list(done)}))
         return
     for line in done:
-        print(line)
+        print(printable(line))
     print(f"{len(done)} actions undone" if done else "nothing to clean")
 
 
@@ -220,7 +220,7 @@ def _choice(one: scenario.Scenario, on: Stage) -> stage.Choice:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 COMMANDS = {

@@ -8,6 +8,7 @@ from iowhy import __version__
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
+from iowhy.messages import say
 
 
 def main() -> None:
@@ -67,7 +68,7 @@ def _flushed(status: int) -> int:
 
 def _complain(text: str) -> int:
     try:
-        print(f"iowhy: {text}", file=sys.stderr, flush=True)
+        say(text)
     except OSError:
         give_up()
     return PROBLEM

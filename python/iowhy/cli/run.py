@@ -8,6 +8,7 @@ from pathlib import Path
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.options.described import option, switch, word
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
@@ -103,6 +104,10 @@ def command(options: Options) -> None:
     if not options.quiet:
         try:
             _verdict(out, options.as_json)
+        except Problem as problem:
+            if status == DONE:
+                raise
+            say(str(problem))  # what CMD ended with is its user's first question
         except OSError as error:
             if error.filename is not None:
                 raise
@@ -169,7 +174,7 @@ def _named(pids: Sequence[int], more: int) -> str:
 
 def _say_what(what: str, duration_s: float | None) -> None:
     until = "" if duration_s is None else f" for {duration_s:g} s"
-    print(f"iowhy: recording {what}{until}; Ctrl-C ends it", file=sys.stderr, flush=True)
+    say(f"recording {what}{until}; Ctrl-C ends it")
 
 
 def _verdict(out: Path, as_json: bool) -> None:

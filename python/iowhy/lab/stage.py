@@ -5,7 +5,6 @@ Nothing outside the scratch directory is written to. All of it goes away with th
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from iowhy.experiment import groups
 from iowhy.lab import disks, filesystems, shell
 from iowhy.lab.disks import MIB, Disk
 from iowhy.lab.filesystems import Filesystem
+from iowhy.messages import say
 from iowhy.undo import MARK_VARIABLE, Undo, recover
 
 DEFAULT_PARENT = Path("/var/tmp")
@@ -131,10 +131,7 @@ def stage(choice: Choice, parent: Path | None = None) -> Iterator[Stage]:
         )
     left = recover()
     if left:
-        print(
-            f"iowhy: put back what a run that was killed had left: {len(left)} actions",
-            file=sys.stderr,
-        )
+        say(f"put back what a run that was killed had left: {len(left)} actions")
     with Undo.session("lab") as undo:
         made = Stage(undo.scratch_directory(parent, "iowhy-lab"), choice, undo)
         try:

@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
 from iowhy import __version__
@@ -18,6 +19,8 @@ from iowhy.errors import Problem
 from iowhy.recording import schema
 from iowhy.recording.plain_file import read_plain
 
+#: A recorder knows some forty tables, and lists some hundred sensors; a paste has a part for each block of a text.
+MOST_TABLES, MOST_ITEMS = 1_000, 100_000
 MANIFEST_MAX_BYTES = 16 * 1024 * 1024  # a manifest lists inputs, not events: more is not ours
 
 
@@ -196,6 +199,11 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
+@cache
+def _hints(kind: type) -> dict[str, object]:
+    return typing.get_type_hints(kind)
+
+
 def _build(kind: object, value: object, where: str) -> object:
     """`value` (from JSON) as the annotated type `kind`; Problem names `where` it does not fit."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -206,7 +214,7 @@ def _build(kind: object, value: object, where: str) -> object:
     if isinstance(kind, type) and is_dataclass(kind):
         if not isinstance(value, dict):
             raise Problem(f"{where}: expected an object")
-        hints = typing.get_type_hints(kind)
+        hints = _hints(kind)
         given = {}
         for item in fields(kind):
             if item.name in value:
@@ -219,10 +227,16 @@ def _build(kind: object, value: object, where: str) -> object:
     if origin is tuple:
         if not isinstance(value, list):
             raise Problem(f"{where}: expected a list")
+        if arguments[0] is str and all(isinstance(one, str) for one in value):
+            return tuple(value)  # a command may have a million arguments
+        if len(value) > MOST_ITEMS:
+            raise Problem(f"{where}: {len(value):,} entries; iowhy writes no such list")
         return tuple(_build(arguments[0], v, f"{where}[{i}]") for i, v in enumerate(value))
     if origin is not None and issubclass(typing.cast(type, origin), Mapping):
         if not isinstance(value, dict):
             raise Problem(f"{where}: expected an object")
+        if len(value) > MOST_TABLES:
+            raise Problem(f"{where}: {len(value):,} entries; iowhy writes no such manifest")
         return {str(k): _build(arguments[1], v, f"{where}: {k}") for k, v in value.items()}
     if kind is int and (isinstance(value, bool) or not isinstance(value, int)):
         raise Problem(f"{where}: expected a whole number, found {value!r:.60}")

@@ -34,7 +34,11 @@ class Recording:
         if folder.is_symlink() or not folder.is_dir():
             return []
         # A link could point anywhere: a recording is hostile input.
-        return sorted(f for f in folder.glob("*.parquet") if f.is_file() and not f.is_symlink())
+        return sorted(
+            f
+            for f in folder.glob("*.parquet")
+            if f.is_file() and not f.is_symlink() and _is_text(f.name)
+        )
 
     def open_tables(self) -> OpenTables:
         """A connection to the tables, of which none is there yet; the caller closes it."""
@@ -78,8 +82,12 @@ class Recording:
                 f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
                 f"({str(error).splitlines()[0]}); {MEMORY_VARIABLE}=4GiB allows more"
             ) from None
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            raise Problem(f"{self.path}: {str(error).splitlines()[0]}") from None
+        except duckdb.Error as error:
+            # Of all kinds: what a damaged page makes of a footer or of numbers has no class of its own.
+            raise Problem(
+                f"{self.path}: {str(error).splitlines()[0]}; "
+                f"`iowhy check {quoted(str(self.path))}` tells what is wrong with it"
+            ) from None
 
 
 def open_recording(path: str | Path) -> Recording:
@@ -98,4 +106,15 @@ def open_recording(path: str | Path) -> Recording:
             f"{path}: a recording is a directory; "
             f"to read another tool's text use `iowhy diagnose {quoted(str(path))}`"
         )
+    if not _is_text(str(path.resolve())):
+        raise Problem(f"{path}: DuckDB opens no path that is not UTF-8; move or rename it")
     return Recording(path, read_manifest(path / "manifest.json"))
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name of the filesystem, any bytes, is UTF-8: Python keeps other bytes as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -129,7 +129,7 @@ def _named(where: str) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.IOException, duckdb.InvalidInputException):
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
         raise
     except duckdb.Error as error:
         raise Problem(f"{where}: {first_line(error)}") from None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.recording.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.users import invoking_user
@@ -145,6 +146,5 @@ def _outlived(recorder: int, hearing: ending.Hearing) -> int:
     if command is None:
         return returned
     hearing.hand_to(command)
-    said = "the recorder was killed; the command runs on, unrecorded"
-    print(f"iowhy: {said}", file=sys.stderr, flush=True)
+    say("the recorder was killed; the command runs on, unrecorded")
     return orphans.wait_for(command)

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
+from iowhy.messages import say
 from iowhy.sources.format import Format, Progress, formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
@@ -73,10 +74,7 @@ def _opened_fifo(file: str) -> BinaryIO:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if not poll.poll(WRITER_MS):
-        print(
-            f"iowhy: {file}: waiting for a program to write to it; Ctrl-C ends that",
-            file=sys.stderr,
-        )
+        say(f"{file}: waiting for a program to write to it; Ctrl-C ends that")
         poll.poll()
     os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "rb")

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.undo import process
 from iowhy.undo.journal import FORMAT, left_over, state_directory, undo_all
 from iowhy.undo.kinds import KINDS
@@ -62,7 +63,7 @@ class Undo:
                     message = left_over(undo.path, problems)
                     if not failed_before:
                         raise Problem(message)
-                    print(f"iowhy: {message}", file=sys.stderr)
+                    say(message)
 
     @classmethod
     def _open(cls, name: str) -> "Undo":

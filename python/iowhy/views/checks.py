@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from iowhy.messages import printable
 from iowhy.recording.check import Check
-from iowhy.views.terminal import printable
 
 
 def show(recording: Path, found: Iterable[Check]) -> None:

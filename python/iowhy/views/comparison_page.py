@@ -16,8 +16,9 @@ from iowhy.experiment.command import shown
 from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import times, with_interval
+from iowhy.messages import printable
 from iowhy.views.experiment_page import counted, measure
-from iowhy.views.terminal import Field, paragraph, print_rows, printable
+from iowhy.views.terminal import Field, paragraph, print_rows
 
 _COLOURS = {
     "gone": "green",

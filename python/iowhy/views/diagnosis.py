@@ -6,9 +6,10 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.messages import printable
 from iowhy.sources.diagnose import Diagnosis
 from iowhy.sources.processes import BusyProcess
-from iowhy.views.terminal import Field, paragraph, print_rows, printable, shorten
+from iowhy.views.terminal import Field, paragraph, print_rows, shorten
 from iowhy.whys.next_step import Step
 
 UNREAD_SHOWN = 12

@@ -13,7 +13,8 @@ from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever_answer import Answer, Response, Verdict
 from iowhy.experiment.result import Judged, Result
 from iowhy.experiment.sentence import plain, with_interval
-from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, printable, shorten
+from iowhy.messages import printable
+from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, shorten
 
 _COLOURS = {
     Verdict.BOUND: "red",

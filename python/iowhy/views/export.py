@@ -1,11 +1,11 @@
 """A result as CSV, JSON or Parquet."""
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
+from iowhy.messages import json_text, printable
 from iowhy.relations.relation import Column
 
 if TYPE_CHECKING:  # slow to import, and needed for Parquet alone
@@ -16,11 +16,15 @@ BATCH_ROWS = 10_000
 
 
 def write_csv(table: "pa.Table", to: IO[str]) -> None:
-    """RFC 4180 with a header line; unknown is empty, a list is joined by `|`."""
+    """RFC 4180 with a header line; unknown is empty, a list is joined by `|`.
+
+    A terminal gets texts with their control characters made visible, a file or a pipe gets them as they are.
+    """
     writer = csv.writer(to, lineterminator="\n")
-    writer.writerow(table.column_names)
+    cell = _shown if to.isatty() else _cell
+    writer.writerow(map(cell, table.column_names))
     for row in _rows(table):
-        writer.writerow(["" if value is None else _cell(value) for value in row])
+        writer.writerow(map(cell, row))
 
 
 def write_json(
@@ -43,11 +47,11 @@ def write_json(
             }
         )
     head = {"version": JSON_VERSION, "report": name, "columns": described}
-    to.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "rows": [')
+    to.write(json_text(head)[:-1] + ', "rows": [')
     separator = "\n"
     for row in _rows(table):
         values = dict(zip(table.column_names, map(_json, row), strict=True))
-        to.write(separator + json.dumps(values, ensure_ascii=False, default=str))
+        to.write(separator + json_text(values))
         separator = ",\n"
     to.write("\n]}\n")
 
@@ -79,7 +83,14 @@ def _rows(table: "pa.Table") -> Iterator[tuple[object, ...]]:
         yield from zip(*columns, strict=True)
 
 
+def _shown(value: object) -> object:
+    cell = _cell(value)
+    return printable(cell) if isinstance(cell, str) else cell
+
+
 def _cell(value: object) -> object:
+    if value is None:
+        return ""
     if isinstance(value, list):
         return "|".join(map(str, value))
     if isinstance(value, bool):

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from iowhy.messages import printable, say
+
 TERMINAL_AFTER_S = 1.0
 """What takes less needs no word."""
 
@@ -57,11 +59,11 @@ class ProgressLine:
         if self._quiet:
             return
         if self._terminal:
-            sys.stderr.write(f"{_CLEAR}{text[:_WIDTH]}")
+            sys.stderr.write(f"{_CLEAR}{printable(text)[:_WIDTH]}")
             self._drawn = True
         elif time.monotonic() >= self._next:
             self._next = time.monotonic() + ELSEWHERE_EVERY_S
-            sys.stderr.write(f"iowhy: {text}\n")
+            say(text)
         sys.stderr.flush()
 
     def end(self) -> None:

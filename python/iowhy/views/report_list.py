@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from iowhy.messages import printable
 from iowhy.reports.report import Report
-from iowhy.views.terminal import printable
 
 
 def show(out: Console, reports: Collection[Report], own: Path) -> None:

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.messages import printable
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import Field, paragraph, printable, rows, shorten
+from iowhy.views.terminal import Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
     import pyarrow as pa
@@ -106,7 +107,7 @@ def _below(
 def _field(name: str, column: Column | None, values: list[object]) -> Field:
     unit = column.unit if column else _guess(name, values)
     left = unit in ("text", "bool")
-    return Field(_heading(name, unit), _writer(unit, values), left)
+    return Field(printable(_heading(name, unit)), _writer(unit, values), left)
 
 
 def _heading(name: str, unit: str) -> str:

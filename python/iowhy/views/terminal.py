@@ -12,6 +12,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from iowhy.messages import printable
+
 WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
 NARROWEST = 60  # a pipe is never narrower: the tables need it
@@ -75,18 +77,6 @@ class Laid:
 
     lines: list[Text]
     left_out: tuple[str, ...]
-
-
-def printable(text: str) -> str:
-    """Text from a recording, safe to print: control characters (also ESC) become visible."""
-    return "".join(
-        c
-        if c.isprintable()
-        else f"\\x{ord(c):02x}"
-        if ord(c) < 256
-        else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
 
 
 def shorten(text: str, width: int) -> str:

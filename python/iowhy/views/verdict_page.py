@@ -1,6 +1,5 @@
 """The verdict of a recording: the answer first, then why, where the time went, and what is unknown."""
 
-import json
 import signal
 from dataclasses import asdict
 from typing import Any
@@ -10,11 +9,12 @@ from rich.text import Text
 
 from iowhy import units
 from iowhy.invocation import typed
+from iowhy.messages import json_text, printable
 from iowhy.overview import Overview
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested
 from iowhy.views import budget_bar, verdict_tables
-from iowhy.views.terminal import console, paragraph, printable
+from iowhy.views.terminal import console, paragraph
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict_json import as_json as verdict_as_json
 
@@ -34,7 +34,7 @@ def print_verdict(
     `kept` is that the recording stays where it is, and can be asked more.
     """
     if as_json:
-        print(json.dumps(as_document(overview), ensure_ascii=False))
+        print(json_text(as_document(overview)))
     else:
         show(overview, console(to_stderr), every=every, kept=kept)
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use iowhy_readings::sampler::{Samplers, Scope};
-use iowhy_readings::{host, Roots};
+use iowhy_readings::{host, names, Roots};
 use iowhy_store::Owner;
 
 use crate::kernel::{choice, LoadError, Options, Probe};
@@ -231,7 +231,10 @@ fn status_of(fate: Result<Fate, RecvError>) -> i32 {
 
 /// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
 fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
-    eprintln!("iowhy: {error:#}; the command runs on unrecorded");
+    eprintln!(
+        "iowhy: {}; the command runs on unrecorded",
+        names::visible(&format!("{error:#}"))
+    );
     Failure {
         message: String::new(),
         status: status_of(fate.recv()),

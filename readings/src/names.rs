@@ -79,10 +79,7 @@ mod tests {
     #[test]
     fn escape_sequences_are_shown_and_not_obeyed() {
         let shown = visible("/a\x1b[2J\u{9b}1m\rb\x7f: no such\nfile \u{b5}");
-        assert_eq!(
-            shown,
-            "/a\\x1b[2J\\x9b1m\\x0db\\x7f: no such\nfile \u{b5}"
-        );
+        assert_eq!(shown, "/a\\x1b[2J\\x9b1m\\x0db\\x7f: no such\nfile \u{b5}");
     }
 
     proptest! {

@@ -57,6 +57,15 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
     tables["thread_time"] = _thread_time(rng, end_ns, threads)
     tables["block_requests"] = _requests(rng, calls // 2, end_ns, threads, files)
     tables["page_cache"] = _page_cache(rng, end_ns, files)
+    tables["dirtied_by_others"] = pa.table(
+        {
+            "ts_ns": [START_NS, START_NS + INTERVAL_NS],
+            "interval_ns": [INTERVAL_NS, INTERVAL_NS],
+            "tgid": [900, 901],
+            "dev": [FS, FS],
+            "pages": [300, 700],
+        }
+    )
     tables |= machine(rng, end_ns, threads, files)
     manifest = Manifest.made(
         argv=["generated"],
@@ -214,7 +223,8 @@ def _page_cache(rng: np.random.Generator, end_ns: int, files: int) -> pa.Table:
             "readahead_pages": rng.integers(0, 200, count),
             "prefetched_hit_pages": rng.integers(0, lookups - missed + 1),
             "dirtied_pages": rng.integers(0, 100, count),
-            "evicted_pages": rng.integers(0, 100, count),
+            "evicted_pages": (evicted := rng.integers(0, 100, count)),
+            "reclaimed_pages": evicted // 2,
             "refault_pages": rng.integers(0, 50, count),
             "major_faults": rng.integers(0, 3, count),
             "minor_faults": rng.integers(0, 30, count),

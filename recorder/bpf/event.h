@@ -112,7 +112,7 @@ struct event_sample {
 
 /* Counters that user space drains ten times a second. */
 struct cache_key {
-	__u64 ino;
+	__u64 ino; /* 0: what a process outside the command made dirty on this filesystem */
 	__u32 dev;
 	__u32 tgid;
 };
@@ -124,9 +124,11 @@ struct cache_counts {
 	__u64 prefetched;
 	__u64 dirtied;
 	__u64 evicted;
+	__u64 reclaimed; /* of evicted, for want of memory */
 	__u64 refault;
 	__u64 major;
 	__u64 faults;
+	char comm[16]; /* of a process outside the command, else empty */
 };
 
 struct total_key {

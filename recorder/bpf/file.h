@@ -23,6 +23,14 @@ struct {
 	__type(value, struct path_scratch);
 } path_scratches SEC(".maps");
 
+/* The filesystems of files that the command has had to do with. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u8);
+} touched_filesystems SEC(".maps");
+
 /* Whether the command has had to do with the file, not with one that had its number before. */
 static __always_inline bool is_touched(struct inode *inode, __u32 dev, __u64 ino)
 {
@@ -133,10 +141,12 @@ static __always_inline void name_file(__u32 dev, __u64 ino, struct file *file, s
 	struct file_key key = { .ino = ino, .dev = dev };
 	__u64 generation = BPF_CORE_READ(inode, i_generation);
 	__u64 *named = bpf_map_lookup_elem(&touched, &key);
+	__u8 yes = 1;
 
 	if (named && *named == generation)
 		return;
 	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
+	bpf_map_update_elem(&touched_filesystems, &dev, &yes, BPF_ANY);
 	emit_file((__u64)file);
 }
 

@@ -13,6 +13,9 @@
 #include "chunks.h"
 #include "folio.h"
 
+/* The thread frees memory, for itself, its group, or as kswapd or kdamond do (include/linux/sched.h). */
+#define PF_MEMALLOC 0x00000800
+
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
@@ -159,6 +162,15 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	return 0;
 }
 
+/* Whose counts these are; it may have ended when they are read. */
+static __always_inline void name_outsider(struct cache_counts *counts)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!counts->comm[0])
+		BPF_CORE_READ_STR_INTO(&counts->comm, task, group_leader, comm);
+}
+
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_delete, struct folio *folio)
 {
@@ -192,8 +204,13 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	/* Given up (POSIX_FADV_DONTNEED): it is for no want of memory when they are read again. */
 	walk_chunks(ino, dev, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
 	counts = counts_of(dev, ino, task->tgid);
-	if (counts)
-		COUNT(counts, evicted, pages);
+	if (!counts)
+		return 0;
+	COUNT(counts, evicted, pages);
+	if (task->flags & PF_MEMALLOC)
+		COUNT(counts, reclaimed, pages);
+	if (!t)
+		name_outsider(counts);
 	return 0;
 }
 
@@ -274,6 +291,21 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 	return 0;
 }
 
+/* What waits for the filesystems of the command's files may wait for what others made dirty there. */
+static __always_inline void dirtied_outside(struct inode *inode, struct folio *folio)
+{
+	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	struct cache_counts *counts;
+
+	if (!bpf_map_lookup_elem(&touched_filesystems, &dev))
+		return;
+	counts = counts_of(dev, 0, bpf_get_current_pid_tgid() >> 32);
+	if (!counts)
+		return;
+	COUNT(counts, dirtied, folio_pages(folio));
+	name_outsider(counts);
+}
+
 /*
  * The kernel marks whole folios dirty, and says so once. What a write call dirtied are the pages of its range
  * that were clean: they are counted when it returns. Memory that is mapped is dirtied by folios.
@@ -288,11 +320,15 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 	__u64 ino;
 	__u32 dev;
 
-	if (!t || !mapping)
+	if (!mapping)
 		return 0;
 	inode = mapping->host;
 	if (!inode || !is_regular(inode))
 		return 0;
+	if (!t) {
+		dirtied_outside(inode, folio);
+		return 0;
+	}
 	if (t->call >= 0 && t->call_kind == CALL_WRITE && (__u64)inode == t->inode &&
 	    (t->call_flags & CALL_HAS_OFFSET)) {
 		t->call_flags |= CALL_DIRTIED;

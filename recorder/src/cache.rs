@@ -50,6 +50,7 @@ impl Cache {
         counts.prefetched += more.prefetched;
         counts.dirtied += more.dirtied;
         counts.evicted += more.evicted;
+        counts.reclaimed += more.reclaimed;
         counts.refault += more.refault;
         counts.major += more.major;
         counts.faults += more.faults;
@@ -109,6 +110,7 @@ impl Cache {
                 prefetched_hit_pages: Some(counts.prefetched as i64),
                 dirtied_pages: Some(counts.dirtied as i64),
                 evicted_pages: Some(counts.evicted as i64),
+                reclaimed_pages: Some(counts.reclaimed as i64),
                 refault_pages: Some(counts.refault as i64),
                 major_faults: faults.then_some(counts.major as i64),
                 minor_faults: faults.then_some(counts.faults.saturating_sub(turned) as i64),

@@ -199,3 +199,57 @@ for _ in range(16):
                 assert added > 14 * pages
                 assert found["refault_pages"] > 12 * pages
                 assert found["evicted_pages"] > 14 * pages
+
+
+def test_others_drop_and_dirty_by_name(tmp_path: Path) -> None:
+    """A process outside reads nothing: it drops the command's file, and makes another one dirty."""
+    code = """
+import sys
+path, now, done = sys.argv[1:]
+open(path, "rb").read()
+open(now, "w").write("now")
+open(done).read()
+"""
+    outside = (
+        "import os, sys\n"
+        "path, other, now, done = sys.argv[1:]\n"
+        "open(now).read()\n"
+        "fd = os.open(path, os.O_RDONLY)\n"
+        "os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+        "open(other, 'wb').write(bytes(100 * 4096))\n"
+        "open(done, 'w').write('done')\n"
+    )
+    with filesystem("ext4", tmp_path) as scratch:
+        path, other = scratch.mount / "read", scratch.mount / "other"
+        make(path, 300)
+        pipes = [tmp_path / "now", tmp_path / "done"]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        beside = subprocess.Popen(python(outside, path, other, *pipes))
+        recording = record(python(code, path, *pipes), tmp_path / "r.iowhy")
+        assert beside.wait() == 0
+        ino = path.stat().st_ino
+        rows = ask(
+            recording,
+            "SELECT sum(evicted_pages)::BIGINT, sum(reclaimed_pages)::BIGINT FROM page_cache"
+            " WHERE dev = ? AND ino = ? AND tgid = ?",
+            scratch.dev,
+            ino,
+            beside.pid,
+        )
+        assert rows == [(300 - evicted_by_others_than(recording, scratch, ino, beside.pid), 0)]
+        dirtied = "SELECT sum(pages)::BIGINT FROM dirtied_by_others WHERE dev = ? AND tgid = ?"
+        assert one(recording, dirtied, scratch.dev, beside.pid) == 100
+        assert one(recording, "SELECT count(*) FROM neighbours WHERE tgid = ?", beside.pid) == 1
+
+
+def evicted_by_others_than(recording: Recording, scratch: Filesystem, ino: int, tgid: int) -> int:
+    counted = one(
+        recording,
+        "SELECT coalesce(sum(evicted_pages), 0)::BIGINT FROM page_cache"
+        " WHERE dev = ? AND ino = ? AND tgid <> ?",
+        scratch.dev,
+        ino,
+        tgid,
+    )
+    return int(str(counted))

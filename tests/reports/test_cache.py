@@ -3,7 +3,7 @@
 import pytest
 
 from iowhy.reports import run
-from tests.reports.conftest import MS, T0, Make, file
+from tests.reports.conftest import MS, T0, Make, file, filesystem
 
 
 def cached(at_ms: int, ino: int | None, lookups: int | None, **more: object) -> dict[str, object]:
@@ -47,3 +47,40 @@ def test_cache_of_the_whole_machine(make: Make) -> None:
     rec = make({"page_cache": [cached(0, None, 1000, demand_miss_pages=935, tgid=None)]})
     (row,) = run(rec, "cache").to_pylist()
     assert (row["path"], row["hit_ratio"]) == ("all files", 0.065)
+
+
+def test_who_evicted_and_for_want_of_memory(make: Make) -> None:
+    """The command in its own context, kdamond, and a shell that drops caches; names of others are neighbours'."""
+    evicted = {"ts_ns": T0, "interval_ns": 100, "dev": 1, "ino": 2, "estimated": False}
+    rec = make(
+        {
+            "threads": [{"tid": 10, "tgid": 10, "comm": "reader", "start_ns": T0}],
+            "neighbours": [{"tgid": 77, "comm": "kdamond.0"}, {"tgid": 78, "comm": "sh"}],
+            "page_cache": [
+                {**evicted, "tgid": 10, "evicted_pages": 60, "reclaimed_pages": 50},
+                {**evicted, "tgid": 77, "evicted_pages": 30, "reclaimed_pages": 30},
+                {**evicted, "tgid": 78, "evicted_pages": 8, "reclaimed_pages": 0},
+                {**evicted, "tgid": 79, "evicted_pages": 2},
+            ],
+        }
+    )
+    assert [tuple(row.values())[:5] for row in run(rec, "evictions").to_pylist()] == [
+        ("reader", 10, True, "reclaim", 50),
+        ("kdamond.0", 77, False, "damon", 30),
+        ("reader", 10, True, "dropped", 10),
+        ("sh", 78, False, "dropped", 8),
+        (None, 79, False, None, 2),
+    ]
+
+
+def test_what_others_made_dirty(make: Make) -> None:
+    dirtied = {"ts_ns": T0, "interval_ns": 100, "dev": 1, "tgid": 78}
+    rec = make(
+        {
+            "neighbours": [{"tgid": 78, "comm": "dd"}],
+            "filesystems": [filesystem()],
+            "dirtied_by_others": [{**dirtied, "pages": 3}, {**dirtied, "pages": 4}],
+        }
+    )
+    row = run(rec, "dirtied-by-others").to_pylist()[0]
+    assert (row["comm"], row["tgid"], row["pages"], row["bytes"]) == ("dd", 78, 7, 7 * 4096)

@@ -16,7 +16,7 @@ use iowhy_store::{rows, Recording};
 
 use crate::cache::{Cache, Known};
 use crate::calls;
-use crate::event::{self, layout, Call, Sample};
+use crate::event::{self, layout, CacheCounts, CacheKey, Call, Sample};
 use crate::files::Files;
 use crate::kernel::{Drained, Lost};
 use crate::rows::{call, convert, request, TABLES};
@@ -45,7 +45,7 @@ pub struct Collector {
     threads: Threads,
     totals: Totals,
     waits: Waits,
-    /// Processes outside the command whose requests were seen.
+    /// Processes outside the command that were seen.
     neighbours: HashSet<u32>,
     interval_start: u64,
     cache: Cache,
@@ -138,19 +138,56 @@ impl Collector {
     }
 
     fn request(&mut self, e: &event::Request) -> Result<()> {
-        let unknown = e.scope == layout::SCOPE_OTHER
-            && self.neighbours.len() < NEIGHBOURS_MOST
-            && self.neighbours.insert(e.tgid);
-        if unknown {
+        if e.scope == layout::SCOPE_OTHER {
             // One that has ended meanwhile stays a number.
-            if let Ok(comm) = fs::read(format!("/proc/{}/comm", e.tgid)) {
-                self.recording.push(rows::Neighbours {
-                    tgid: e.tgid.into(),
-                    comm: Cow::Owned(escaped(comm.trim_ascii_end())),
-                })?;
-            }
+            self.neighbour(e.tgid, || {
+                let comm = fs::read(format!("/proc/{}/comm", e.tgid)).ok()?;
+                Some(escaped(comm.trim_ascii_end()))
+            })?;
         }
         self.recording.push(request::row(e))
+    }
+
+    /// Names a process outside the command, the first time that it is seen.
+    fn neighbour(&mut self, tgid: u32, name: impl FnOnce() -> Option<String>) -> Result<()> {
+        if self.neighbours.len() >= NEIGHBOURS_MOST || !self.neighbours.insert(tgid) {
+            return Ok(());
+        }
+        match name() {
+            None => Ok(()),
+            Some(comm) => self.recording.push(rows::Neighbours {
+                tgid: tgid.into(),
+                comm: Cow::Owned(comm),
+            }),
+        }
+    }
+
+    /// Counts of the page cache by process and file, or by one of others and filesystem.
+    fn cached(
+        &mut self,
+        key: CacheKey,
+        counts: &CacheCounts,
+        (start, end): (u64, u64),
+    ) -> Result<()> {
+        if counts.comm[0] != 0 {
+            self.neighbour(key.tgid, || Some(event::comm(&counts.comm)))?;
+        }
+        if key.ino == 0 {
+            return self.recording.push(rows::DirtiedByOthers {
+                ts_ns: start as i64,
+                interval_ns: (end - start) as i64,
+                tgid: key.tgid.into(),
+                dev: key.dev.into(),
+                pages: counts.dirtied as i64,
+            });
+        }
+        // What mapped memory reads and dirties is in no call.
+        let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
+        if pages > 0 {
+            self.files.add_bytes((key.dev, key.ino), pages * 4096);
+        }
+        self.cache.add(key, counts);
+        Ok(())
     }
 
     fn call(&mut self, e: &Call) -> Result<()> {
@@ -191,22 +228,17 @@ impl Collector {
         lost: Lost,
         now_ns: u64,
     ) -> Result<()> {
+        let interval = (self.interval_start, now_ns);
+        for (key, counts) in drained.cache {
+            self.cached(key, &counts, interval)?;
+        }
         let recording = &mut self.recording;
         for sample in samples {
             self.threads.clock(&sample.clock, false, recording)?;
         }
         self.threads.end_missing(recording)?;
-        let interval = (self.interval_start, now_ns);
         for (key, total) in drained.totals.into_iter().chain(self.totals.take()) {
             recording.push(call::total(key, &total, interval))?;
-        }
-        for (key, counts) in drained.cache {
-            // What mapped memory reads and dirties is in no call.
-            let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
-            if pages > 0 {
-                self.files.add_bytes((key.dev, key.ino), pages * 4096);
-            }
-            self.cache.add(key, &counts);
         }
         self.cache.rows(interval, &mut |row| recording.push(row))?;
         self.interval_start = now_ns;

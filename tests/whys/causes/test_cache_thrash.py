@@ -1,5 +1,7 @@
 """cache-thrash: read again what was read."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import GIB, KIB, MIB, MS, Story
 
@@ -48,3 +50,52 @@ def test_not_when_what_is_used_would_fit_many_times_over(judged: Judge) -> None:
     story = reader().passes([0.0, 0.0, 0.0, 0.0], pages=16_384)
     story.group(memory_limit_bytes=2 * GIB, memory_bytes=GIB, cached_bytes=GIB)
     absent(judged(story), "cache-thrash")
+
+
+ROOMY = {"memory_limit_bytes": 2 * GIB, "memory_bytes": GIB, "cached_bytes": GIB}
+
+
+def test_a_limit_evicts(judged: Judge) -> None:
+    story = reader().passes([0.0] * 4, pages=16_384).evicted(40_000, reclaimed=40_000)
+    story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, memory_limit_hits=900)
+    found = leads(judged(story), "cache-thrash", 0.6)
+    assert "100 % of the 40,000 pages that left the cache went for one reason: the limit" in chain(
+        found
+    )
+    assert any("raise the memory limit" in text for text in found.remedies)
+
+
+@pytest.mark.parametrize(
+    ("comm", "reclaimed", "said", "remedy"),
+    [
+        ("kdamond.0", 40_000, "DAMON, which frees", "turn DAMON's proactive reclaim off"),
+        ("sh", 0, "another program dropped them", "have that program drop nothing"),
+    ],
+)
+def test_what_would_fit_is_taken_by_another(
+    judged: Judge, comm: str, reclaimed: int, said: str, remedy: str
+) -> None:
+    """More memory would not help, and is not offered."""
+    story = reader().passes([0.0] * 4, pages=16_384).group(**ROOMY)
+    found = leads(
+        judged(story.evicted(40_000, reclaimed=reclaimed, tgid=77, comm=comm)), "cache-thrash", 0.6
+    )
+    assert said in chain(found)
+    assert f"{comm} (process 77)" in chain(found)
+    assert remedy in found.remedies[0]
+    assert not any("memory limit" in text or "more memory" in text for text in found.remedies)
+
+
+def test_its_own_advice_gives_pages_up(judged: Judge) -> None:
+    story = reader().passes([0.0] * 4, pages=16_384).group(**ROOMY)
+    found = leads(judged(story.evicted(40_000, reclaimed=0)), "cache-thrash", 0.6)
+    assert "the command itself gave them up" in chain(found)
+
+
+def test_kswapd_is_named_beside_a_little_of_others(judged: Judge) -> None:
+    story = reader().passes([0.0] * 4, pages=16_384)
+    story.evicted(30_000, reclaimed=30_000, tgid=78, comm="kswapd0")
+    story.evicted(10_000, reclaimed=0, tgid=79, comm="sh")
+    found = leads(judged(story), "cache-thrash", 0.6)
+    assert "75 % of the 40,000 pages" in chain(found)
+    assert "kswapd, as the machine is short of memory; most by kswapd0" in chain(found)

@@ -38,6 +38,24 @@ class Cache(Rows):
             )
         return self
 
+    def evicted(
+        self, pages: int, *, reclaimed: int, tgid: int = 10, comm: str | None = None
+    ) -> Self:
+        """Pages of the file that a process took out of the cache, `reclaimed` of them for want of memory."""
+        if comm is not None:
+            self.add("neighbours", tgid=tgid, comm=comm)
+        return self.add(
+            "page_cache",
+            ts_ns=START,
+            interval_ns=self.elapsed,
+            tgid=tgid,
+            dev=FS,
+            ino=FILE,
+            evicted_pages=pages,
+            reclaimed_pages=reclaimed,
+            estimated=False,
+        )
+
     def passes(self, ratios: list[float], pages: int, ino: int = FILE) -> Self:
         """Passes over a file of `pages`, each with its hit ratio."""
         steps = 10

@@ -5,6 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import Cache
+from iowhy.whys.facts.evictors import Evictor, Kind
 from iowhy.whys.finding import Candidate, Claim, Link
 
 REREAD = 0.3
@@ -13,6 +14,33 @@ HIT_RATIO = 0.9
 CACHE_FULL = 0.05
 GROWS = 0.5
 FAR_BELOW = 0.1
+# Of the pages that went, from which one reason stands for all of them.
+MOST = 0.5
+
+# Pages went without want of memory: more of it, or smaller parts, would not keep them.
+_NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
+
+_REMEDIES = {
+    Kind.DAMON: (
+        "turn DAMON's proactive reclaim off, or give it what may stay (/sys/kernel/mm/damon/admin, damon_reclaim)",
+        "keep what is used over again in the program's own memory",
+        "touch it more often than DAMON's age for cold pages",
+    ),
+    Kind.DROPPED: (
+        "have that program drop nothing that others use: no drop_caches, POSIX_FADV_DONTNEED only on files of its own",
+        "keep what is used over again in the program's own memory",
+        "lock the file in memory (vmtouch -l, mlock)",
+    ),
+    Kind.GIVEN_UP: (
+        "give up pages (POSIX_FADV_DONTNEED) only after their last use, and do not mix direct and buffered I/O on a file",
+        "keep what is used over again in the program's own memory",
+    ),
+    Kind.OTHERS_NEED: (
+        "give the command memory that others cannot take (memory.low, memory.min of its control group), or the others a limit",
+        "do all steps on one part before the next, with parts that fit",
+        "use a machine with more memory",
+    ),
+}
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -27,9 +55,11 @@ def find(facts: Facts) -> Candidate | None:
         return None
     used = cache.top_bytes if cache.working_set_bytes is None else cache.working_set_bytes
     room = facts.machine.cache_room_bytes
-    if used is not None and (
-        used < PAGES_MIN * facts.page_bytes or (room and used < FAR_BELOW * room)
-    ):
+    evictor = _most(facts)
+    for_want = evictor is None or evictor.kind not in _NOT_FOR_WANT
+    if used is not None and used < PAGES_MIN * facts.page_bytes:
+        return None
+    if evictor is None and used is not None and room and used < FAR_BELOW * room:
         # It would have fitted many times over: the pages were given up, not pushed out.
         return None
     if room is not None and room > 2 * max(used or 0.0, cache.added * facts.page_bytes):
@@ -41,14 +71,46 @@ def find(facts: Facts) -> Candidate | None:
         summary=(
             "reads again what had been read: the data do not fit into "
             + ("the page cache" if room is None else f"{size(room)} of page cache")
+            if for_want
+            else f"reads again what had been in the page cache: {_in_words(evictor)}"
         ),
         saving=saving.all_of_it("if nothing is read twice"),
         remedy=(
             None
-            if room is None
+            if room is None or not for_want
             else f"work on one part at a time, all steps on each part of at most {size(room * 0.5)}"
         ),
+        remedies=() if evictor is None else _REMEDIES.get(evictor.kind, ()),
         needs=("page_cache",),
+    )
+
+
+def _most(facts: Facts) -> Evictor | None:
+    """Who took most of the pages that went; None where that is nobody, or not known."""
+    largest = facts.evictors[0] if facts.evictors else None
+    return largest if largest is not None and largest.share >= MOST else None
+
+
+def _in_words(evictor: Evictor | None) -> str:
+    """Who it was, with the process where that is another one."""
+    if evictor is None:
+        return ""
+    if evictor.kind in (Kind.DROPPED, Kind.OTHERS_NEED, Kind.DAMON, Kind.KSWAPD) and evictor.name:
+        return f"{evictor.kind.value}; most by {evictor.name} (process {evictor.tgid})"
+    return evictor.kind.value
+
+
+def _evicted(facts: Facts) -> Link | None:
+    """Why the pages went that had been there."""
+    largest = _most(facts)
+    if largest is None:
+        return None
+    return link(
+        f"{percent(largest.share)} of the {count(sum(one.pages for one in facts.evictors))} pages that left the "
+        f"cache went for one reason: {_in_words(largest)}",
+        largest.share,
+        "share",
+        "evictions",
     )
 
 
@@ -97,6 +159,7 @@ def _chain(facts: Facts, again: float, used: float | None, room: float | None) -
         else link(
             f"hit ratio pass by pass: {passes}", cache.passes[-1], "share", "cache-over-time"
         ),
+        _evicted(facts),
         None
         if used is None
         else link(
@@ -194,16 +257,18 @@ def _pasted_chain(facts: Facts, hit_ratio: float, misses: float) -> tuple[Link, 
 
 CAUSE = Cause(
     name="cache-thrash",
-    title="The data do not fit into the page cache",
+    title="The data do not stay in the page cache",
     meaning=(
         "The command comes back to data that it has read, and they are gone: what it uses between "
         "two visits is larger than the memory left for the page cache. A pass over slightly more "
-        "than fits misses everything, because what is needed last was evicted first."
+        "than fits misses everything, because what is needed last was evicted first. Or something "
+        "else takes pages out that would fit: DAMON, drop_caches, posix_fadvise."
     ),
     measured=(
         "Pages added to the cache that had been in it and were evicted in the same recording (or "
         "the group's refault counter), hit ratio = 1 - pages added by reads / pages asked for, per "
-        "pass over the file that was read most; the memory limit in force."
+        "pass over the file that was read most; the memory limit in force; in whose context pages were "
+        "freed, and whether for want of memory."
     ),
     thresholds=(
         Threshold(

@@ -20,6 +20,7 @@ from iowhy.whys.facts import (
     cache,
     calls,
     devices,
+    evictors,
     filesystems,
     journal,
     layout,
@@ -108,6 +109,11 @@ class Facts:
     def cache(self) -> cache.Cache:
         """The page cache."""
         return cache.measure(self.relations, self.run.pasted, self.machine.group_refault_pages)
+
+    @cached_property
+    def evictors(self) -> tuple[evictors.Evictor, ...]:
+        """Who took pages of its files out of the cache, the largest part first; empty: nobody, or not known."""
+        return evictors.evictors(self.relations, self.machine)
 
     @cached_property
     def layout(self) -> layout.Layout:

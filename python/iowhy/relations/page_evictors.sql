@@ -1,0 +1,38 @@
+-- title: Pages of the command's files that one process took out of the page cache, and how
+-- filtered as: nothing
+-- The kernel frees pages in the context of whoever needs memory (direct reclaim, a control group's limit) or of its
+-- own threads (kswapd, DAMON's kdamond). What goes otherwise was given up: drop_caches, posix_fadvise, truncation.
+-- column tgid: process, id
+-- column comm: its name; NULL where it was not seen, text
+-- column own: it is the command's, bool
+-- column how: kswapd, damon, reclaim, dropped; NULL where the source does not tell, text
+-- column pages: evicted, pages
+WITH split AS (
+    SELECT tgid, evicted_pages - reclaimed_pages AS pages, 'dropped' AS how
+    FROM main.page_cache
+    WHERE reclaimed_pages IS NOT NULL
+    UNION ALL
+    SELECT tgid, reclaimed_pages, 'reclaim' FROM main.page_cache WHERE reclaimed_pages IS NOT NULL
+    UNION ALL
+    SELECT tgid, evicted_pages, CAST(NULL AS VARCHAR) FROM main.page_cache WHERE reclaimed_pages IS NULL
+), named AS (
+    SELECT s.tgid, s.how, s.pages, coalesce(n.comm, t.comm) AS comm, t.tgid IS NOT NULL AS own
+    FROM split s
+    LEFT JOIN (SELECT tgid, max(comm) AS comm FROM main.neighbours GROUP BY tgid) n ON n.tgid = s.tgid
+    LEFT JOIN (
+        SELECT tgid, max(CASE WHEN tid = tgid THEN comm END) AS comm FROM main.threads GROUP BY tgid
+    ) t ON t.tgid = s.tgid
+    WHERE s.pages > 0
+)
+SELECT
+    tgid,
+    comm,
+    own,
+    CASE
+        WHEN how = 'reclaim' AND NOT own AND comm LIKE 'kswapd%' THEN 'kswapd'
+        WHEN how = 'reclaim' AND NOT own AND comm LIKE 'kdamond%' THEN 'damon'
+        ELSE how
+    END AS how,
+    sum(pages) AS pages
+FROM named
+GROUP BY 1, 2, 3, 4

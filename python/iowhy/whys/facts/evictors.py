@@ -1,0 +1,79 @@
+"""Who took pages of the command's files out of the page cache: what helps against one does not help against another."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from iowhy.relations import Relations
+from iowhy.whys.facts.machine import Machine
+
+
+class Kind(Enum):
+    """In whose context pages were freed, and what for."""
+
+    LIMIT = "the limit of its control group"
+    NEED = "memory that the command needed itself"
+    OTHERS_NEED = "memory that another program needed"
+    KSWAPD = "kswapd, as the machine is short of memory"
+    DAMON = "DAMON, which frees what was not used for a while, also where memory is left"
+    GIVEN_UP = "the command itself gave them up (posix_fadvise, direct I/O)"
+    DROPPED = "another program dropped them (drop_caches, posix_fadvise, truncation)"
+
+
+@dataclass(frozen=True)
+class Evictor:
+    """`pages` of the command's files, and their `share` (0..1) of all that were evicted. `name` is of the process."""
+
+    kind: Kind
+    name: str | None
+    tgid: int | None
+    pages: float
+    share: float
+
+
+@dataclass(frozen=True)
+class _Row:
+    tgid: int | None
+    comm: str | None
+    own: bool
+    how: str | None
+    pages: int
+
+
+def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
+    """The largest first. Empty where nothing was evicted, or the source does not tell how."""
+    if not relations.has("page_cache"):
+        return ()
+    rows = relations.read(
+        _Row, "SELECT tgid, comm, own, how, pages FROM page_evictors ORDER BY pages DESC, tgid, how"
+    )
+    whole = sum(row.pages for row in rows)
+    if not whole or any(row.how is None for row in rows):
+        return ()
+    by_kind: dict[Kind, list[_Row]] = {}
+    for row in rows:
+        by_kind.setdefault(_kind(row, machine), []).append(row)
+    found = [
+        Evictor(kind, of[0].comm, of[0].tgid, float(pages), pages / whole)
+        for kind, of in by_kind.items()
+        for pages in [sum(row.pages for row in of)]
+    ]
+    return tuple(sorted(found, key=lambda one: -one.pages))
+
+
+def _kind(row: _Row, machine: Machine) -> Kind:
+    if row.how == "kswapd":
+        return Kind.KSWAPD
+    if row.how == "damon":
+        return Kind.DAMON
+    if row.how == "dropped":
+        return Kind.GIVEN_UP if row.own else Kind.DROPPED
+    if not row.own:
+        return Kind.OTHERS_NEED
+    return Kind.LIMIT if _met_its_limit(machine) else Kind.NEED
+
+
+def _met_its_limit(machine: Machine) -> bool:
+    """The kernel counts what it scans for want of the machine's memory (pgscan_direct), not for a group's limit."""
+    if machine.memory_limit_hits is not None:
+        return machine.memory_limit_hits > 0
+    return machine.memory_limit_bytes is not None and not machine.direct_scan_pages

@@ -50,6 +50,23 @@ REASONS = np.array(
 def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int = 50) -> Recording:
     """Write a recording of `calls` system calls (and about as many other rows) to `path`."""
     rng = np.random.default_rng(seed)
+    tables, end_ns = events(rng, calls, threads, files)
+    tables |= machine(rng, end_ns, threads, files)
+    manifest = Manifest.made(
+        argv=["generated"],
+        start_ns=START_NS,
+        end_ns=end_ns,
+        sensors=SENSORS,
+        host=Host(cpus=2, page_bytes=4096, memory_bytes=8 << 30),
+    )
+    manifest = replace(manifest, clock=Clock(START_NS, 1_700_000_000_000_000_000))
+    return write_recording(path, manifest, tables)
+
+
+def events(
+    rng: np.random.Generator, calls: int, threads: int, files: int
+) -> tuple[dict[str, pa.Table], int]:
+    """The tables whose rows grow with the work, and when that ends."""
     tables: dict[str, pa.Table] = {}
     tables["syscalls"], tables["waits"] = _calls(rng, calls, threads, files)
     end_ns = int(tables["syscalls"]["ts_ns"].to_numpy().max()) + 10_000_000
@@ -66,16 +83,7 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
             "pages": [300, 700],
         }
     )
-    tables |= machine(rng, end_ns, threads, files)
-    manifest = Manifest.made(
-        argv=["generated"],
-        start_ns=START_NS,
-        end_ns=end_ns,
-        sensors=SENSORS,
-        host=Host(cpus=2, page_bytes=4096, memory_bytes=8 << 30),
-    )
-    manifest = replace(manifest, clock=Clock(START_NS, 1_700_000_000_000_000_000))
-    return write_recording(path, manifest, tables)
+    return tables, end_ns
 
 
 def _calls(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
-from iowhy.recording.query_errors import is_query_error
+from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
 from iowhy.reports import engine
 from iowhy.whys.facts import facts_of
@@ -41,7 +41,8 @@ def overview(recording: Recording, *, keep: bool = False) -> Overview:
             threads = _threads(facts.relations)
             beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
         except Exception as error:
-            if not isinstance(error, Problem) and not is_query_error(error):
+            told = isinstance(error, Problem) or is_query_error(error)
+            if not told or is_out_of_memory(error):
                 raise
     calls, devices, files = beside
     return Overview(recording, verdict, tested(recording), threads, calls, devices, files)

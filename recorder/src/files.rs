@@ -15,8 +15,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
-use crate::event::{self, File, FileId};
-use crate::identity::Identities;
+use crate::event::{self, File};
 
 /// Files that are remembered by name.
 const MOST: usize = 262_144;
@@ -33,14 +32,10 @@ const FIRST_EXTENTS: usize = 300_000;
 /// How long the maps that are still being made are waited for at the end.
 const LAST_MAPS: Duration = Duration::from_secs(1);
 
-/// Device, and what [`Identities`] knows the file by.
+/// Device and inode.
 pub type Key = (u32, u64);
 
 struct Known {
-    inode: u64,
-    generation: u32,
-    /// Another file has come by its inode: it is gone.
-    replaced: bool,
     path: Option<Vec<u8>>,
     kind: &'static str,
     seen_ns: u64,
@@ -51,8 +46,6 @@ struct Known {
 
 pub struct Files {
     known: HashMap<Key, Known>,
-    /// Of each inode that served again, the file that has it now.
-    latest: HashMap<(u32, u64), Key>,
     untold: Vec<Key>,
     named: usize,
     last: Option<(Key, u64)>,
@@ -63,7 +56,7 @@ pub struct Files {
 
 /// The thread that maps files as the command opens them, before it changes them.
 struct FirstMaps {
-    ask: SyncSender<(Key, u64, PathBuf)>,
+    ask: SyncSender<(Key, PathBuf)>,
     answer: Receiver<HashMap<Key, Vec<rows::Extents>>>,
 }
 
@@ -71,7 +64,6 @@ impl Files {
     pub fn new() -> Files {
         Files {
             known: HashMap::new(),
-            latest: HashMap::new(),
             untold: Vec::new(),
             named: 0,
             last: None,
@@ -81,19 +73,13 @@ impl Files {
     }
 
     /// A file that was met for the first time; true when there was no room to remember it.
-    pub fn seen(&mut self, bytes: &[u8], identities: &mut Identities, now_ns: u64) -> bool {
+    pub fn seen(&mut self, bytes: &[u8], now_ns: u64) -> bool {
         let Some(e) = event::read::<File>(bytes) else {
             return false;
         };
         let parts = &bytes[size_of::<File>()..];
         let parts = &parts[..parts.len().min(e.length as usize)];
-        let file = FileId {
-            ino: e.ino,
-            dev: e.dev,
-            generation: e.generation,
-        };
-        let key = (e.dev, identities.of(file));
-        self.replace(key, e.ino);
+        let key = (e.dev, e.ino);
         let mut path = event::path(parts, e.cut != 0, e.mode, e.ino);
         let anonymous = Some(e.dev) == self.anonymous_dev;
         if let (true, Some([b'/', name @ ..])) = (anonymous, path.as_deref()) {
@@ -104,7 +90,7 @@ impl Files {
             false => event::file_kind(e.mode, path.as_deref()),
         };
         if let Some(known) = self.known.get_mut(&key) {
-            // It was renamed, and met again by its new name.
+            // The inode of a deleted file serves a new one: what follows is the new one's.
             if !known.named && known.path != path {
                 known.kind = kind;
                 known.path = path;
@@ -118,19 +104,14 @@ impl Files {
         self.named += length;
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {
-                let _ = maps.ask.try_send((
-                    key,
-                    e.ino,
-                    PathBuf::from(OsString::from_vec(path.clone())),
-                ));
+                let _ = maps
+                    .ask
+                    .try_send((key, PathBuf::from(OsString::from_vec(path.clone()))));
             }
         }
         self.known.insert(
             key,
             Known {
-                inode: e.ino,
-                generation: e.generation,
-                replaced: false,
                 path,
                 kind,
                 seen_ns: now_ns,
@@ -140,20 +121,6 @@ impl Files {
         );
         self.untold.push(key);
         false
-    }
-
-    /// The file that `key` stands for has come by this inode: those that had it before are gone.
-    fn replace(&mut self, key: Key, inode: u64) {
-        if key.1 == inode || self.known.contains_key(&key) {
-            return;
-        }
-        let before = self
-            .latest
-            .insert((key.0, inode), key)
-            .unwrap_or((key.0, inode));
-        if let Some(known) = self.known.get_mut(&before) {
-            known.replaced = true;
-        }
     }
 
     /// The command read or wrote so many bytes of it.
@@ -223,7 +190,7 @@ impl Files {
         let mut heavy: Vec<(&Key, &Known)> = self
             .known
             .iter()
-            .filter(|(_, k)| k.kind == "file" && k.bytes > 0 && !k.replaced)
+            .filter(|(_, k)| k.kind == "file" && k.bytes > 0)
             .collect();
         heavy.sort_unstable_by_key(|(key, known)| (std::cmp::Reverse(known.bytes), **key));
         let layout = Layout::new(mounts, Phase::After, Bounds::default());
@@ -235,11 +202,14 @@ impl Files {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
             let mut after = Vec::new();
             match layout.of_path(&path, &mut |row| after.push(row)) {
-                Ok(taken) if is_same(&taken, key.0, known.inode) => {
+                Ok(taken) if is_same(&taken, *key) => {
                     read += 1;
-                    let before = before.remove(key).unwrap_or_default();
-                    for mut row in before.into_iter().chain(after) {
-                        row.ino = key.1 as i64;
+                    for row in before
+                        .remove(key)
+                        .unwrap_or_default()
+                        .into_iter()
+                        .chain(after)
+                    {
                         recording.push(row)?;
                     }
                 }
@@ -260,7 +230,7 @@ impl Default for Files {
 impl FirstMaps {
     /// None when no thread can be had: there are no maps from before then.
     fn start() -> Option<FirstMaps> {
-        let (ask, asked) = sync_channel(WAITING);
+        let (ask, asked) = sync_channel::<(Key, PathBuf)>(WAITING);
         let (answers, answer) = channel();
         let work = move || {
             let _ = answers.send(first_maps(&asked));
@@ -278,13 +248,13 @@ impl FirstMaps {
     }
 }
 
-fn first_maps(asked: &Receiver<(Key, u64, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
+fn first_maps(asked: &Receiver<(Key, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
     let mut maps = HashMap::new();
     let Ok(mounts) = Mounts::read(&Roots::default()) else {
         return maps;
     };
     let mut kept = 0;
-    for (key, inode, path) in asked {
+    for (key, path) in asked {
         if kept >= FIRST_EXTENTS {
             continue;
         }
@@ -297,7 +267,7 @@ fn first_maps(asked: &Receiver<(Key, u64, PathBuf)>) -> HashMap<Key, Vec<rows::E
         let layout = Layout::new(&mounts, Phase::Before, bounds);
         let mut extents = Vec::new();
         if let Ok(taken) = layout.of_path(&path, &mut |row| extents.push(row)) {
-            if is_same(&taken, key.0, inode) {
+            if is_same(&taken, key) {
                 kept += extents.len();
                 maps.insert(key, extents);
             }
@@ -322,8 +292,8 @@ fn anonymous_dev() -> Option<u32> {
     Some(libc::major(dev) << 20 | libc::minor(dev))
 }
 
-fn is_same(taken: &iowhy_readings::layout::Taken, dev: u32, inode: u64) -> bool {
-    (taken.dev, taken.ino) == (dev.into(), inode as i64)
+fn is_same(taken: &iowhy_readings::layout::Taken, (dev, ino): Key) -> bool {
+    (taken.dev, taken.ino) == (dev.into(), ino as i64)
 }
 
 fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
@@ -336,27 +306,16 @@ fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
             .map(|path| Cow::Owned(names::escaped(path))),
         kind: Cow::Borrowed(known.kind),
         size_bytes: None,
-        deleted: known.replaced.then_some(true),
-        inode: (ino != known.inode).then_some(known.inode as i64),
-        generation: Some(known.generation.into()),
+        deleted: None,
     }
 }
 
 /// The row with the file's size and whether it is still there.
 fn last_row(key: Key, known: &Known) -> rows::Files {
     match &known.path {
-        Some(path)
-            if matches!(known.kind, "file" | "directory")
-                && path.starts_with(b"/")
-                && !known.replaced =>
-        {
+        Some(path) if matches!(known.kind, "file" | "directory") && path.starts_with(b"/") => {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
-            let (size_bytes, deleted) = names::at_end(known.inode as i64, &path);
-            rows::Files {
-                size_bytes,
-                deleted: Some(deleted),
-                ..name_row(key, known)
-            }
+            names::file_row(key.0.into(), key.1 as i64, &path, known.kind)
         }
         _ => name_row(key, known),
     }
@@ -383,7 +342,7 @@ mod tests {
                 file.extend(word.to_ne_bytes());
             }
             file.extend(name);
-            assert!(!files.seen(&file, &mut Identities::default(), 0));
+            assert!(!files.seen(&file, 0));
             let known = &files.known[&(dev, 7)];
             assert_eq!(known.kind, kind);
             assert_eq!(known.path.as_deref(), Some(path.as_bytes()));

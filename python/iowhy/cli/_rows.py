@@ -2,17 +2,22 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
 from iowhy.cli._files import opened
 from iowhy.errors import Problem
 from iowhy.options.output import ROWS, TableOutput, check_free
+from iowhy.views.progress import working
 
-if TYPE_CHECKING:  # pyarrow is slow to import, and a list on a terminal needs none of it
-    import pyarrow as pa
-
+if TYPE_CHECKING:  # slow to import
     from iowhy.relations.relation import Column
+    from iowhy.reports.batches import Result
+    from iowhy.reports.report import Report
+
+
+#: Columns are as wide as their widest value: all rows of a table are in memory.
+MOST_PRINTED = 1_000_000
 
 
 def check_destination(to: TableOutput) -> None:
@@ -25,36 +30,63 @@ def check_destination(to: TableOutput) -> None:
         raise Problem("--format parquet is binary: give -o FILE, or redirect stdout")
 
 
-def write(
-    table: "pa.Table",
-    to: TableOutput,
-    name: str | None = None,
-    columns: "Sequence[Column]" = (),
-) -> None:
-    """Writes a result as asked. Raises Problem where it cannot be written."""
-    check_destination(to)
+def rows_shown(to: TableOutput) -> int | None:
+    """How many rows are written at most; None: all."""
     if to.format == "table":
+        return ROWS if to.limit is None else to.limit or None
+    return to.limit or None
+
+
+def write(
+    asked: "AbstractContextManager[Result]",
+    to: TableOutput,
+    doing: str,
+    report: "Report | None" = None,
+) -> None:
+    """Writes a result as asked, of which little is in memory at a time; `doing` is what is said while it takes long.
+
+    Raises Problem where it cannot be written.
+    """
+    check_destination(to)
+    columns = report.columns if report else ()
+    shown = rows_shown(to)
+    if to.format == "table":
+        with working(doing), asked as result:
+            table, rows = result.head(MOST_PRINTED if shown is None else shown)
+        if shown is None and rows > MOST_PRINTED:
+            raise Problem(f"{rows:,} rows are no table for a terminal: give --format csv")
         from iowhy.views import rows_table
         from iowhy.views.terminal import console
 
-        shown = ROWS if to.limit is None else to.limit or None
-        rows_table.show(console(), table, columns, shown, to.wide)
+        if report is not None:
+            rows_table.heading(console(), report.title, report.question)
+        rows_table.show(console(), table, columns, rows, to.wide)
         return
+    on_terminal = to.output is None and sys.stdout.isatty()
+    with working(doing, quiet=on_terminal), asked as result:
+        if shown is not None:
+            from iowhy.reports.batches import Result
+
+            result = Result.of(result.head(shown)[0])
+        _export(result, to, report.name if report else None, columns)
+
+
+def _export(
+    result: "Result", to: TableOutput, name: str | None, columns: "Sequence[Column]"
+) -> None:
     from iowhy.views import export
 
-    if to.limit:
-        table = table.slice(0, to.limit)
     binary = to.format == "parquet"
     stdout: IO[Any] = sys.stdout.buffer if binary else sys.stdout
     with (
         opened(to.output, binary=binary, force=to.force) if to.output else nullcontext(stdout)
     ) as out:
         if binary:
-            export.write_parquet(table, out, name, columns)
+            export.write_parquet(result, out, name, columns)
         elif to.format == "csv":
-            export.write_csv(table, out)
+            export.write_csv(result, out)
         else:
-            export.write_json(table, out, name, columns)
+            export.write_json(result, out, name, columns)
         out.flush()
 
 
@@ -62,7 +94,9 @@ def write_list(found: Sequence[Mapping[str, object]], to: TableOutput) -> None:
     """Writes a list of what there is: all of it, as a table by itself."""
     import pyarrow as pa
 
+    from iowhy.reports.batches import Result
+
     everything = TableOutput(
         form=to.format, output=to.output, force=to.force, limit=0, wide=to.wide
     )
-    write(pa.Table.from_pylist(list(found)), everything)
+    write(nullcontext(Result.of(pa.Table.from_pylist(list(found)))), everything, "listing")

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.cli._rows import check_destination, write, write_list
+from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import TableOutput
 from iowhy.options.process_ids import pids_given
-from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
@@ -53,7 +52,7 @@ class Options:
 def command(options: Options) -> None:
     """Show one view of a recording. Own reports: SQL files in ~/.config/iowhy/reports."""
     from iowhy.recording import open_recording
-    from iowhy.reports import Filters, find, run, statement
+    from iowhy.reports import Filters, find, result_of, statement
 
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
@@ -69,14 +68,8 @@ def command(options: Options) -> None:
         print(statement(opened, report, filters))
         return
     check_destination(options.table)
-    with working(f"{name} of {recording}"):
-        table = run(opened, report, filters)
-    if options.table.format == "table":
-        from iowhy.views import rows_table
-        from iowhy.views.terminal import console
-
-        rows_table.heading(console(), report.title, report.question)
-    write(table, options.table, report.name, report.columns)
+    asked = result_of(opened, report, filters, rows_shown(options.table))
+    write(asked, options.table, f"{name} of {recording}", report)
 
 
 def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | None]:

@@ -10,7 +10,6 @@ from iowhy.errors import Problem
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import TableOutput
 from iowhy.options.recordings import recording_read
-from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
@@ -41,7 +40,7 @@ class Options:
 def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
     from iowhy.recording import open_recording
-    from iowhy.reports.engine import query
+    from iowhy.reports.engine import query_result
 
     recording = open_recording(options.recording)
     if options.list_:
@@ -52,9 +51,7 @@ def command(options: Options) -> None:
     if not statement.strip():
         raise Problem('the SQL is empty; e.g. iowhy sql REC "SELECT count(*) FROM syscalls"')
     check_destination(options.table)
-    with working("asking"):
-        found = query(recording, statement)
-    write(found, options.table)
+    write(query_result(recording, statement), options.table, "asking")
 
 
 def _tables(kept: Mapping[str, int]) -> list[dict[str, object]]:

@@ -10,9 +10,12 @@ if TYPE_CHECKING:  # slow to import
     import duckdb
 
 MEMORY_VARIABLE = "IOWHY_MEMORY"
-"""Sets the memory that queries may take, as a size (2GiB); by itself a quarter of what is free."""
+"""Sets the memory that queries may take, as a size (2GiB)."""
 
 LEAST_MEMORY_BYTES = 128 << 20
+#: By itself a quarter of what is free, up to this: what is more goes to temporary files. With the program itself, what
+#: reading Parquet takes beside it, and the rows that are shown, no analysis takes more than 1 GiB.
+MOST_MEMORY_BYTES = 640 << 20
 MOST_THREADS = 8
 #: What does not fit the memory is kept in a private directory that goes with the connection.
 MOST_SPILLED_BYTES = 8 << 30
@@ -35,7 +38,7 @@ def memory_bytes() -> int:
     asked = os.environ.get(MEMORY_VARIABLE)
     if asked:
         return max(LEAST_MEMORY_BYTES, positive_size_bytes(MEMORY_VARIABLE, asked))
-    return max(LEAST_MEMORY_BYTES, _available_bytes() // 4)
+    return max(LEAST_MEMORY_BYTES, min(_available_bytes() // 4, MOST_MEMORY_BYTES))
 
 
 def _available_bytes() -> int:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from iowhy.errors import Problem
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import Table, tables
+from iowhy.recording.sizes import of_parquet
 
 # Events of a call that began just before the command, or of writeback that went on after it, lie a
 # little outside its time. A minute is far beyond any of these and far below a wrong clock.
@@ -52,7 +53,8 @@ def _table(recording: Recording, table: Table) -> list[Check]:
     for file in recording.files(table.name):
         try:
             opened = pq.ParquetFile(file)
-            problem = _columns(table, opened.schema_arrow)
+            size = of_parquet(file.name, opened, file.stat().st_size)
+            problem = size.problem() or _columns(table, opened.schema_arrow)
             if problem is None:
                 for batch in opened.iter_batches():
                     problem = problem or _nulls(table, batch)

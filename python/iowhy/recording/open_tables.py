@@ -1,6 +1,7 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from iowhy.errors import Problem
@@ -8,6 +9,7 @@ from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
+from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
 
 
 class OpenTables:
@@ -52,22 +54,51 @@ class OpenTables:
         """
         for name in names:
             if name not in self._there:
+                assert self.sizes is not None  # before anything is read
                 kind = "TABLE" if loaded else "VIEW"
                 self.connection.execute(f"CREATE {kind} {name} AS {self.select(name)}")
                 self._there.add(name)
 
     def row_counts(self) -> dict[str, int]:
-        """Rows of each table that has any, from the files' own footers."""
+        """Rows of each table that has any, from the files' own footers. Raises Problem as `sizes`."""
         of = {file: name for name, files in self._files.items() for file in files}
-        if not of:
-            return {}
         found: dict[str, int] = {}
-        for file, rows in self.connection.execute(
-            f"SELECT file_name, num_rows FROM parquet_file_metadata({_listed(of)})"
-        ).fetchall():
-            if rows:
-                found[of[file]] = found.get(of[file], 0) + rows
+        for one in self.sizes:
+            if one.rows:
+                found[of[one.file]] = found.get(of[one.file], 0) + one.rows
         return found
+
+    @cached_property
+    def sizes(self) -> list[FileSize]:
+        """All files as their footers have them. Raises Problem for what would be too much to read."""
+        files = [file for own in self._files.values() for file in own]
+        if len(files) > MOST_FILES:
+            raise Problem(f"{self.path}: {len(files):,} files, more than {MOST_FILES:,}")
+        if not files:
+            return []
+        try:
+            rows = self.connection.execute(_footers(files)).fetchall()
+        except Exception as error:
+            if not is_query_error(error):
+                raise
+            raise self._unreadable(files) or error from None
+        found = [FileSize(row[0], Path(row[0]).stat().st_size, *row[1:]) for row in rows]
+        must_be_bounded(found)
+        return found
+
+    def _unreadable(self, files: list[str]) -> Problem | None:
+        """Which of the files has a footer that cannot be read, and why."""
+        for file in files:
+            try:
+                self.connection.execute(_footers([file])).fetchall()
+            except Exception as error:
+                if is_query_error(error):
+                    return Problem(f"{file}: {str(error).splitlines()[0]}; {self._way_out()}")
+                raise
+        return None
+
+    def _way_out(self) -> str:
+        return f"`iowhy check {quoted(str(self.path))}` tells which files can be read"
 
     def select(self, name: str) -> str:
         """The SELECT that gives a table with the columns of the schema, whatever its files have.
@@ -103,10 +134,23 @@ class OpenTables:
             if not is_query_error(error):
                 raise
             raise Problem(
-                f"{self.path / name}: {str(error).splitlines()[0]}; "
-                f"`iowhy check {quoted(str(self.path))}` tells which files can be read"
+                f"{self.path / name}: {str(error).splitlines()[0]}; {self._way_out()}"
             ) from None
         return {row[0]: row[1] for row in described}
+
+
+def _footers(files: Collection[str]) -> str:
+    """A FileSize for each file, without its length."""
+    return f"""SELECT
+        file_name,
+        CAST(sum(CASE WHEN column_id = 0 THEN row_group_num_rows ELSE 0 END) AS BIGINT),
+        max(column_id) + 1,
+        count(DISTINCT row_group_id),
+        CAST(sum(greatest(total_uncompressed_size, 0)) AS BIGINT),
+        max(total_uncompressed_size),
+        coalesce(max(CASE WHEN type = 'BYTE_ARRAY' THEN strlen(stats_max_value) END), 0)
+    FROM parquet_metadata({_listed(files)})
+    GROUP BY file_name"""
 
 
 def _listed(texts: Collection[str]) -> str:

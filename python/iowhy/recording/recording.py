@@ -11,6 +11,7 @@ from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.recording.schema import tables
 
 if TYPE_CHECKING:  # slow to import, and not needed where answers are kept
@@ -73,19 +74,20 @@ class Recording:
     @contextmanager
     def damage_named(self) -> Iterator[None]:
         """Turns what DuckDB says of damage, or of memory that does not suffice, into a Problem."""
-        import duckdb
-
         try:
             yield
-        except duckdb.OutOfMemoryException as error:
-            raise Problem(
-                f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
-                f"({str(error).splitlines()[0]}); {MEMORY_VARIABLE}=4GiB allows more"
-            ) from None
-        except duckdb.Error as error:
+        except Exception as error:
+            if not is_query_error(error):
+                raise
+            first = str(error).splitlines()[0]
+            if is_out_of_memory(error):
+                raise Problem(
+                    f"{self.path}: more than {memory_bytes() >> 20:,} MiB of memory would be needed "
+                    f"({first}); {MEMORY_VARIABLE}=4GiB allows more"
+                ) from None
             # Of all kinds: what a damaged page makes of a footer or of numbers has no class of its own.
             raise Problem(
-                f"{self.path}: {str(error).splitlines()[0]}; "
+                f"{self.path}: {first}; "
                 f"`iowhy check {quoted(str(self.path))}` tells what is wrong with it"
             ) from None
 

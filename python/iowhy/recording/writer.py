@@ -55,6 +55,11 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     return open_recording(path)
 
 
+def in_schema(name: str, rows: Rows) -> pa.Table:
+    """The rows of a table with exactly the columns of the schema. Raises Problem for what does not fit."""
+    return _arrow(tables()[name], rows)
+
+
 def _arrow(table: Table, rows: Rows) -> pa.Table:
     """`rows` with exactly the schema's columns, types and order."""
     if isinstance(rows, pa.Table):

@@ -1,6 +1,6 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from iowhy.recording.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.relation import tables_in
+from iowhy.reports.batches import BATCH_ROWS, Result
 from iowhy.reports.filters import Filters, resolve
 from iowhy.reports.report import Report, find
 from iowhy.reports.sql_errors import first_line
@@ -21,6 +22,9 @@ if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
     import pyarrow as pa
 
 Row = dict[str, object]
+
+#: Reports have the heaviest first: a page that shows five passes over no more than these to find them.
+MOST_BESIDE = 200
 
 
 def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> "pa.Table":
@@ -41,21 +45,54 @@ def run_all(
     with rec.opened() as opened:
         facts = recorded_facts(rec, opened)
         asked = [(_statement(rec, report, filters, facts), report.where) for report in found]
-        if filters.file is not None:
-            _must_match(rec, filters, opened, facts)
-        if filters.pids:
-            _must_have_run(rec, filters, opened)
-        return [_table(opened, sql, where) for sql, where in asked]
+        _must_choose(rec, filters, opened, facts)
+        return [_result(opened, sql, where).table() for sql, where in asked]
+
+
+@contextmanager
+def result_of(
+    rec: Recording,
+    name: str | Report,
+    filters: Filters | None = None,
+    first: int | None = None,
+) -> Iterator[Result]:
+    """As `run`, but the rows come a batch at a time, and only the `first` of them where that is given.
+
+    Of a report in the order of time no more is read than the first rows need.
+    """
+    report = name if isinstance(name, Report) else find(name)
+    filters = filters or Filters()
+    with rec.opened() as opened:
+        facts = recorded_facts(rec, opened)
+        sql = _statement(rec, report, filters, facts)
+        _must_choose(rec, filters, opened, facts)
+        if first is None or report.in_order_of is None:
+            yield _result(opened, sql, report.where)
+            return
+        selection = resolve(filters, rec.manifest, facts)
+        # The facts are those of all that was chosen: rows are the same, whatever is read of the others.
+        kept = selection.facts(facts)
+        relation, time = report.in_order_of
+        times = f"SELECT {time} FROM {relation} ORDER BY {time} LIMIT 1 OFFSET {max(first - 1, 0)}"
+        last = _one(opened, compose(times, kept, selection), report.where)
+        early = selection if last is None else selection.before(last + 1)
+        counted = compose(f"SELECT count(*) FROM {relation}", kept, selection)
+        yield _result(
+            opened,
+            compose(report.sql, kept, early),
+            report.where,
+            lambda: _one(opened, counted, report.where) or 0,
+        )
 
 
 def rows_all(relations: Relations, names: Sequence[str]) -> list[list[Row]]:
-    """The rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
+    """The first MOST_BESIDE rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
 
     Raises DuckDB's errors.
     """
     found: list[list[Row]] = []
     for report in map(find, names):
-        columns, rows = relations.table(report.sql)
+        columns, rows = relations.table(f"SELECT * FROM ({report.sql}) AS r LIMIT {MOST_BESIDE}")
         found.append([dict(zip(columns, row, strict=True)) for row in rows])
     return found
 
@@ -65,10 +102,17 @@ def query(rec: Recording, sql: str) -> "pa.Table":
 
     Raises Problem for anything but one statement that reads, and for SQL that does not run.
     """
+    with query_result(rec, sql) as found:
+        return found.table()
+
+
+@contextmanager
+def query_result(rec: Recording, sql: str) -> Iterator[Result]:
+    """As `query`, but the rows come a batch at a time."""
     sql = sql.strip().rstrip(";").rstrip()
     with rec.opened() as opened:
         opened.need(tables())  # what shows the tables that there are shows all of them
-        return _table(opened, compose(sql, recorded_facts(rec, opened), Everything()), "SQL")
+        yield _result(opened, compose(sql, recorded_facts(rec, opened), Everything()), "SQL")
 
 
 def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:
@@ -92,34 +136,30 @@ def spark_statements(
     return to_spark(statement(rec, report, filters), report.where)
 
 
-def plain(table: "pa.Table") -> "pa.Table":
-    """DuckDB sums whole numbers as 128-bit decimals: 64 bits again, which the tables had.
-
-    Those that do not fit, and decimals with a fraction, become float64.
-    """
-    import pyarrow as pa
-
-    columns = [_plain(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
-
-
-def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    import pyarrow as pa
-
-    if not pa.types.is_decimal(column.type):
-        return column
-    if column.type.scale == 0:
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            pass
-    return column.cast(pa.float64())
-
-
-def _table(opened: OpenTables, sql: str, where: str) -> "pa.Table":
+def _result(
+    opened: OpenTables, sql: str, where: str, count: Callable[[], int] | None = None
+) -> Result:
     opened.need(tables_in(sql))
     with _named(where):
-        return plain(_select(opened.connection, sql, where).to_arrow_table())
+        reader = _select(opened.connection, sql, where).to_arrow_reader(BATCH_ROWS)
+        return Result(reader.schema, _each_named(reader, where), count)
+
+
+def _each_named(reader: "Iterator[pa.RecordBatch]", where: str) -> "Iterator[pa.RecordBatch]":
+    while True:
+        with _named(where):
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _one(opened: OpenTables, sql: str, where: str) -> int | None:
+    """The whole number that a query gives, None where it has no row."""
+    opened.need(tables_in(sql))
+    with _named(where):
+        rows = opened.connection.execute(sql).fetchall()
+    return rows[0][0] if rows else None
 
 
 @contextmanager
@@ -163,6 +203,15 @@ def _statement(rec: Recording, report: Report, filters: Filters, facts: Recorded
             raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
     selection = resolve(filters, rec.manifest, facts)
     return compose(report.sql, selection.facts(facts), selection)
+
+
+def _must_choose(
+    rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
+) -> None:
+    if filters.file is not None:
+        _must_match(rec, filters, opened, facts)
+    if filters.pids:
+        _must_have_run(rec, filters, opened)
 
 
 def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts) -> None:

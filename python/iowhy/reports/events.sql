@@ -1,6 +1,7 @@
 -- title: Events in order
 -- question: What did the threads do, in order? (--pid takes a thread's id too)
 -- stands in for: trcrpt, truss -D, strace -f -r
+-- in order of: happened.ts_ns
 -- column at_s: begin, after the start of the recording, s
 -- column tid: thread; of a request, the one that submitted it, id
 -- column event: call, wait or request, text
@@ -18,27 +19,6 @@
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column fd: file descriptor, number
-WITH happened AS (
-    SELECT
-        ts_ns, tgid, tid, 'call' AS event, 0 AS nested, name,
-        ts_ns - lag(ts_ns + dur_ns) OVER (PARTITION BY tid ORDER BY ts_ns) AS since_ns,
-        dur_ns, dev, ino, CAST(NULL AS BIGINT) AS disk, "offset", bytes, ret,
-        cpu_ns, runnable_ns, blocked_ns, sleeping_ns, fd
-    FROM syscalls
-    UNION ALL
-    SELECT
-        ts_ns, tgid, tid, 'wait', 1, reason, NULL,
-        dur_ns, dev, ino, NULL, NULL, NULL, NULL,
-        NULL, NULL, NULL, NULL, NULL
-    FROM waits
-    UNION ALL
-    SELECT
-        queue_ns, tgid, tid, 'request', 2, op, NULL,
-        complete_ns - queue_ns, owner_dev, owner_ino, dev, sector * 512, bytes, error,
-        NULL, NULL, NULL, NULL, NULL
-    FROM counted_requests
-    WHERE whose <> 'others'
-)
 SELECT
     (h.ts_ns - r.start_ns) / 1e9 AS at_s,
     h.tid,

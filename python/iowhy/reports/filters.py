@@ -48,6 +48,12 @@ class Selection:
         end = min(facts.end_ns, facts.end_ns if self.until_ns is None else self.until_ns)
         return replace(facts, end_ns=max(start, end), elapsed_ns=max(end - start, 0))
 
+    def before(self, until_ns: int) -> "Selection":
+        """Of this selection, what begins before a moment."""
+        return replace(
+            self, until_ns=until_ns if self.until_ns is None else min(self.until_ns, until_ns)
+        )
+
     def where(self, table: str) -> str | None:
         """The SQL condition for the rows of a table, None when nothing is filtered."""
         described = tables()[table]

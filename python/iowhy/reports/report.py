@@ -6,9 +6,12 @@ The header is the run of `--` lines at the top:
     -- question: Which calls were made?
     -- stands in for: strace -c
     -- filters: since until pid
+    -- in order of: happened.ts_ns
     -- column calls: calls that began, count
 
-`title` and `question` are needed; without `filters` all apply. Other comment lines are notes for
+`title` and `question` are needed; without `filters` all apply. `in order of` names a relation and
+its time in ns: the report has one row for each of its rows, in this order, so that the first rows are found without
+the others. Other comment lines are notes for
 the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
 kind of file.
 """
@@ -21,13 +24,14 @@ from importlib import resources
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.relations.relation import Column
+from iowhy.relations.relation import Column, relations
 from iowhy.relations.relation import column as parse_column
 
 FILTERS = ("since", "until", "pid", "file")
 
 REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
 
+_FIELDS = ("title", "question", "stands in for", "filters", "in order of")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
 
@@ -44,6 +48,7 @@ class Report:
     notes: str
     sql: str
     where: str
+    in_order_of: tuple[str, str] | None = None
 
     def unit(self, column: str) -> str | None:
         """The unit of a result column, None when the header does not tell."""
@@ -73,7 +78,7 @@ def parse(name: str, text: str, where: str) -> Report:
             if any(c.name == column.name for c in columns):
                 raise Problem(f"{here}: column {column.name} is described twice")
             columns.append(column)
-        elif colon and key in ("title", "question", "stands in for", "filters"):
+        elif colon and key in _FIELDS:
             if key in fields:
                 raise Problem(f"{here}: `{key}` is given twice")
             if not value:
@@ -101,7 +106,18 @@ def parse(name: str, text: str, where: str) -> Report:
         notes=" ".join(note for note in notes if note),
         sql=sql,
         where=where,
+        in_order_of=_relation_and_column(fields.get("in order of"), where),
     )
+
+
+def _relation_and_column(text: str | None, where: str) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    relation, _, column = text.partition(".")
+    found = relations().get(relation)
+    if found is None or all(one.name != column for one in found.columns):
+        raise Problem(f"{where}: in order of: {text} is no RELATION.COLUMN")
+    return relation, column
 
 
 def reports() -> dict[str, Report]:

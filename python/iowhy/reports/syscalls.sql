@@ -20,11 +20,7 @@
 -- column unfinished: calls that had not returned when the recording ended, count
 -- I/O calls are kept one by one. All other calls come from the totals per thread and interval, so
 -- that a call counted there and kept here is not counted twice.
-WITH lengths AS (
-    SELECT name, quantile_cont(dur_ns, 0.5) AS p50_ns, quantile_cont(dur_ns, 0.99) AS p99_ns
-    FROM syscalls
-    GROUP BY name
-), every_call AS (
+WITH every_call AS (
     SELECT
         name,
         sum(calls) AS calls,
@@ -61,5 +57,5 @@ SELECT
     c.bytes / nullif(c.moving, 0) AS mean_bytes,
     c.unfinished
 FROM every_call c
-LEFT JOIN lengths l ON l.name = c.name
+LEFT JOIN call_lengths l ON l.name = c.name
 ORDER BY c.total_ns DESC, c.name

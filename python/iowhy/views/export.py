@@ -3,32 +3,31 @@
 import csv
 import math
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from iowhy.messages import json_text, printable
 from iowhy.relations.relation import Column
-
-if TYPE_CHECKING:  # slow to import, and needed for Parquet alone
-    import pyarrow as pa
+from iowhy.reports.batches import Result
 
 JSON_VERSION = 1
-BATCH_ROWS = 10_000
+#: Rows of a row group: small ones would make a large file.
+GROUP_ROWS = 100_000
 
 
-def write_csv(table: "pa.Table", to: IO[str]) -> None:
+def write_csv(result: Result, to: IO[str]) -> None:
     """RFC 4180 with a header line; unknown is empty, a list is joined by `|`.
 
     A terminal gets texts with their control characters made visible, a file or a pipe gets them as they are.
     """
     writer = csv.writer(to, lineterminator="\n")
     cell = _shown if to.isatty() else _cell
-    writer.writerow(map(cell, table.column_names))
-    for row in _rows(table):
+    writer.writerow(map(cell, result.schema.names))
+    for row in _rows(result):
         writer.writerow(map(cell, row))
 
 
 def write_json(
-    table: "pa.Table", to: IO[str], name: str | None = None, columns: Sequence[Column] = ()
+    result: Result, to: IO[str], name: str | None = None, columns: Sequence[Column] = ()
 ) -> None:
     """One object: version, report, columns (name, unit, meaning), rows (one object each).
 
@@ -36,7 +35,7 @@ def write_json(
     """
     known = {column.name: column for column in columns}
     described = []
-    for field in table.schema:
+    for field in result.schema:
         column = known.get(field.name)
         described.append(
             {
@@ -49,15 +48,15 @@ def write_json(
     head = {"version": JSON_VERSION, "report": name, "columns": described}
     to.write(json_text(head)[:-1] + ', "rows": [')
     separator = "\n"
-    for row in _rows(table):
-        values = dict(zip(table.column_names, map(_json, row), strict=True))
+    for row in _rows(result):
+        values = dict(zip(result.schema.names, map(_json, row), strict=True))
         to.write(separator + json_text(values))
         separator = ",\n"
     to.write("\n]}\n")
 
 
 def write_parquet(
-    table: "pa.Table", to: IO[bytes], name: str | None = None, columns: Sequence[Column] = ()
+    result: Result, to: IO[bytes], name: str | None = None, columns: Sequence[Column] = ()
 ) -> None:
     """Parquet whose columns carry their unit and meaning as metadata."""
     import pyarrow as pa
@@ -70,15 +69,22 @@ def write_parquet(
             if field.name in known
             else {}
         )
-        for field in table.schema
+        for field in result.schema
     ]
     schema = pa.schema(fields, metadata={"report": name} if name else None)
-    pq.write_table(table.cast(schema), to, compression="zstd")
+    with pq.ParquetWriter(to, schema, compression="zstd") as writer:
+        waiting: list[pa.RecordBatch] = []
+        for batch in result.batches():
+            waiting.append(batch)
+            if sum(one.num_rows for one in waiting) >= GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(waiting).cast(schema))
+                waiting = []
+        writer.write_table(pa.Table.from_batches(waiting, schema=result.schema).cast(schema))
 
 
-def _rows(table: "pa.Table") -> Iterator[tuple[object, ...]]:
-    """The rows, a batch at a time: a table of a million rows is not turned to objects at once."""
-    for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+def _rows(result: Result) -> Iterator[tuple[object, ...]]:
+    """The rows, a batch at a time: a million rows are not turned to objects at once."""
+    for batch in result.batches():
         columns = [column.to_pylist() for column in batch.columns]
         yield from zip(*columns, strict=True)
 

@@ -38,29 +38,28 @@ def heading(out: Console, title: str, question: str) -> None:
 
 
 def show(
-    console: Console, table: "pa.Table", columns: Sequence[Column], limit: int | None, wide: bool
+    console: Console, shown: "pa.Table", columns: Sequence[Column], rows_in_all: int, wide: bool
 ) -> None:
-    """Print the first `limit` rows (None: all); `wide`: every column, however long the lines.
+    """Print rows, the first of `rows_in_all`; `wide`: every column, however long the lines.
 
     Columns are taken from the left while they fit. Those that are unknown in every row are left
     out. What was left out is said below the table.
     """
-    shown = table if limit is None else table.slice(0, limit)
-    if table.num_rows == 0:
+    if rows_in_all == 0:
         console.print("  nothing recorded that this could show", style="dim")
         return
     known = {column.name: column for column in columns}
     values = [column.to_pylist() for column in shown.columns]
     empty = [
         name
-        for name, column in zip(table.column_names, values, strict=True)
+        for name, column in zip(shown.column_names, values, strict=True)
         if all(value is None for value in column) and not wide
     ]
     picked: list[int] = []
     left_out: list[str] = []
     fields: list[Field] = []
     used = 0
-    for at, name in enumerate(table.column_names):
+    for at, name in enumerate(shown.column_names):
         if name in empty:
             continue
         field = _field(name, known.get(name), values[at])
@@ -78,21 +77,19 @@ def show(
     width = used if wide else console.width
     for line in rows(fields, body, width).lines:
         console.print(line, soft_wrap=True)
-    _below(console, table, shown, empty, left_out, values, picked)
+    _below(console, rows_in_all - shown.num_rows, empty, left_out, values, picked)
 
 
 def _below(
     console: Console,
-    table: "pa.Table",
-    shown: "pa.Table",
+    more: int,
     empty: list[str],
     left_out: list[str],
     values: list[list[object]],
     picked: list[int],
 ) -> None:
     notes = []
-    if shown.num_rows < table.num_rows:
-        more = table.num_rows - shown.num_rows
+    if more:
         notes.append(f"{more:,} more rows: --limit 0 shows all")
     if left_out:
         notes.append(f"more columns (--wide, or --format csv): {', '.join(left_out)}")

@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 use iowhy_store::Recording;
 use iowhy_store::Result;
 
-use crate::event::layout;
-use crate::identity::{identified, Identities};
+use crate::event::{layout, read};
 
 pub mod call;
 pub mod request;

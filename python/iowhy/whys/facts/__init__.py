@@ -9,10 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 
-from iowhy.errors import Problem
-from iowhy.invocation import typed
 from iowhy.recording import Recording
-from iowhy.recording.query_errors import is_query_error
 from iowhy.relations import Relations
 from iowhy.whys import budget as budgets
 from iowhy.whys import classes
@@ -167,16 +164,8 @@ def facts_of(recording: Recording, *, keep: bool = False) -> Iterator[Facts]:
 
     `keep` takes answers from the user's cache and keeps them there.
     """
-    try:
-        with Facts(recording, keep=keep) as facts:
-            yield facts
-    except Exception as error:
-        if not is_query_error(error):
-            raise
-        raise Problem(
-            f"{recording.path}: {str(error).splitlines()[0]}; "
-            f"`iowhy check {typed(recording.path)}` tells what is wrong with it"
-        ) from None
+    with recording.damage_named(), Facts(recording, keep=keep) as facts:
+        yield facts
 
 
 def _synchronous_writes(budget: budgets.Budget) -> bool:

@@ -1,0 +1,76 @@
+"""The first rows of a report are those of the whole, whatever is read for them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.reports import Filters, find, result_of, run
+from iowhy.reports.report import parse
+from tests.reports.conftest import Make, call, request, wait
+
+moments = st.integers(0, 12)
+
+
+@given(
+    calls=st.lists(st.tuples(moments, moments, st.integers(10, 12)), max_size=12),
+    waits=st.lists(st.tuples(moments, moments), max_size=6),
+    requests=st.lists(st.tuples(moments, st.none() | moments), max_size=6),
+    first=st.integers(0, 20),
+    filters=st.sampled_from(
+        [Filters(), Filters(until="6ns"), Filters(since="3ns"), Filters(file="a")]
+    ),
+)
+def test_the_first_events_are_those_of_all(
+    make: Make,
+    calls: list[tuple[int, int, int]],
+    waits: list[tuple[int, int]],
+    requests: list[tuple[int, int | None]],
+    first: int,
+    filters: Filters,
+) -> None:
+    rec = make(
+        {
+            "files": [{"dev": 1, "ino": 2, "path": "/a", "kind": "file"}],
+            "syscalls": [call(at, dur, "read", tid=tid) for at, dur, tid in calls],
+            "waits": [wait(at, dur, "page_read") for at, dur in waits],
+            "block_requests": [request(at, dur) for at, dur in requests],
+        }
+    )
+    whole = run(rec, "events", filters)
+    with result_of(rec, "events", filters, first) as result:
+        table, rows = result.head(first)
+    key = ["at_s", "tid", "event", "name", "since_ns", "path", "ret"]
+    assert rows == whole.num_rows
+    assert table.num_rows == min(first, whole.num_rows)
+    assert table.schema == whole.schema
+    for name in key[:4]:
+        assert table[name].to_pylist() == whole[name].to_pylist()[:first]
+    by_moment = [
+        sorted(map(str, zip(*(part[name].to_pylist() for name in key), strict=True)))
+        for part in (table, whole.slice(0, first))
+    ]
+    # Of events that are the same in all that orders them, either may come first.
+    if len(set(map(tuple, zip(*(whole[n].to_pylist() for n in key[:4]), strict=True)))) == rows:
+        assert by_moment[0] == by_moment[1]
+
+
+def test_a_sum_beyond_64_bits_is_a_fraction_or_a_message(make: Make) -> None:
+    from iowhy.reports.engine import query, query_result
+
+    rec = make({"syscalls": [call(0, 1, "read")]})
+    large = "SELECT sum(range) * 9223372036854775807 AS s FROM range(10)"
+    assert query(rec, large)["s"].to_pylist() == [45.0 * 2**63]
+    # The first rows fit, a later one does not.
+    late = """SELECT CASE WHEN range = 299999 THEN CAST(18446744073709551616 AS HUGEINT) ELSE CAST(range AS HUGEINT) END
+    AS s FROM range(300000)"""
+    with query_result(rec, late) as result, pytest.raises(Problem, match="CAST it AS DOUBLE"):
+        result.table()
+
+
+def test_an_order_is_of_a_relation_that_there_is() -> None:
+    assert find("events").in_order_of == ("happened", "ts_ns")
+    head = "-- title: t\n-- question: q\n-- in order of: {}\nSELECT 1"
+    for wrong in ("nothing.ts_ns", "happened.nothing", "happened"):
+        with pytest.raises(Problem, match=f"in order of: {wrong} is no RELATION.COLUMN"):
+            parse("x", head.format(wrong), "x.sql")

@@ -172,15 +172,32 @@ def _measured_load(load: Load) -> Link:
     )
 
 
+def dirtied_by_others(facts: Facts) -> Link | None:
+    """Who made dirty what the command's syncs wait for besides its own data."""
+    found = facts.requests.dirtied_by
+    if found is None:
+        return None
+    return link(
+        f"{size(found.pages * facts.page_bytes)} on {facts.requests.device} were made dirty by {found.who}",
+        found.pages * facts.page_bytes,
+        "bytes",
+        "dirtied-by-others",
+    )
+
+
 def flushes(facts: Facts) -> Link | None:
-    """How many flushes the device did for the command, and how long one takes; the report has anybody's."""
+    """How many flushes its devices did for the command, and how long one takes; the report has anybody's."""
     found = facts.requests
     if not found.known or not found.flushes:
         return None
-    mean = found.flush_ns / found.flushes
+    first, *more = found.flushed
+    besides = "".join(
+        f"; {count(one.count)} of {one.device}, {duration(one.time_ns / one.count)} each"
+        for one in more[:2]
+    )
     return link(
-        f"{count(found.flushes)} cache flushes of {found.device} for {facts.run.who}, {duration(mean)} "
-        "each",
+        f"{count(first.count)} cache flushes of {first.device} for {facts.run.who}, "
+        f"{duration(first.time_ns / first.count)} each{besides}",
         found.flushes,
         "flushes",
         "devices",

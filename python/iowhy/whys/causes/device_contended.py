@@ -9,6 +9,7 @@ from iowhy.whys.finding import Candidate, Claim
 OTHERS = 0.5
 BUSY = 0.6
 BESIDE = 0.5
+OWN_PART = 0.1
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -22,10 +23,12 @@ def find(facts: Facts) -> Candidate | None:
     busy = evidence.busy_while_waiting(facts)
     if busy is None or busy < BUSY:
         return None
-    beside = requests.others_beside_share
+    beside = requests.others_beside_share if _has_requests(facts) else None
     if beside is not None and beside < BESIDE:
         return None
-    who = f", most by {requests.others_name}" if requests.others_name else ""
+    dirtier = requests.dirtied_by if _waits_for_writeback(facts) else None
+    named = requests.others_name if dirtier is None else f"writing what {dirtier.who} made dirty"
+    who = f", most by {named}" if named else ""
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),
         chain=chain_of(
@@ -37,6 +40,7 @@ def find(facts: Facts) -> Candidate | None:
                 "share",
                 "devices",
             ),
+            None if dirtier is None else links.dirtied_by_others(facts),
             None
             if beside is None
             else link(
@@ -56,6 +60,17 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("with nobody else on the device"),
         needs=("block_requests",),
     )
+
+
+def _has_requests(facts: Facts) -> bool:
+    """Whether its own requests are a part of what it waits for: else when others' are beside them says nothing."""
+    waiting, own = facts.budget.elapsed(*classes.STORAGE), facts.requests.own_busy_share
+    return own is not None and own >= OWN_PART * waiting
+
+
+def _waits_for_writeback(facts: Facts) -> bool:
+    """Whether most of its waiting is for writes, which others' dirty pages go before."""
+    return 2 * facts.budget.elapsed(classes.READ) < facts.budget.elapsed(*classes.STORAGE)
 
 
 def _by_counters(facts: Facts) -> Candidate | None:
@@ -89,7 +104,9 @@ CAUSE = Cause(
     meaning="The command's requests stand in a queue with those of other processes.",
     measured=(
         "Every request of the machine is recorded; those not submitted by the command and not for "
-        "its files are others'. Shared work of kernel threads (journal, flush) is charged to nobody."
+        "its files are others'. Shared work of kernel threads (journal, flush) is charged to nobody. "
+        "The device is the one that the command's waits are for, by the filesystem of their files; whoever "
+        "made pages dirty there is named."
     ),
     thresholds=(
         Threshold(
@@ -103,6 +120,10 @@ CAUSE = Cause(
         Threshold(
             "others' requests in flight beside the command's", BESIDE, "share",
             "what others do while the command asks for nothing does not delay it",
+        ),
+        Threshold(
+            "time with a request of its own in flight, of its waiting, for that to count", OWN_PART, "share",
+            "who syncs what others made dirty waits for their requests, without any of its own",
         ),
     ),
     fooled_by=(

@@ -4,6 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, saving, threshold
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Candidate, Claim, Link
 
 FLUSH_SHARE = 0.5
@@ -31,7 +32,7 @@ def find(facts: Facts) -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
         summary=(
-            f"waits for {requests.device} to empty its write cache: {count(requests.flushes)} "
+            f"waits for {_names(requests)} to empty its write cache: {count(requests.flushes)} "
             f"flushes of {duration(requests.flush_ns / requests.flushes)}"
         ),
         saving=saving.once(max(requests.flushes, facts.calls.syncs.calls), "sync"),
@@ -47,6 +48,12 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
     )
+
+
+def _names(requests: Requests) -> str:
+    """The device whose flushes take most of the time, and that there are others."""
+    first, *more = requests.flushed
+    return f"{first.device} (and {', '.join(one.device for one in more)})" if more else first.device
 
 
 def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:

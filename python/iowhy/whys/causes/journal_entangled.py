@@ -45,6 +45,7 @@ def find(facts: Facts) -> Candidate | None:
                 "bytes",
                 "files",
             ),
+            links.dirtied_by_others(facts),
         ),
         summary=(
             f"waits for journal commits that carry {size(foreign)} of other files' data along"

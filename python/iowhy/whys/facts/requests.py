@@ -1,4 +1,4 @@
-"""Block requests: size, order, depth and service on the device that the command uses most.
+"""Block requests: size, order, depth and service on the device that the command waits for most.
 
 Requests on a loop device appear again on the disk under it; they count where the filesystem lies (see
 the relation counted_requests).
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from iowhy.relations import Relations
 from iowhy.whys import classes
+from iowhy.whys.facts.dirtiers import Dirtier, most_dirtied
+from iowhy.whys.facts.flushing import Flushed, flushed, flushing_ns
 from iowhy.whys.facts.owners import Owner, owners
 
 #: Requests that follow another one, below which their order is chance.
@@ -22,11 +24,13 @@ class Requests:
     those, requests that jump (see the relation command_requests).
     `direction`: read or write where the command waits for one of them most of the time; sizes,
     order, service and its own depth are then of that one.
+    `dirtied_by`: who outside the command made most pages dirty on its filesystems.
     `others_share`: of the time of all requests on the device, that of other processes' requests.
     `others_beside_share`: of the time with a request of the command (or of a kernel thread) in
     flight, that with one of another process in flight too.
     `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
-    in flight while there is one. `flush_wall_ns`: time in which the device was emptying its cache.
+    in flight while there is one. `flushed`: the devices that emptied their caches for the command, most
+    time first; `flushes` to `flush_wall_ns` are of all of them, the last the time in which one did so.
     """
 
     known: bool
@@ -55,10 +59,12 @@ class Requests:
     flushes: int = 0
     flush_ns: float = 0.0
     flush_wall_ns: float | None = None
+    flushed: tuple[Flushed, ...] = ()
     others_share: float | None = None
     others_beside_share: float | None = None
     others_bytes: float = 0.0
     others_name: str | None = None
+    dirtied_by: Dirtier | None = None
     owners: tuple[Owner, ...] = ()
     other_file_bytes: float | None = None
     max_request_bytes: int | None = None
@@ -83,11 +89,10 @@ class _Totals:
     others_time_ns: int
     others_bytes: int
     errors: int
-    may_flush: bool
 
 
 _TOTALS = """
-SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.dev & 1048575)) AS device,
+WITH t AS (SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.dev & 1048575)) AS device,
   any_value(d.max_request_bytes) AS max_request_bytes, any_value(d.rotational) AS rotational,
   sum(CASE WHEN own THEN requests ELSE 0 END) AS count,
   sum(CASE WHEN own AND op = 'read' THEN requests ELSE 0 END) AS reads,
@@ -98,15 +103,29 @@ SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.dev & 10485
   coalesce(sum(time_ns), 0) AS all_time_ns,
   coalesce(sum(CASE WHEN whose = 'others' THEN time_ns END), 0) AS others_time_ns,
   sum(CASE WHEN whose = 'others' THEN bytes ELSE 0 END) AS others_bytes,
-  sum(failed) AS errors,
-  EXISTS (SELECT 1 FROM block_requests WHERE op = 'flush' OR bytes = 0) AS may_flush
+  sum(failed) AS errors
 FROM (
   SELECT *, counted AND whose = 'command' AND op IN ('read', 'write') AS own FROM request_totals
 ) AS t
 LEFT JOIN devices AS d ON d.dev = t.dev
-GROUP BY t.dev HAVING bool_or(counted AND whose = 'command')
-ORDER BY sum(CASE WHEN counted AND whose = 'command' THEN time_ns END) DESC NULLS LAST, t.dev
+GROUP BY t.dev
+), weighed AS (
+  SELECT t.*, {waited} AS waited_ns
+  FROM t
+)
+SELECT * EXCLUDE (waited_ns) FROM weighed WHERE count > 0 OR waited_ns > 0
+ORDER BY waited_ns DESC, time_ns DESC, dev
 LIMIT 1
+"""
+
+# What is waited for on a device: what the waits' files say; a wait that no file places lies where the command's own
+# requests took their time, and sync(2) also where others' writes did.
+_WAITED = """
+  coalesce((SELECT sum(waited_ns) FROM waited_devices AS w WHERE w.dev = t.dev), 0)
+  + coalesce((SELECT sum(waited_ns) FROM waited_devices WHERE dev IS NULL AND NOT everywhere), 0)
+    * coalesce(t.time_ns / nullif(sum(t.time_ns) OVER (), 0)::DOUBLE, 0)
+  + coalesce((SELECT sum(waited_ns) FROM waited_devices WHERE dev IS NULL AND everywhere), 0)
+    * coalesce(t.all_time_ns / nullif(sum(t.all_time_ns) OVER (), 0)::DOUBLE, 0)
 """
 
 
@@ -155,34 +174,19 @@ class _Load:
     ours_busy_ns: int
 
 
-@dataclass(frozen=True)
-class _Flushes:
-    count: int
-    time_ns: int | None
-    wall_ns: int | None
-
-
-_FLUSHES = """
-SELECT count(*) AS count, sum(complete_ns - queue_ns) AS time_ns,
-  (SELECT sum(end_ns - begin_ns) FROM flushing_spans WHERE dev = {dev}) AS wall_ns
-FROM device_flushes WHERE dev = {dev} AND of_command
-"""
-
-
 def measure(relations: Relations, direction: str | None, pasted: bool) -> Requests:
     """From block_requests; of the `direction` that the command waits for, None for both."""
     if not relations.has("block_requests"):
         return Requests(known="block_requests" in relations.facts.ran and not pasted)
-    found = relations.read(_Totals, _TOTALS)
+    waited = _WAITED if relations.has("waits") else "0"
+    found = relations.read(_Totals, _TOTALS.format(waited=waited))
     if not found:
         return Requests(known=True)
     totals = found[0]
     dev, way = totals.dev, of(direction)
     shape = relations.one(_Shape, _SHAPE.format(dev=dev, way=way, slow=SLOW))
     load = _load(relations, dev, direction)
-    flushes = _Flushes(0, 0, None)
-    if totals.may_flush:
-        flushes = relations.one(_Flushes, _FLUSHES.format(dev=dev))
+    flushes = flushed(relations)
     elapsed_ns = relations.facts.elapsed_ns
     all_ns = totals.all_time_ns
     return Requests(
@@ -209,9 +213,10 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         depth=_over(load.area_ns, load.busy_ns),
         own_depth=_over(load.own_area_ns, load.own_busy_ns),
         errors=totals.errors,
-        flushes=flushes.count,
-        flush_ns=float(flushes.time_ns or 0),
-        flush_wall_ns=flushes.wall_ns,
+        flushes=sum(one.count for one in flushes),
+        flush_ns=sum(one.time_ns for one in flushes),
+        flush_wall_ns=flushing_ns(relations, flushes),
+        flushed=flushes,
         others_share=_over(totals.others_time_ns, all_ns),
         # What both unions hold beyond the union of all is where they overlap.
         others_beside_share=_over(
@@ -219,6 +224,7 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         ),
         others_bytes=float(totals.others_bytes),
         others_name=_others(relations, dev) if totals.others_time_ns else None,
+        dirtied_by=most_dirtied(relations, dev),
         owners=owners(relations, dev, totals.time_ns),
         other_file_bytes=_unsynced_bytes(relations, dev),
         max_request_bytes=totals.max_request_bytes,

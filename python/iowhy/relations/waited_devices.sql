@@ -1,0 +1,25 @@
+-- title: A device that the command waits for: what its waits' files lie on
+-- filtered as: nothing
+-- kept: table
+-- The device of a wait is that of the filesystem of its file, and where that shows no requests (a mapped device) what
+-- lies below. A wait without a file, or on a filesystem without a disk of its own (overlay), has none; sync(2)
+-- waits for every filesystem.
+-- column dev: block device; NULL where the file tells none, id
+-- column everywhere: it is sync(2), bool
+-- column waited_ns: waits for storage, summed, ns
+SELECT
+    CASE
+        WHEN f.disk_dev IN (SELECT dev FROM main.block_requests) THEN f.disk_dev
+        ELSE coalesce(d.below_dev, f.disk_dev)
+    END AS dev,
+    coalesce(w.syscall = 'sync', false) AS everywhere,
+    sum(w.dur_ns) AS waited_ns
+FROM main.waits w
+JOIN main.wait_classes c
+    ON c.reason IS NOT DISTINCT FROM w.reason
+    AND c.syscall IS NOT DISTINCT FROM w.syscall
+    AND c.io IS NOT DISTINCT FROM w.io
+LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev
+LEFT JOIN (SELECT dev, max(below_dev) AS below_dev FROM main.devices GROUP BY dev) d ON d.dev = f.disk_dev
+WHERE w.dur_ns > 0 AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
+GROUP BY 1, 2

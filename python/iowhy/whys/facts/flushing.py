@@ -1,0 +1,63 @@
+"""The devices that emptied their write caches for the command: its files may lie on several."""
+
+from dataclasses import dataclass
+
+from iowhy.relations import Relations
+
+
+@dataclass(frozen=True)
+class Flushed:
+    """One device: its flushes for the command, and their times from queue to completion, summed."""
+
+    dev: int
+    device: str
+    count: int
+    time_ns: float
+
+
+@dataclass(frozen=True)
+class _MayFlush:
+    any: bool
+
+
+_FLUSHED = """
+SELECT f.dev, coalesce(max(d.name), (f.dev >> 20) || ':' || (f.dev & 1048575)) AS device, f.count,
+  f.time_ns::DOUBLE AS time_ns
+FROM (
+  SELECT dev, count(*) AS count, coalesce(sum(complete_ns - queue_ns), 0) AS time_ns
+  FROM device_flushes WHERE of_command AND counted GROUP BY dev
+) AS f LEFT JOIN devices AS d ON d.dev = f.dev
+GROUP BY f.dev, f.count, f.time_ns ORDER BY f.time_ns DESC, f.dev
+"""
+
+_WALL = """
+WITH s AS (
+  SELECT begin_ns, end_ns, max(end_ns) OVER (
+    ORDER BY begin_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+  FROM flushing_spans WHERE dev IN ({devs})
+)
+SELECT sum(greatest(end_ns - greatest(begin_ns, coalesce(before_ns, begin_ns)), 0))::DOUBLE AS wall_ns FROM s
+"""
+
+
+@dataclass(frozen=True)
+class _Wall:
+    wall_ns: float | None
+
+
+def flushed(relations: Relations) -> tuple[Flushed, ...]:
+    """From block_requests, most time first."""
+    found = relations.one(
+        _MayFlush,
+        "SELECT EXISTS (SELECT 1 FROM block_requests WHERE op = 'flush' OR bytes = 0) AS any",
+    )
+    return tuple(relations.read(Flushed, _FLUSHED)) if found.any else ()
+
+
+def flushing_ns(relations: Relations, devices: tuple[Flushed, ...]) -> float | None:
+    """Time in which one of some devices was emptying its cache, for anybody; None without a device."""
+    if not devices:
+        return None
+    return relations.one(
+        _Wall, _WALL.format(devs=", ".join(str(one.dev) for one in devices))
+    ).wall_ns

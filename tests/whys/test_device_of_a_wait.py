@@ -1,0 +1,78 @@
+"""The device that is spoken of is the one that was waited for, not the one with most requests of the command's own."""
+
+from .conftest import Judge, absent, chain, leads
+from .made import KIB, MS, START, Story
+from .made.base import DISK, FS
+
+OTHER = 9 << 20
+
+
+def with_disks(story: Story) -> Story:
+    story.device(OTHER, "sdb")
+    options = {"kind": "ext4", "options": "rw", "block_bytes": 4096}
+    story.add("filesystems", dev=FS, mount="/data", disk_dev=DISK, **options)
+    return story.add("filesystems", dev=OTHER | 1, mount="/", disk_dev=OTHER, **options)
+
+
+def behind_others(depth: int = 8) -> Story:
+    """One syncfs; its own few requests went to the disk that its program lies on."""
+    story = Story(2.0).caller("syncfs", 1, blocked=1900 * MS, bytes_=None, reason="page_writeback")
+    with_disks(story).requests(4, dev=OTHER, service=MS)
+    return story.requests(
+        1600, op="write", bytes_=512 * KIB, service=9 * MS, depth=depth, own=False, ino=999, tgid=70
+    )
+
+
+def dirtied(story: Story, tgid: int, dev: int = FS) -> Story:
+    return story.add(
+        "dirtied_by_others", ts_ns=START, interval_ns=story.elapsed, tgid=tgid, dev=dev, pages=9000
+    )
+
+
+def test_a_sync_behind_what_others_made_dirty(judged: Judge) -> None:
+    story = dirtied(dirtied(behind_others(), 77), 78, OTHER | 1)
+    story.add("neighbours", tgid=70, comm="kworker/u8:0").add("neighbours", tgid=77, comm="dd")
+    found = leads(judged(story), "device-contended", 0.85)
+    assert "waits for sda" in found.summary
+    assert "writing what dd (process 77) made dirty" in found.summary
+    assert "35.2 MiB on sda were made dirty by dd (process 77)" in chain(found)
+
+
+def test_without_a_name_it_is_a_number(judged: Judge) -> None:
+    found = leads(judged(dirtied(behind_others(), 77)), "device-contended", 0.85)
+    assert "made dirty by process 77" in chain(found)
+
+
+def test_not_a_disk_that_nothing_waits_for(judged: Judge) -> None:
+    """Others keep sda busy; the command waits for a file on sdb."""
+    story = behind_others()
+    for wait in story.tables["waits"]:
+        wait["dev"] = OTHER | 1
+    absent(judged(story), "device-contended")
+
+
+def test_flushes_of_the_log_disk_though_the_data_disk_moves_more(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "fdatasync", 400, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit"
+    )
+    with_disks(story).requests(400, op="write", bytes_=4 * KIB, service=MS // 2)
+    story.requests(3000, op="write", bytes_=512 * KIB, service=9 * MS, depth=8, dev=OTHER)
+    found = leads(judged(story.flushes(400, int(3.8 * MS))), "flush-cost", 0.85)
+    assert "400 cache flushes of sda for the command, 3.8 ms each" in chain(found)
+
+
+def test_flushes_of_two_disks_stand_beside_each_other(judged: Judge) -> None:
+    story = Story(2.0).caller(
+        "fdatasync", 400, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit"
+    )
+    with_disks(story).requests(400, op="write", bytes_=4 * KIB, service=MS // 2)
+    story.requests(72, op="write", dev=OTHER, service=MS)
+    flush = {"op": "flush", "own": None, "kind": "flush", "ino": None, "flags": ("preflush",)}
+    story.flushes(400, int(3.8 * MS))
+    story.requests(72, service=2 * MS, dev=OTHER, **flush)  # type: ignore[arg-type]
+    found = leads(judged(story), "flush-cost", 0.85)
+    # Seven of the 72 fall between two calls, where nobody waits for them.
+    assert "400 cache flushes of sda for the command, 3.8 ms each; 65 of sdb, 2 ms each" in chain(
+        found
+    )
+    assert "sda (and sdb)" in found.summary

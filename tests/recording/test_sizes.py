@@ -11,11 +11,12 @@ import pytest
 
 from benchmarks.large import SHAPES, Shape, generate_large
 from iowhy.errors import Problem
-from iowhy.recording import open_recording, sizes
+from iowhy.recording import open_recording, open_tables, sizes
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import Manifest
 from iowhy.recording.sizes import FileSize, must_be_bounded
-from iowhy.reports import run
+from iowhy.relations import Relations, opened
+from iowhy.reports import find, run
 
 WHOLE = 1 << 30
 
@@ -160,3 +161,23 @@ def test_the_shapes_are_what_they_say(tmp_path: Path) -> None:
             "SELECT (SELECT count(DISTINCT ino) FROM page_cache), (SELECT count(*) FROM files)"
         ).fetchall()
     assert (files, named) == (60, 60)
+
+
+def test_many_small_files_are_read_once_and_tell_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = generate_large(tmp_path / "scattered.iowhy", Shape(parts=20, calls=80))
+    monkeypatch.setattr(opened, "FEW_ROWS", 0)
+    asked = {name: find(name).sql for name in ("syscalls", "events", "files", "budget", "devices")}
+
+    def answers(few_files: int) -> tuple[dict[str, object], set[str]]:
+        monkeypatch.setattr(open_tables, "FEW_FILES", few_files)
+        with Relations.of(recording) as relations:
+            found = {name: relations.rows(sql) for name, sql in asked.items()}
+            loaded = relations.rows("SELECT table_name FROM duckdb_tables() WHERE NOT temporary")
+        return found, {str(row[0]) for row in loaded}
+
+    (apart, none), (together, loaded) = answers(20), answers(19)
+    assert apart == together
+    assert not none and loaded >= {"syscalls", "waits", "block_requests", "page_cache"}
+    assert "devices" not in loaded

@@ -6,10 +6,15 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.recording.bounds import bound
+from iowhy.recording.bounds import bound, memory_bytes
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
+
+#: Files of one table that cost nothing to open for each query, and rows of a file from which reading it is the work.
+FEW_FILES, SMALL_FILE_ROWS = 16, 20_000
+#: Of the memory for queries, what one table takes that is read once.
+SHARE_LOADED = 6
 
 
 class OpenTables:
@@ -67,6 +72,18 @@ class OpenTables:
             if one.rows:
                 found[of[one.file]] = found.get(of[one.file], 0) + one.rows
         return found
+
+    def scattered(self, name: str) -> bool:
+        """Whether a table lies in many small files and fits into memory: to open them takes longer than to read them."""
+        files = set(self._files[name])
+        own = [one for one in self.sizes if one.file in files]
+        rows = sum(one.rows for one in own)
+        bytes_needed = sum(one.memory_bytes for one in own)
+        return (
+            len(own) > FEW_FILES
+            and rows < SMALL_FILE_ROWS * len(own)
+            and bytes_needed <= memory_bytes() // SHARE_LOADED
+        )
 
     @cached_property
     def sizes(self) -> list[FileSize]:

@@ -40,12 +40,16 @@ class FileSize:
     chunk_bytes: int
     value_bytes: int
 
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes in memory at least."""
+        return max(self.unpacked_bytes, self.rows * self.columns * _VALUE_BYTES)
+
     def problem(self) -> str | None:
         """Why it is not read, None where it is."""
-        memory_bytes = max(self.unpacked_bytes, self.rows * self.columns * _VALUE_BYTES)
-        if memory_bytes > max(UNASKED_BYTES, MOST_EXPANSION * self.file_bytes):
+        if self.memory_bytes > max(UNASKED_BYTES, MOST_EXPANSION * self.file_bytes):
             return (
-                f"{self.file_bytes:,} bytes that would be {memory_bytes >> 20:,} MiB in memory, more than "
+                f"{self.file_bytes:,} bytes that would be {self.memory_bytes >> 20:,} MiB in memory, more than "
                 f"{MOST_EXPANSION:,} times as much"
             )
         if self.chunk_bytes > MOST_CHUNK_BYTES:

@@ -107,7 +107,9 @@ class Relations:
         return sum(self.facts.rows.values()) <= FEW_ROWS
 
     def _need_tables(self, sql: str) -> None:
-        self._tables().need(sorted(tables_in(sql)), loaded=self._few)
+        opened = self._tables()
+        for name in sorted(tables_in(sql)):
+            opened.need([name], loaded=self._few or opened.scattered(name))
 
     def _make(self, relation: Relation, body: str) -> None:
         self._need_tables(body)

@@ -34,6 +34,14 @@ def rate(bytes_per_s: float | None) -> str:
     return f"{_three(bytes_per_s / 1e6)} MB/s"
 
 
+def inode(number: float | None) -> str:
+    """A file without a known name, by what a recording knows it by (`ino` of its tables)."""
+    if number is None:
+        return "inode unknown"
+    known = f"{number:.0f}"
+    return f"inode {known}" if number >= 0 else f"file {known} (its inode was another's before)"
+
+
 def count(number: float | None) -> str:
     """A count with thousands separated."""
     return "unknown" if number is None else f"{number:,.0f}"

@@ -1,25 +1,16 @@
 //! Names of files.
 
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use iowhy_store::{rows, Name};
-
-/// A row of `files` for an inode that was seen at `path`, as it is at the end: its size, and whether it is
-/// still there. Another file at the path means that ours is gone (or renamed, which this cannot know).
-pub fn file_row(dev: i64, ino: i64, path: &Path, kind: impl Into<Name>) -> rows::Files {
+/// What is at the end of an inode that was seen at `path`: its size, and whether it is gone. Another file at the
+/// path means that ours is gone (or renamed, which this cannot know).
+pub fn at_end(inode: i64, path: &Path) -> (Option<i64>, bool) {
     let now = std::fs::symlink_metadata(path)
         .ok()
-        .filter(|m| m.ino() as i64 == ino);
-    rows::Files {
-        dev,
-        ino,
-        path: Some(Name::Owned(escaped(path.as_os_str().as_bytes()))),
-        kind: kind.into(),
-        size_bytes: now.as_ref().filter(|m| m.is_file()).map(|m| m.len() as i64),
-        deleted: Some(now.is_none()),
-    }
+        .filter(|m| m.ino() as i64 == inode);
+    let size = now.as_ref().filter(|m| m.is_file()).map(|m| m.len() as i64);
+    (size, now.is_none())
 }
 
 /// UTF-8 as it is, every other byte as \xNN.
@@ -50,6 +41,7 @@ pub fn visible(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     use proptest::prelude::*;
 
@@ -63,17 +55,13 @@ mod tests {
             .join(OsStr::from_bytes(b"a b\xff\xc3\xa9\n (deleted)"));
         std::fs::write(&path, "12345").unwrap();
         let ino = std::fs::metadata(&path).unwrap().ino() as i64;
-        let row = file_row(1, ino, &path, "file");
+        assert_eq!(at_end(ino, &path), (Some(5), false));
         let name = format!("{}/a b\\xff\u{e9}\n (deleted)", temporary.path().display());
-        assert_eq!(row.path.as_deref(), Some(name.as_str()));
-        assert_eq!((row.size_bytes, row.deleted), (Some(5), Some(false)));
+        assert_eq!(escaped(path.as_os_str().as_bytes()), name);
         // Another file at the path is not this one, and one that is gone has no size.
-        for gone in [file_row(1, ino + 1, &path, "file"), {
-            std::fs::remove_file(&path).unwrap();
-            file_row(1, ino, &path, "file")
-        }] {
-            assert_eq!((gone.size_bytes, gone.deleted), (None, Some(true)));
-        }
+        assert_eq!(at_end(ino + 1, &path), (None, true));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(at_end(ino, &path), (None, true));
     }
 
     #[test]

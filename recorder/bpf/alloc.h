@@ -13,7 +13,9 @@ struct event_allocation {
 	__u64 physical;
 	__u64 blocks;
 	__u32 dev;
+	__u32 generation;
 	__u32 tgid;
+	__u32 pad;
 };
 
 /* fs/xfs/libxfs/xfs_types.h: the highest bits of a delayed or missing start block are all set. */
@@ -27,12 +29,11 @@ struct event_allocation {
 
 static __always_inline void emit_allocation(struct inode *inode, __u64 logical, __u64 physical, __u64 blocks)
 {
-	__u64 ino = BPF_CORE_READ(inode, i_ino);
-	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	struct file_id file = identify(inode);
 	struct event_allocation *e;
 	__u64 who = bpf_get_current_pid_tgid();
 
-	if (!whole_machine && !is_touched(inode, dev, ino))
+	if (!whole_machine && !is_touched(&file))
 		return;
 	e = RESERVE(struct event_allocation, EVENT_ALLOCATION);
 	if (!e)
@@ -42,12 +43,14 @@ static __always_inline void emit_allocation(struct inode *inode, __u64 logical, 
 	e->header.nr = 0xffff;
 	e->header.tid = (__u32)who;
 	e->ts = bpf_ktime_get_ns();
-	e->ino = ino;
+	e->ino = file.ino;
 	e->logical = logical;
 	e->physical = physical;
 	e->blocks = blocks;
-	e->dev = dev;
+	e->dev = file.dev;
+	e->generation = file.generation;
 	e->tgid = who >> 32;
+	e->pad = 0;
 	SUBMIT(e);
 }
 

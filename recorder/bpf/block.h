@@ -61,6 +61,7 @@ static __always_inline struct event_request *entry_for(__u64 key)
 	r->completed = 0;
 	r->owner_ino = 0;
 	r->owner_dev = 0;
+	r->owner_generation = 0;
 	r->error = 0;
 	return r;
 }
@@ -136,9 +137,11 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 			return 0;
 	}
 	r->issued = now;
-	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL)
-		walk_chunks(r->owner_ino, r->owner_dev, r->owner_page,
-			    r->owner_page + (rq->__data_len >> PAGE_SHIFT), SET_CLEAN);
+	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL) {
+		struct file_id file = owner_of(r);
+
+		walk_chunks(&file, r->owner_page, r->owner_page + (rq->__data_len >> PAGE_SHIFT), SET_CLEAN);
+	}
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
 	return 0;

@@ -28,9 +28,8 @@ struct cache_half cache_1 SEC(".maps");
 #define WORDS_MOST 8192
 
 struct chunk_key {
-	__u64 ino;
-	__u32 dev;
-	__u32 chunk;
+	struct file_id file;
+	__u64 chunk;
 };
 
 struct chunk {
@@ -50,9 +49,9 @@ struct {
 /* Becomes another value whenever readahead brings pages: while it stays, an empty bitmap stays empty. */
 __u64 ahead_changes = 0;
 
-static __always_inline struct cache_counts *counts_of(__u32 dev, __u64 ino, __u32 tgid)
+static __always_inline struct cache_counts *counts_of(const struct file_id *file, __u32 tgid)
 {
-	struct cache_key key = { .ino = ino, .dev = dev, .tgid = tgid };
+	struct cache_key key = { .file = *file, .tgid = tgid };
 	struct cache_counts fresh = {};
 	struct cache_counts *counts;
 
@@ -101,11 +100,10 @@ enum chunk_action {
 };
 
 struct chunk_walk {
-	__u64 ino;
+	struct file_id file;
 	__u64 page;
 	__u64 end;
 	__u64 found;
-	__u32 dev;
 	__u32 action;
 };
 
@@ -116,7 +114,7 @@ struct chunk_walk {
 /* long: one walk for every action: each function of its own is looked at again by the verifier. */
 static long chunk_step(__u32 step, struct chunk_walk *w)
 {
-	struct chunk_key key = { .ino = w->ino, .dev = w->dev, .chunk = w->page >> CHUNK_SHIFT };
+	struct chunk_key key = { .file = w->file, .chunk = w->page >> CHUNK_SHIFT };
 	__u32 word = (w->page >> 6) & (CHUNK_WORDS - 1);
 	__u32 from = w->page & 63;
 	__u64 length = w->end - w->page;
@@ -179,19 +177,35 @@ static long chunk_step(__u32 step, struct chunk_walk *w)
 	return 0;
 }
 
-/* Walks the bitmaps of [page, end); a function of its own, so that the verifier looks at it once. */
-__noinline __u64 walk_chunks(__u64 ino, __u32 dev, __u64 page, __u64 end, __u32 action)
+/* A function of its own, so that the verifier looks at it once; `filesystem` is the device and the generation. */
+__noinline __u64 walk_words(__u64 ino, __u64 filesystem, __u64 page, __u64 end, __u32 action)
 {
-	struct chunk_walk w = { .ino = ino, .dev = dev, .page = page, .end = end, .action = action };
+	struct chunk_walk w = {
+		.file = { .ino = ino, .dev = filesystem >> 32, .generation = filesystem },
+		.page = page,
+		.end = end,
+		.action = action,
+	};
 
 	bpf_loop(WORDS_MOST, chunk_step, &w, 0);
 	return w.found;
 }
 
-/* Whether readahead brought any page of the bitmap that nobody has asked for. */
-static __always_inline bool holds_ahead(__u32 dev, __u64 ino, __u64 number)
+/* Walks the bitmaps of [page, end). */
+static __always_inline __u64 walk_chunks(const struct file_id *file, __u64 page, __u64 end, __u32 action)
 {
-	struct chunk_key key = { .ino = ino, .dev = dev, .chunk = number };
+	return walk_words(file->ino, (__u64)file->dev << 32 | file->generation, page, end, action);
+}
+
+static __always_inline bool is_same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
+}
+
+/* Whether readahead brought any page of the bitmap that nobody has asked for. */
+static __always_inline bool holds_ahead(const struct file_id *file, __u64 number)
+{
+	struct chunk_key key = { .file = *file, .chunk = number };
 	struct chunk *chunk = bpf_map_lookup_elem(&chunks, &key);
 	__u64 any = 0;
 
@@ -204,7 +218,7 @@ static __always_inline bool holds_ahead(__u32 dev, __u64 ino, __u64 number)
 }
 
 /* Pages [page, end) of the file were asked for: how many of them had readahead brought? */
-static __always_inline __u64 take_ahead(struct thread *t, __u32 dev, __u64 ino, __u64 page, __u64 end)
+static __always_inline __u64 take_ahead(struct thread *t, const struct file_id *file, __u64 page, __u64 end)
 {
 	__u64 changes = ahead_changes;
 	__u64 chunk = page >> CHUNK_SHIFT;
@@ -214,15 +228,13 @@ static __always_inline __u64 take_ahead(struct thread *t, __u32 dev, __u64 ino, 
 	if (!changes || end <= page)
 		return 0;
 	one = (end - 1) >> CHUNK_SHIFT == chunk;
-	if (one && t->none_ahead == changes && t->none_ino == ino && t->none_dev == dev &&
-	    t->none_chunk == chunk)
+	if (one && t->none_ahead == changes && is_same_file(&t->none_file, file) && t->none_chunk == chunk)
 		return 0;
-	found = walk_chunks(ino, dev, page, end, TAKE_AHEAD);
+	found = walk_chunks(file, page, end, TAKE_AHEAD);
 	/* `changes` was read first: a page that is brought meanwhile is seen here, or makes it another. */
-	if (!found && one && !holds_ahead(dev, ino, chunk)) {
+	if (!found && one && !holds_ahead(file, chunk)) {
 		t->none_ahead = changes;
-		t->none_ino = ino;
-		t->none_dev = dev;
+		t->none_file = *file;
 		t->none_chunk = chunk;
 	}
 	return found;
@@ -238,9 +250,9 @@ static __always_inline void count_read(struct thread *t, long ret)
 		return;
 	page = t->call_offset >> PAGE_SHIFT;
 	end = ((t->call_offset + ret - 1) >> PAGE_SHIFT) + 1;
-	found = take_ahead(t, t->dev, t->ino, page, end);
+	found = take_ahead(t, &t->file, page, end);
 	if (found) {
-		counts = counts_of(t->dev, t->ino, t->tgid);
+		counts = counts_of(&t->file, t->tgid);
 		if (counts)
 			COUNT(counts, prefetched, found);
 	}
@@ -256,9 +268,8 @@ static __always_inline void count_write(struct thread *t, long ret)
 		return;
 	page = start >> PAGE_SHIFT;
 	end = ((start + ret - 1) >> PAGE_SHIFT) + 1;
-	found = walk_chunks(t->ino, t->dev, page, end,
-			    t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
-	counts = found ? counts_of(t->dev, t->ino, t->tgid) : NULL;
+	found = walk_chunks(&t->file, page, end, t->call_flags & CALL_DIRTIED ? SET_DIRTY : SET_DIRTY_TOO);
+	counts = found ? counts_of(&t->file, t->tgid) : NULL;
 	if (counts)
 		COUNT(counts, dirtied, found);
 }
@@ -268,19 +279,16 @@ static __always_inline void settle_pending(struct thread *t)
 {
 	struct inode *inode = (struct inode *)t->pending_inode;
 	struct cache_counts *counts;
-	__u64 ino, pages;
-	__u32 dev;
+	struct file_id file;
 
 	if (!inode)
 		return;
 	t->pending_inode = 0;
-	pages = t->pending_to - t->pending_from;
-	ino = BPF_CORE_READ(inode, i_ino);
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	counts = counts_of(dev, ino, t->tgid);
+	file = identify(inode);
+	counts = counts_of(&file, t->tgid);
 	if (counts)
-		COUNT(counts, readahead, pages);
-	walk_chunks(ino, dev, t->pending_from, t->pending_to, SET_AHEAD);
+		COUNT(counts, readahead, t->pending_to - t->pending_from);
+	walk_chunks(&file, t->pending_from, t->pending_to, SET_AHEAD);
 	__sync_fetch_and_add(&ahead_changes, 1);
 }
 

@@ -51,7 +51,7 @@ struct event_call {
 	__u64 bytes;
 	__s64 ret;
 	__u32 dev;
-	__u32 pad;
+	__u32 generation;
 };
 
 struct event_wait {
@@ -62,7 +62,7 @@ struct event_wait {
 	__s32 stack;
 	__u64 ino;
 	__u32 dev;
-	__u32 pad;
+	__u32 generation;
 };
 
 /* One path component after another, innermost first, each with a zero byte at its end. */
@@ -110,11 +110,21 @@ struct event_sample {
 	struct event_call call; /* header.kind 0: in no I/O call */
 };
 
+/*
+ * One file as long as it lives: a filesystem gives the number of a deleted file's inode to the next one, with another
+ * generation.
+ */
+struct file_id {
+	__u64 ino;
+	__u32 dev;
+	__u32 generation;
+};
+
 /* Counters that user space drains ten times a second. */
 struct cache_key {
-	__u64 ino; /* 0: what a process outside the command made dirty on this filesystem */
-	__u32 dev;
+	struct file_id file; /* ino 0: what a process outside the command made dirty on this filesystem */
 	__u32 tgid;
+	__u32 pad;
 };
 
 struct cache_counts {

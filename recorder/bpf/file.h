@@ -31,13 +31,36 @@ struct {
 	__type(value, __u8);
 } touched_filesystems SEC(".maps");
 
-/* Whether the command has had to do with the file, not with one that had its number before. */
-static __always_inline bool is_touched(struct inode *inode, __u32 dev, __u64 ino)
+/* Of an inode that the verifier knows (a tracepoint's), which needs no probing. */
+static __always_inline struct file_id identify_known(const struct inode *inode)
 {
-	struct file_key key = { .ino = ino, .dev = dev };
+	struct file_id file = {
+		.ino = inode->i_ino,
+		.dev = inode->i_sb->s_dev,
+		.generation = inode->i_generation,
+	};
+
+	return file;
+}
+
+static __always_inline struct file_id identify(const struct inode *inode)
+{
+	struct file_id file = {
+		.ino = BPF_CORE_READ(inode, i_ino),
+		.dev = BPF_CORE_READ(inode, i_sb, s_dev),
+		.generation = BPF_CORE_READ(inode, i_generation),
+	};
+
+	return file;
+}
+
+/* Whether the command has had to do with the file, not with one that had its number before. */
+static __always_inline bool is_touched(const struct file_id *file)
+{
+	struct file_key key = { .ino = file->ino, .dev = file->dev };
 	__u64 *generation = bpf_map_lookup_elem(&touched, &key);
 
-	return generation && *generation == BPF_CORE_READ(inode, i_generation);
+	return generation && *generation == file->generation;
 }
 
 struct path_walk {
@@ -104,20 +127,22 @@ __noinline int emit_file(__u64 address)
 	struct vfsmount *vfsmount;
 	struct inode *inode;
 	struct path_walk w = {};
+	struct file_id id;
 	__u32 length;
 
 	if (!s)
 		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
+	id = identify(inode);
 	s->event.header.kind = EVENT_FILE;
 	s->event.header.flags = 0;
 	s->event.header.nr = 0xffff;
 	s->event.header.tid = (__u32)bpf_get_current_pid_tgid();
-	s->event.ino = BPF_CORE_READ(inode, i_ino);
+	s->event.ino = id.ino;
+	s->event.dev = id.dev;
+	s->event.generation = id.generation;
 	s->event.size = BPF_CORE_READ(inode, i_size);
-	s->event.dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	s->event.mode = BPF_CORE_READ(inode, i_mode);
-	s->event.generation = BPF_CORE_READ(inode, i_generation);
 	s->event.nlink = BPF_CORE_READ(inode, i_nlink);
 	s->event.cut = 1;
 	s->at = 0;
@@ -136,11 +161,12 @@ __noinline int emit_file(__u64 address)
 }
 
 /* Marks the file as touched by the command, and emits its name when that was not done before. */
-static __always_inline void name_file(__u32 dev, __u64 ino, struct file *file, struct inode *inode)
+static __always_inline void name_file(const struct file_id *id, struct file *file)
 {
-	struct file_key key = { .ino = ino, .dev = dev };
-	__u64 generation = BPF_CORE_READ(inode, i_generation);
+	struct file_key key = { .ino = id->ino, .dev = id->dev };
+	__u64 generation = id->generation;
 	__u64 *named = bpf_map_lookup_elem(&touched, &key);
+	__u32 dev = id->dev;
 	__u8 yes = 1;
 
 	if (named && *named == generation)
@@ -148,15 +174,6 @@ static __always_inline void name_file(__u32 dev, __u64 ino, struct file *file, s
 	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
 	bpf_map_update_elem(&touched_filesystems, &dev, &yes, BPF_ANY);
 	emit_file((__u64)file);
-}
-
-static __always_inline void touch(struct thread *t, struct file *file, struct inode *inode)
-{
-	if (t->named_inode == (__u64)inode && t->named_ino == t->ino)
-		return;
-	name_file(t->dev, t->ino, file, inode);
-	t->named_inode = (__u64)inode;
-	t->named_ino = t->ino;
 }
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
@@ -175,6 +192,7 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 static __always_inline bool set_file(struct thread *t, struct file *file)
 {
 	struct inode *inode;
+	__u32 generation;
 	__u64 ino;
 
 	if (!file)
@@ -182,15 +200,17 @@ static __always_inline bool set_file(struct thread *t, struct file *file)
 	inode = FIELD(struct file, file, f_inode);
 	if (!inode)
 		return false;
-	/* The same inode as in the call before: its filesystem is known. */
+	/* The same file as in the call before: its filesystem and its name are known. */
 	ino = FIELD(struct inode, inode, i_ino);
-	if (t->inode != (__u64)inode || t->ino != ino) {
+	generation = FIELD(struct inode, inode, i_generation);
+	if (t->inode != (__u64)inode || t->file.ino != ino || t->file.generation != generation) {
 		t->inode = (__u64)inode;
-		t->ino = ino;
-		t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		t->file.ino = ino;
+		t->file.generation = generation;
+		t->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+		name_file(&t->file, file);
 	}
 	t->call_flags |= CALL_HAS_FILE;
-	touch(t, file, inode);
 	return true;
 }
 
@@ -200,8 +220,11 @@ static __always_inline void touch_program(struct task_struct *task)
 	struct file *file = BPF_CORE_READ(task, mm, exe_file);
 	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 
-	if (inode)
-		name_file(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino), file, inode);
+	if (inode) {
+		struct file_id id = identify(inode);
+
+		name_file(&id, file);
+	}
 }
 
 struct address_search {

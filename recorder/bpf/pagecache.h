@@ -23,8 +23,8 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 	struct thread *t = thread_of(task);
 	struct inode *inode;
 	struct cache_counts *counts;
-	__u64 from, to, size, demand = 0, ahead, found, ino;
-	__u32 dev;
+	__u64 from, to, size, demand = 0, ahead, found;
+	struct file_id file;
 
 	if (!t)
 		return 0;
@@ -35,14 +35,13 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 		return 0;
 	}
 	/* A read whose range is in no argument: io_uring, splice, the kernel's own. */
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	file = identify_known(inode);
 	from = index;
 	to = last + 1;
 	size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	if (to > size)
 		to = size;
-	counts = counts_of(dev, ino, t->tgid);
+	counts = counts_of(&file, t->tgid);
 	if (!counts)
 		return 0;
 	if (t->pending_inode == (__u64)inode) {
@@ -66,7 +65,7 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 	t->asked_to = to;
 	COUNT(counts, lookups, ahead);
 	COUNT(counts, demand, demand);
-	found = take_ahead(t, dev, ino, from, to);
+	found = take_ahead(t, &file, from, to);
 	COUNT(counts, prefetched, found);
 	return 0;
 }
@@ -80,9 +79,9 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	struct address_space *mapping;
 	struct inode *inode;
 	struct cache_counts *counts;
-	__u64 page, end, pages, low = 0, high = 0, ino, demand = 0, found;
+	__u64 page, end, pages, low = 0, high = 0, demand = 0, found;
 	bool mapped = false;
-	__u32 dev;
+	struct file_id file;
 
 	if (!t)
 		return 0;
@@ -98,12 +97,11 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	page = folio->index;
 	end = folio_end(folio, inode);
 	pages = end - page;
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	counts = counts_of(dev, ino, t->tgid);
+	file = identify_known(inode);
+	counts = counts_of(&file, t->tgid);
 	if (!counts)
 		return 0;
-	found = walk_chunks(ino, dev, page, end, TAKE_EVICTED);
+	found = walk_chunks(&file, page, end, TAKE_EVICTED);
 	COUNT(counts, refault, found);
 	if (t->fault_mapping == (__u64)mapping && t->fault_number == fault_number(task)) {
 		if (t->fault_index >= page && t->fault_index < end) {
@@ -154,9 +152,9 @@ int BPF_PROG(on_page_add, struct folio *folio)
 			COUNT(counts, prefetched, pages - demand);
 			return 0;
 		}
-		walk_chunks(ino, dev, page, end, SET_AHEAD);
+		walk_chunks(&file, page, end, SET_AHEAD);
 		if (demand)
-			walk_chunks(ino, dev, low, high, TAKE_AHEAD);
+			walk_chunks(&file, low, high, TAKE_AHEAD);
 		__sync_fetch_and_add(&ahead_changes, 1);
 	}
 	return 0;
@@ -179,8 +177,8 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	struct cache_counts *counts;
 	struct inode *inode;
 	struct thread *t;
-	__u64 page, pages, ino;
-	__u32 dev;
+	__u64 page, pages;
+	struct file_id file;
 	__u8 kind;
 
 	if (!mapping)
@@ -188,9 +186,8 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	inode = mapping->host;
 	if (!inode || !is_regular(inode))
 		return 0;
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (!whole_machine && !is_touched(inode, dev, ino))
+	file = identify_known(inode);
+	if (!whole_machine && !is_touched(&file))
 		return 0;
 	page = folio->index;
 	pages = folio_end(folio, inode) - page;
@@ -198,12 +195,12 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	kind = t && t->call >= 0 ? t->call_kind : CALL_PLAIN;
 	if (!inode->i_nlink || kind == CALL_REMOVE || kind == CALL_OPEN /* O_TRUNC */) {
 		/* Truncated or deleted: these pages will not be wanted again. */
-		walk_chunks(ino, dev, page, page + pages, FORGET);
+		walk_chunks(&file, page, page + pages, FORGET);
 		return 0;
 	}
 	/* Given up (POSIX_FADV_DONTNEED): it is for no want of memory when they are read again. */
-	walk_chunks(ino, dev, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
-	counts = counts_of(dev, ino, task->tgid);
+	walk_chunks(&file, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
+	counts = counts_of(&file, task->tgid);
 	if (!counts)
 		return 0;
 	COUNT(counts, evicted, pages);
@@ -221,8 +218,8 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
-	__u64 number, ino, found, from, to;
-	__u32 dev;
+	__u64 number, found, from, to;
+	struct file_id file;
 
 	if (!t)
 		return 0;
@@ -230,9 +227,8 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	if (t->fault_number == number && t->fault_mapping == (__u64)mapping && t->fault_index == index)
 		return 0; /* the same fault, tried again */
 	inode = mapping->host;
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	counts = counts_of(dev, ino, t->tgid);
+	file = identify_known(inode);
+	counts = counts_of(&file, t->tgid);
 	if (!counts)
 		return 0;
 	/* When the pages around it were mapped first, this fault is counted already. */
@@ -248,7 +244,7 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	to = index + 1;
 	if (ahead_changes && maps_folios())
 		folio_around(mapping, index, &from, &to);
-	found = take_ahead(t, dev, ino, from, to);
+	found = take_ahead(t, &file, from, to);
 	COUNT(counts, prefetched, found);
 	return 0;
 }
@@ -260,16 +256,15 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
-	__u64 number, ino, found, from, to;
-	__u32 dev;
+	__u64 number, found, from, to;
+	struct file_id file;
 
 	if (!t)
 		return 0;
 	number = fault_number(task);
 	inode = mapping->host;
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	counts = counts_of(dev, ino, t->tgid);
+	file = identify_known(inode);
+	counts = counts_of(&file, t->tgid);
 	if (!counts)
 		return 0;
 	if (t->fault_number != number) {
@@ -286,7 +281,7 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 		folio_around(mapping, first, &from, &to);
 		folio_around(mapping, last, &from, &to);
 	}
-	found = take_ahead(t, dev, ino, from, to);
+	found = take_ahead(t, &file, from, to);
 	COUNT(counts, prefetched, found);
 	return 0;
 }
@@ -294,12 +289,12 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 /* What waits for the filesystems of the command's files may wait for what others made dirty there. */
 static __always_inline void dirtied_outside(struct inode *inode, struct folio *folio)
 {
-	__u32 dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	struct file_id filesystem = { .dev = BPF_CORE_READ(inode, i_sb, s_dev) };
 	struct cache_counts *counts;
 
-	if (!bpf_map_lookup_elem(&touched_filesystems, &dev))
+	if (!bpf_map_lookup_elem(&touched_filesystems, &filesystem.dev))
 		return;
-	counts = counts_of(dev, 0, bpf_get_current_pid_tgid() >> 32);
+	counts = counts_of(&filesystem, bpf_get_current_pid_tgid() >> 32);
 	if (!counts)
 		return;
 	COUNT(counts, dirtied, folio_pages(folio));
@@ -317,8 +312,7 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 	struct cache_counts *counts;
 	struct inode *inode;
 	__u64 first, end, found;
-	__u64 ino;
-	__u32 dev;
+	struct file_id file;
 
 	if (!mapping)
 		return 0;
@@ -334,13 +328,12 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 		t->call_flags |= CALL_DIRTIED;
 		return 0;
 	}
-	ino = inode->i_ino;
-	dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	file = identify_known(inode);
 	first = folio->index;
 	end = first + folio_pages(folio);
 	not_pending(t, inode, first, end);
-	found = walk_chunks(ino, dev, first, end, SET_DIRTY);
-	counts = found ? counts_of(dev, ino, t->tgid) : NULL;
+	found = walk_chunks(&file, first, end, SET_DIRTY);
+	counts = found ? counts_of(&file, t->tgid) : NULL;
 	if (counts)
 		COUNT(counts, dirtied, found);
 	return 0;

@@ -53,12 +53,14 @@ struct event_request {
 	__u32 bytes;
 	__u32 dev;
 	__u32 owner_dev;
+	__u32 owner_generation;
 	__u32 tgid;
+	__s32 error;
 	__u8 op;
 	__u8 owner;
 	__u8 scope;
 	__u8 flags;
-	__s32 error;
+	__u32 pad;
 };
 
 #define OP_MASK 0xff
@@ -117,14 +119,28 @@ static __always_inline __u64 head_of(__u64 page)
 	return info >= HEAD_MASKS ? page & info : info - 1;
 }
 
+static __always_inline void set_owner(struct event_request *r, const struct file_id *file)
+{
+	r->owner_ino = file->ino;
+	r->owner_dev = file->dev;
+	r->owner_generation = file->generation;
+}
+
+static __always_inline struct file_id owner_of(const struct event_request *r)
+{
+	struct file_id file = { .ino = r->owner_ino, .dev = r->owner_dev, .generation = r->owner_generation };
+
+	return file;
+}
+
 /* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
-static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
-				       struct inode **owner)
+static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page)
 {
 	struct bio_vec *vecs = bio->bi_io_vec;
 	__u32 at = bio->bi_iter.bi_idx;
 	struct address_space *mapping;
 	struct inode *inode;
+	struct file_id file;
 	__u64 page, head;
 	__u64 magic;
 
@@ -148,16 +164,11 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	/* Shared memory, which only swapping writes out: here it is what a direct read or write goes to or from. */
 	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
 		return false;
-	*file_page = true;
-	*owner = inode;
-	r->owner_ino = BPF_CORE_READ(inode, i_ino);
-	r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (magic == BTRFS_SUPER_MAGIC && r->owner_ino == BTRFS_BTREE_INODE) {
-		*file_page = false;
-		r->owner_ino = 0;
-		r->owner_dev = 0;
+	file = identify(inode);
+	if (magic == BTRFS_SUPER_MAGIC && file.ino == BTRFS_BTREE_INODE)
 		return true;
-	}
+	*file_page = true;
+	set_owner(r, &file);
 	r->owner_page = BPF_CORE_READ((struct folio *)head, index) +
 			(page - head) / bpf_core_type_size(struct page) +
 			(BPF_CORE_READ(vecs, bv_offset) >> PAGE_SHIFT);
@@ -166,9 +177,10 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 
 /* long: the cases of who may own a request, each tried when those before it are not met. */
 static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
-				       struct event_request *r, struct inode **owner)
+				       struct event_request *r)
 {
 	__u64 end_io = (__u64)bio->bi_end_io;
+	struct file_id file;
 	bool file_page;
 
 	if (r->op == OP_FLUSH) {
@@ -197,14 +209,13 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 		struct inode *inode = BPF_CORE_READ(dio, iocb, ki_filp, f_inode);
 
 		if (inode) {
-			*owner = inode;
+			file = identify(inode);
 			r->owner = OWNER_DATA;
-			r->owner_ino = BPF_CORE_READ(inode, i_ino);
-			r->owner_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+			set_owner(r, &file);
 			return;
 		}
 	}
-	if (page_owner(bio, r, &file_page, owner)) {
+	if (page_owner(bio, r, &file_page)) {
 		if (file_page)
 			r->owner = OWNER_DATA;
 		else if (is_journal_thread(task))
@@ -233,8 +244,7 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 			return;
 		}
 		r->owner = OWNER_DATA;
-		r->owner_ino = t->ino;
-		r->owner_dev = t->dev;
+		set_owner(r, &t->file);
 		return;
 	}
 	r->owner = OWNER_UNKNOWN;
@@ -255,7 +265,7 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
-	struct inode *owner = NULL;
+	struct file_id file;
 
 	r->header.kind = EVENT_REQUEST;
 	r->header.nr = 0xffff;
@@ -269,14 +279,14 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 	} else if (!bio->bi_iter.bi_size && (r->flags & REQUEST_PREFLUSH)) {
 		r->owner = OWNER_FLUSH;
 	} else {
-		find_owner(bio, task, t, r, &owner);
+		find_owner(bio, task, t, r);
 	}
+	file = owner_of(r);
 	if (task->tgid == recorder_tgid)
 		r->scope = SCOPE_OTHER;
 	else if (t && !t->kernel_thread)
 		r->scope = SCOPE_COMMAND;
-	else if (owner && r->owner == OWNER_DATA && writes_back(task, r) &&
-		 is_touched(owner, r->owner_dev, r->owner_ino))
+	else if (r->owner == OWNER_DATA && writes_back(task, r) && is_touched(&file))
 		r->scope = SCOPE_COMMAND;
 	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
 		r->scope = SCOPE_SHARED;

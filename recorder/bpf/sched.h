@@ -21,9 +21,9 @@ static __always_inline void emit_wait(struct thread *t, __u64 now)
 		e->dur = now - t->wait_since;
 		e->tgid = t->tgid;
 		e->stack = t->wait_stack;
-		e->ino = t->ino;
-		e->dev = t->dev;
-		e->pad = 0;
+		e->ino = t->file.ino;
+		e->dev = t->file.dev;
+		e->generation = t->file.generation;
 		SUBMIT(e);
 	}
 	t->wait_since = 0;
@@ -222,8 +222,9 @@ int each_thread(struct bpf_iter__task *ctx)
 		e->sleeping = sample.clock.states[SLEEPING] - t->call_sleeping;
 		e->tgid = t->tgid;
 		e->fd = t->call_fd;
-		e->ino = t->ino;
-		e->dev = t->dev;
+		e->ino = t->file.ino;
+		e->dev = t->file.dev;
+		e->generation = t->file.generation;
 		e->offset = t->call_offset;
 		e->bytes = t->call_bytes;
 		/* Another call has begun meanwhile: these are neither the one's numbers nor the other's. */

@@ -84,18 +84,14 @@ struct thread {
 	__u8 wait_io;
 	/* the call's file; kept from call to call to save look-ups */
 	__u64 inode;
-	__u64 ino;
-	__u64 named_inode; /* inode that was last found to be named already */
-	__u64 named_ino;
-	__u32 dev;
-	__s32 wait_stack;
+	struct file_id file;
 	__u64 wait_since; /* 0: in no uninterruptible wait */
+	__s32 wait_stack;
 	/* page faults and page-cache adds outside a read call */
+	__u32 fault_major;
 	__u64 fault_number;
 	__u64 fault_mapping;
 	__u64 fault_index;
-	__u32 fault_major;
-	__u32 pad;
 	__u64 pending_inode;
 	__u64 pending_from;
 	__u64 pending_to;
@@ -107,10 +103,10 @@ struct thread {
 	__u64 written_from;
 	__u64 force_start;
 	__u32 force_dev;
-	__u32 none_dev;
+	__u32 pad_force;
 	/* the bitmap that was last found to hold nothing of readahead, and when */
 	__u64 none_ahead;
-	__u64 none_ino;
+	struct file_id none_file;
 	__u64 none_chunk;
 };
 

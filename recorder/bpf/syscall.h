@@ -134,12 +134,12 @@ static __always_inline void emit_call(struct thread *t, __s32 nr, __u64 dur, __u
 	e->sleeping = sleeping;
 	e->tgid = t->tgid;
 	e->fd = t->call_fd;
-	e->ino = t->ino;
+	e->ino = t->file.ino;
 	e->offset = t->call_offset;
 	e->bytes = t->call_bytes;
 	e->ret = ret;
-	e->dev = t->dev;
-	e->pad = 0;
+	e->dev = t->file.dev;
+	e->generation = t->file.generation;
 	SUBMIT(e);
 }
 

@@ -25,7 +25,9 @@ struct event_writeback {
 	__u64 pages;
 	__u64 age_ticks; /* ~0: not known */
 	__u32 dev;
+	__u32 generation;
 	__u32 tgid;
+	__u32 pad;
 };
 
 struct pass {
@@ -49,7 +51,8 @@ struct {
 	__type(value, __u32);
 } flushers SEC(".maps");
 
-static __always_inline void emit_pass(__u8 reason, __u64 start, __u64 age, __u32 dev, __u64 ino, __u64 pages)
+static __always_inline void emit_pass(__u8 reason, __u64 start, __u64 age, const struct file_id *file,
+				      __u64 pages)
 {
 	struct event_writeback *e = RESERVE(struct event_writeback, EVENT_WRITEBACK);
 	__u64 who, now;
@@ -65,11 +68,13 @@ static __always_inline void emit_pass(__u8 reason, __u64 start, __u64 age, __u32
 	e->header.tid = (__u32)who;
 	e->ts = now;
 	e->dur = start ? now - start : ~0ULL;
-	e->ino = ino;
+	e->ino = file->ino;
 	e->pages = pages;
 	e->age_ticks = age;
-	e->dev = dev;
+	e->dev = file->dev;
+	e->generation = file->generation;
 	e->tgid = who >> 32;
+	e->pad = 0;
 	SUBMIT(e);
 }
 
@@ -107,8 +112,7 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 	struct pass *pass = bpf_map_lookup_elem(&passes, &tid);
 	__u64 start = 0, age = ~0ULL;
 	__s64 left = wbc->nr_to_write;
-	__u64 ino = inode->i_ino;
-	__u32 dev = inode->i_sb->s_dev;
+	struct file_id file = identify_known(inode);
 	__u32 *why;
 	__u8 reason = REASON_FSYNC;
 
@@ -118,7 +122,7 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 		bpf_map_delete_elem(&passes, &tid);
 	}
 	/* Other programs' files are written back too, and more of them than the command's. */
-	if (!whole_machine && !is_touched(inode, dev, ino))
+	if (!whole_machine && !is_touched(&file))
 		return 0;
 	if (task->flags & PF_KTHREAD) {
 		why = bpf_map_lookup_elem(&flushers, &tid);
@@ -131,7 +135,7 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 		else
 			reason = REASON_SYNC;
 	}
-	emit_pass(reason, start, age, dev, ino, (__s64)pages > left ? pages - left : 0);
+	emit_pass(reason, start, age, &file, (__s64)pages > left ? pages - left : 0);
 	return 0;
 }
 
@@ -140,10 +144,12 @@ SEC("tp_btf/ext4_writepages_result")
 int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc, int ret, int pages)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct file_id file;
 
 	if (!inode || pages <= 0 || !current_thread() || bpf_map_lookup_elem(&passes, &tid))
 		return 0;
-	emit_pass(REASON_FSYNC, 0, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev), inode->i_ino, pages);
+	file = identify(inode);
+	emit_pass(REASON_FSYNC, 0, ~0ULL, &file, pages);
 	return 0;
 }
 
@@ -208,11 +214,10 @@ int BPF_PROG(on_btrfs_writepage, void *page, struct inode *inode)
 /* The end of a call: what it wrote back itself. */
 static __always_inline void settle_written(struct thread *t)
 {
-	struct inode *inode = (struct inode *)t->written_inode;
+	struct file_id file = identify((struct inode *)t->written_inode);
 
 	t->written_inode = 0;
-	emit_pass(REASON_FSYNC, t->written_from, ~0ULL, BPF_CORE_READ(inode, i_sb, s_dev),
-		  BPF_CORE_READ(inode, i_ino), t->written_pages);
+	emit_pass(REASON_FSYNC, t->written_from, ~0ULL, &file, t->written_pages);
 }
 
 #endif

@@ -49,6 +49,7 @@ fn write_struct(out: &mut String, btf: &Btf<'_>, name: &str, of: &Struct<'_>) ->
     let rust = rust_name(name);
     let mut fields = String::new();
     let mut checks = String::new();
+    let mut names = Vec::new();
     let mut end = 0;
     for member in of.iter() {
         let field = member
@@ -70,6 +71,7 @@ fn write_struct(out: &mut String, btf: &Btf<'_>, name: &str, of: &Struct<'_>) ->
             offset - end
         );
         end = offset + size;
+        names.push(field.to_string());
         writeln!(fields, "    pub {field}: {text},")?;
         writeln!(
             checks,
@@ -83,13 +85,32 @@ fn write_struct(out: &mut String, btf: &Btf<'_>, name: &str, of: &Struct<'_>) ->
     );
     writeln!(
         out,
-        "/// struct {name}\n#[derive(Clone, Copy, Debug)]\n#[repr(C)]\npub struct {rust} {{\n{fields}}}\n\
+        "/// struct {name}\n#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[repr(C)]\npub struct {rust} {{\n{fields}}}\n\
          // SAFETY: integers and arrays of integers only, without padding.\nunsafe impl Plain for {rust} {{}}\n\
          impl Default for {rust} {{\n    fn default() -> Self {{\n        // SAFETY: Plain types may be all zeroes.\n        \
          unsafe {{ std::mem::zeroed() }}\n    }}\n}}\n\
-         const _: () = assert!(size_of::<{rust}>() == {end});\n{checks}"
+         const _: () = assert!(size_of::<{rust}>() == {end});\n{checks}{}",
+        identified(&rust, &names)
     )?;
     Ok(())
+}
+
+/// How the record says which file it means: `ino`, `dev` and `generation`, of a request's owner, or none.
+fn identified(rust: &str, fields: &[String]) -> String {
+    let has = |name: String| fields.contains(&name);
+    let prefix = ["", "owner_"].into_iter().find(|prefix| {
+        ["ino", "dev", "generation"]
+            .iter()
+            .all(|name| has(format!("{prefix}{name}")))
+    });
+    let Some(p) = prefix else {
+        return format!("impl Identified for {rust} {{}}\n");
+    };
+    format!(
+        "impl Identified for {rust} {{\n    fn identify(&mut self, identities: &mut Identities) {{\n        \
+         let file = FileId {{ ino: self.{p}ino, dev: self.{p}dev, generation: self.{p}generation }};\n        \
+         self.{p}ino = identities.of(file);\n    }}\n}}\n"
+    )
 }
 
 /// A type in Rust's words, and its size.

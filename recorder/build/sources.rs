@@ -125,13 +125,14 @@ pub fn converters(found: &Found) -> Result<String> {
         let _ = writeln!(modules, "#[path = {file:?}]\npub mod {event};");
         let _ = writeln!(
             arms,
-            "        {kind} => read(bytes).map(|e| recording.push({event}::row(&e))),"
+            "        {kind} => identified(bytes, identities).map(|e| recording.push({event}::row(&e))),"
         );
         let _ = writeln!(tables, "    ({kind}, {table:?}),");
     }
     Ok(format!(
         "{modules}\n/// Writes the row of a record that needs no more than itself; None for any other.\n\
-         pub fn convert(kind: u8, bytes: &[u8], recording: &mut Recording) -> Option<Result<()>> {{\n    \
+         pub fn convert(\n    kind: u8,\n    bytes: &[u8],\n    identities: &mut Identities,\n    \
+         recording: &mut Recording,\n) -> Option<Result<()>> {{\n    \
          match kind {{\n{arms}        _ => None,\n    }}\n}}\n\n\
          /// Kinds of these records, and the table that lacks a row where one is lost.\n\
          pub const TABLES: &[(u8, &str)] = &[\n{tables}];\n"

@@ -43,7 +43,10 @@ pub struct Cache {
 impl Cache {
     /// Adds what the programs counted.
     pub fn add(&mut self, key: CacheKey, more: &CacheCounts) {
-        let counts = self.counts.entry((key.tgid, key.dev, key.ino)).or_default();
+        let counts = self
+            .counts
+            .entry((key.tgid, key.file.dev, key.file.ino))
+            .or_default();
         counts.lookups += more.lookups;
         counts.demand += more.demand;
         counts.readahead += more.readahead;

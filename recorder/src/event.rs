@@ -5,12 +5,13 @@ use iowhy_readings::names::escaped;
 /// The records, tables and constants of the programs, as the compiler laid them out (build/layout.rs).
 pub mod layout {
     use super::Plain;
+    use crate::identity::{Identified, Identities};
 
     include!(concat!(env!("OUT_DIR"), "/layout.rs"));
 }
 
 pub use layout::{
-    CacheCounts, CacheKey, Call, Clock, Exit, File, Header, Request, Sample, Thread, Total,
+    CacheCounts, CacheKey, Call, Clock, Exit, File, FileId, Header, Request, Sample, Thread, Total,
     TotalKey, Wait,
 };
 

@@ -15,7 +15,8 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
-use crate::event::{self, File};
+use crate::event::{self, File, FileId};
+use crate::identity::Identities;
 
 /// Files that are remembered by name.
 const MOST: usize = 262_144;
@@ -32,10 +33,14 @@ const FIRST_EXTENTS: usize = 300_000;
 /// How long the maps that are still being made are waited for at the end.
 const LAST_MAPS: Duration = Duration::from_secs(1);
 
-/// Device and inode.
+/// Device, and what [`Identities`] knows the file by.
 pub type Key = (u32, u64);
 
 struct Known {
+    inode: u64,
+    generation: u32,
+    /// Another file has come by its inode: it is gone.
+    replaced: bool,
     path: Option<Vec<u8>>,
     kind: &'static str,
     seen_ns: u64,
@@ -46,6 +51,8 @@ struct Known {
 
 pub struct Files {
     known: HashMap<Key, Known>,
+    /// Of each inode that served again, the file that has it now.
+    latest: HashMap<(u32, u64), Key>,
     untold: Vec<Key>,
     named: usize,
     last: Option<(Key, u64)>,
@@ -56,7 +63,7 @@ pub struct Files {
 
 /// The thread that maps files as the command opens them, before it changes them.
 struct FirstMaps {
-    ask: SyncSender<(Key, PathBuf)>,
+    ask: SyncSender<(Key, u64, PathBuf)>,
     answer: Receiver<HashMap<Key, Vec<rows::Extents>>>,
 }
 
@@ -64,6 +71,7 @@ impl Files {
     pub fn new() -> Files {
         Files {
             known: HashMap::new(),
+            latest: HashMap::new(),
             untold: Vec::new(),
             named: 0,
             last: None,
@@ -73,13 +81,19 @@ impl Files {
     }
 
     /// A file that was met for the first time; true when there was no room to remember it.
-    pub fn seen(&mut self, bytes: &[u8], now_ns: u64) -> bool {
+    pub fn seen(&mut self, bytes: &[u8], identities: &mut Identities, now_ns: u64) -> bool {
         let Some(e) = event::read::<File>(bytes) else {
             return false;
         };
         let parts = &bytes[size_of::<File>()..];
         let parts = &parts[..parts.len().min(e.length as usize)];
-        let key = (e.dev, e.ino);
+        let file = FileId {
+            ino: e.ino,
+            dev: e.dev,
+            generation: e.generation,
+        };
+        let key = (e.dev, identities.of(file));
+        self.replace(key, e.ino);
         let mut path = event::path(parts, e.cut != 0, e.mode, e.ino);
         let anonymous = Some(e.dev) == self.anonymous_dev;
         if let (true, Some([b'/', name @ ..])) = (anonymous, path.as_deref()) {
@@ -90,7 +104,7 @@ impl Files {
             false => event::file_kind(e.mode, path.as_deref()),
         };
         if let Some(known) = self.known.get_mut(&key) {
-            // The inode of a deleted file serves a new one: what follows is the new one's.
+            // It was renamed, and met again by its new name.
             if !known.named && known.path != path {
                 known.kind = kind;
                 known.path = path;
@@ -104,14 +118,19 @@ impl Files {
         self.named += length;
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {
-                let _ = maps
-                    .ask
-                    .try_send((key, PathBuf::from(OsString::from_vec(path.clone()))));
+                let _ = maps.ask.try_send((
+                    key,
+                    e.ino,
+                    PathBuf::from(OsString::from_vec(path.clone())),
+                ));
             }
         }
         self.known.insert(
             key,
             Known {
+                inode: e.ino,
+                generation: e.generation,
+                replaced: false,
                 path,
                 kind,
                 seen_ns: now_ns,
@@ -121,6 +140,20 @@ impl Files {
         );
         self.untold.push(key);
         false
+    }
+
+    /// The file that `key` stands for has come by this inode: those that had it before are gone.
+    fn replace(&mut self, key: Key, inode: u64) {
+        if key.1 == inode || self.known.contains_key(&key) {
+            return;
+        }
+        let before = self
+            .latest
+            .insert((key.0, inode), key)
+            .unwrap_or((key.0, inode));
+        if let Some(known) = self.known.get_mut(&before) {
+            known.replaced = true;
+        }
     }
 
     /// The command read or wrote so many bytes of it.
@@ -190,7 +223,7 @@ impl Files {
         let mut heavy: Vec<(&Key, &Known)> = self
             .known
             .iter()
-            .filter(|(_, k)| k.kind == "file" && k.bytes > 0)
+            .filter(|(_, k)| k.kind == "file" && k.bytes > 0 && !k.replaced)
             .collect();
         heavy.sort_unstable_by_key(|(key, known)| (std::cmp::Reverse(known.bytes), **key));
         let layout = Layout::new(mounts, Phase::After, Bounds::default());
@@ -202,14 +235,11 @@ impl Files {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
             let mut after = Vec::new();
             match layout.of_path(&path, &mut |row| after.push(row)) {
-                Ok(taken) if is_same(&taken, *key) => {
+                Ok(taken) if is_same(&taken, key.0, known.inode) => {
                     read += 1;
-                    for row in before
-                        .remove(key)
-                        .unwrap_or_default()
-                        .into_iter()
-                        .chain(after)
-                    {
+                    let before = before.remove(key).unwrap_or_default();
+                    for mut row in before.into_iter().chain(after) {
+                        row.ino = key.1 as i64;
                         recording.push(row)?;
                     }
                 }
@@ -230,7 +260,7 @@ impl Default for Files {
 impl FirstMaps {
     /// None when no thread can be had: there are no maps from before then.
     fn start() -> Option<FirstMaps> {
-        let (ask, asked) = sync_channel::<(Key, PathBuf)>(WAITING);
+        let (ask, asked) = sync_channel(WAITING);
         let (answers, answer) = channel();
         let work = move || {
             let _ = answers.send(first_maps(&asked));
@@ -248,13 +278,13 @@ impl FirstMaps {
     }
 }
 
-fn first_maps(asked: &Receiver<(Key, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
+fn first_maps(asked: &Receiver<(Key, u64, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
     let mut maps = HashMap::new();
     let Ok(mounts) = Mounts::read(&Roots::default()) else {
         return maps;
     };
     let mut kept = 0;
-    for (key, path) in asked {
+    for (key, inode, path) in asked {
         if kept >= FIRST_EXTENTS {
             continue;
         }
@@ -267,7 +297,7 @@ fn first_maps(asked: &Receiver<(Key, PathBuf)>) -> HashMap<Key, Vec<rows::Extent
         let layout = Layout::new(&mounts, Phase::Before, bounds);
         let mut extents = Vec::new();
         if let Ok(taken) = layout.of_path(&path, &mut |row| extents.push(row)) {
-            if is_same(&taken, key) {
+            if is_same(&taken, key.0, inode) {
                 kept += extents.len();
                 maps.insert(key, extents);
             }
@@ -292,8 +322,8 @@ fn anonymous_dev() -> Option<u32> {
     Some(libc::major(dev) << 20 | libc::minor(dev))
 }
 
-fn is_same(taken: &iowhy_readings::layout::Taken, (dev, ino): Key) -> bool {
-    (taken.dev, taken.ino) == (dev.into(), ino as i64)
+fn is_same(taken: &iowhy_readings::layout::Taken, dev: u32, inode: u64) -> bool {
+    (taken.dev, taken.ino) == (dev.into(), inode as i64)
 }
 
 fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
@@ -306,16 +336,27 @@ fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
             .map(|path| Cow::Owned(names::escaped(path))),
         kind: Cow::Borrowed(known.kind),
         size_bytes: None,
-        deleted: None,
+        deleted: known.replaced.then_some(true),
+        inode: (ino != known.inode).then_some(known.inode as i64),
+        generation: Some(known.generation.into()),
     }
 }
 
 /// The row with the file's size and whether it is still there.
 fn last_row(key: Key, known: &Known) -> rows::Files {
     match &known.path {
-        Some(path) if matches!(known.kind, "file" | "directory") && path.starts_with(b"/") => {
+        Some(path)
+            if matches!(known.kind, "file" | "directory")
+                && path.starts_with(b"/")
+                && !known.replaced =>
+        {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
-            names::file_row(key.0.into(), key.1 as i64, &path, known.kind)
+            let (size_bytes, deleted) = names::at_end(known.inode as i64, &path);
+            rows::Files {
+                size_bytes,
+                deleted: Some(deleted),
+                ..name_row(key, known)
+            }
         }
         _ => name_row(key, known),
     }
@@ -342,7 +383,7 @@ mod tests {
                 file.extend(word.to_ne_bytes());
             }
             file.extend(name);
-            assert!(!files.seen(&file, 0));
+            assert!(!files.seen(&file, &mut Identities::default(), 0));
             let known = &files.known[&(dev, 7)];
             assert_eq!(known.kind, kind);
             assert_eq!(known.path.as_deref(), Some(path.as_bytes()));

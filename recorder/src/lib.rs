@@ -5,6 +5,7 @@ pub mod calls;
 pub mod collect;
 pub mod event;
 pub mod files;
+pub mod identity;
 pub mod kernel;
 pub mod process;
 pub mod rows;

@@ -60,7 +60,7 @@ def show_files(out: Console, report: Sequence[Row], place: str = "") -> None:
     used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
     values = [[row.get(key) for key in _FILES] for row in used[:SHOWN]]
     for value, row in zip(values, used, strict=False):
-        value[0] = value[0] or f"inode {row.get('ino')}, name unknown"
+        value[0] = value[0] or f"{units.inode(_number(row.get('ino')))}, name unknown"
         # In a narrow line the name tells more; what is below /proc goes with its process.
         gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
         if gone and out.width >= ROOMY:

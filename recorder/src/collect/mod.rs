@@ -18,6 +18,7 @@ use crate::cache::{Cache, Known};
 use crate::calls;
 use crate::event::{self, layout, CacheCounts, CacheKey, Call, Sample};
 use crate::files::Files;
+use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::{call, convert, request, TABLES};
 use threads::Threads;
@@ -50,6 +51,7 @@ pub struct Collector {
     interval_start: u64,
     cache: Cache,
     files: Files,
+    identities: Identities,
     /// What had been lost when it was last added to the manifest.
     lost: Lost,
     failure: Option<iowhy_store::Error>,
@@ -66,6 +68,7 @@ impl Collector {
             interval_start: start_ns,
             cache: Cache::default(),
             files: Files::new(),
+            identities: Identities::default(),
             lost: Lost::default(),
             failure: None,
         }
@@ -121,19 +124,22 @@ impl Collector {
     fn write(&mut self, bytes: &[u8], stack: ReadStack<'_>) -> Option<Result<()>> {
         let header: event::Header = event::read(bytes)?;
         let recording = &mut self.recording;
+        let identities = &mut self.identities;
         match header.kind {
-            layout::EVENT_CALL => event::read(bytes).map(|e| self.call(&e)),
-            layout::EVENT_WAIT => event::read(bytes).map(|e| self.waits.add(&e, stack, recording)),
-            layout::EVENT_REQUEST => event::read(bytes).map(|e| self.request(&e)),
+            layout::EVENT_CALL => identified(bytes, identities).map(|e| self.call(&e)),
+            layout::EVENT_WAIT => {
+                identified(bytes, identities).map(|e| self.waits.add(&e, stack, recording))
+            }
+            layout::EVENT_REQUEST => identified(bytes, identities).map(|e| self.request(&e)),
             layout::EVENT_FILE => {
-                if self.files.seen(bytes, host::now_ns() as u64) {
+                if self.files.seen(bytes, identities, host::now_ns() as u64) {
                     recording.lost("files", 1);
                 }
                 Some(Ok(()))
             }
             layout::EVENT_THREAD => event::read(bytes).map(|e| self.threads.begins(&e, recording)),
             layout::EVENT_EXIT => event::read(bytes).map(|e| self.threads.exits(&e, recording)),
-            kind => convert(kind, bytes, recording),
+            kind => convert(kind, bytes, identities, recording),
         }
     }
 
@@ -165,26 +171,28 @@ impl Collector {
     /// Counts of the page cache by process and file, or by one of others and filesystem.
     fn cached(
         &mut self,
-        key: CacheKey,
+        mut key: CacheKey,
         counts: &CacheCounts,
         (start, end): (u64, u64),
     ) -> Result<()> {
         if counts.comm[0] != 0 {
             self.neighbour(key.tgid, || Some(event::comm(&counts.comm)))?;
         }
-        if key.ino == 0 {
+        if key.file.ino == 0 {
             return self.recording.push(rows::DirtiedByOthers {
                 ts_ns: start as i64,
                 interval_ns: (end - start) as i64,
                 tgid: key.tgid.into(),
-                dev: key.dev.into(),
+                dev: key.file.dev.into(),
                 pages: counts.dirtied as i64,
             });
         }
+        key.file.identify(&mut self.identities);
         // What mapped memory reads and dirties is in no call.
         let pages = counts.demand + counts.readahead + counts.dirtied + counts.faults;
         if pages > 0 {
-            self.files.add_bytes((key.dev, key.ino), pages * 4096);
+            self.files
+                .add_bytes((key.file.dev, key.file.ino), pages * 4096);
         }
         self.cache.add(key, counts);
         Ok(())
@@ -268,12 +276,16 @@ impl Collector {
         for sample in samples {
             self.threads
                 .clock(&sample.clock, true, &mut self.recording)?;
-            if sample.call.header.kind == layout::EVENT_CALL {
-                self.recording.push(call::row(&sample.call, false))?;
+            let mut call = sample.call;
+            if call.header.kind == layout::EVENT_CALL {
+                call.identify(&mut self.identities);
+                self.recording.push(call::row(&call, false))?;
             }
         }
         for request in unfinished {
-            self.recording.push(request::row(request))?;
+            let mut request = *request;
+            request.identify(&mut self.identities);
+            self.recording.push(request::row(&request))?;
         }
         self.threads.finish(&mut self.recording)
     }

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use iowhy_store::Recording;
 use iowhy_store::Result;
 
-use crate::event::{layout, read};
+use crate::event::layout;
+use crate::identity::{identified, Identities};
 
 pub mod call;
 pub mod request;

@@ -1,5 +1,6 @@
 """The file lies in pieces, so what is asked for in order becomes small scattered requests."""
 
+from iowhy import units
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
@@ -31,7 +32,7 @@ def find(facts: Facts) -> Candidate | None:
     if order is None:
         return None
     remains_ns = moved * 1e9 / order
-    name = file.path or f"inode {file.ino}"
+    name = file.path or units.inode(file.ino)
     copied = _copied_on_write(facts, file.dev)
     return Candidate(
         claims=(Claim(AMONG, fraction=share * (1 - remains_ns / waiting_ns)),),

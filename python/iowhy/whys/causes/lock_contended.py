@@ -1,5 +1,6 @@
 """Threads wait for a kernel lock."""
 
+from iowhy import units
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
@@ -66,7 +67,7 @@ def _where(facts: Facts, reasons: list[tuple[str, float]]) -> tuple[Link | None,
         return None, None
     name = found.path
     if name is None and found.ino is not None:
-        name = f"inode {found.ino}"
+        name = units.inode(found.ino)
     on = f" on {name}" if name else ""
     return (
         link(

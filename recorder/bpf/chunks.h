@@ -197,11 +197,6 @@ static __always_inline __u64 walk_chunks(const struct file_id *file, __u64 page,
 	return walk_words(file->ino, (__u64)file->dev << 32 | file->generation, page, end, action);
 }
 
-static __always_inline bool is_same_file(const struct file_id *a, const struct file_id *b)
-{
-	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
-}
-
 /* Whether readahead brought any page of the bitmap that nobody has asked for. */
 static __always_inline bool holds_ahead(const struct file_id *file, __u64 number)
 {

@@ -37,6 +37,17 @@ struct event_header {
 	__u32 tid;
 };
 
+/*
+ * One file as long as it lives: a filesystem gives the number of a deleted file's inode to the next one, with another
+ * generation.
+ */
+struct file_id {
+	__u64 ino;
+	__u32 dev;
+	__u32 generation;
+};
+
+/* A call alone: one that a thread is in (event_sample), and what user space makes of the parts above. */
 struct event_call {
 	struct event_header header;
 	__u64 ts;
@@ -52,6 +63,61 @@ struct event_call {
 	__s64 ret;
 	__u32 dev;
 	__u32 generation;
+};
+
+/*
+ * Calls of one thread that returned one after another, as parts: each begins with its enum call_part. A call is a
+ * call_return, after what it does not share with the call before: a call_file where it has another file, a call_waits
+ * where it was not on a CPU all the time, a call_wide where a number does not fit.
+ */
+struct event_calls {
+	struct event_header header; /* nr: how many */
+	__u64 ts; /* of the first */
+	__u32 tgid;
+	__u32 length; /* bytes of parts that follow */
+};
+
+enum call_part {
+	PART_FILE = 1,
+	PART_WAITS,
+	PART_WIDE,
+	PART_RETURN,
+};
+
+struct call_file {
+	__u8 part;
+	__u8 pad[7];
+	struct file_id file;
+};
+
+struct call_waits {
+	__u8 part;
+	__u8 pad[7];
+	__u64 runnable;
+	__u64 blocked;
+	__u64 sleeping;
+};
+
+/* Stands for the fields of the same names in the call_return that follows. */
+struct call_wide {
+	__u8 part;
+	__u8 pad[7];
+	__u64 ts;
+	__u64 dur;
+	__u64 bytes;
+	__s64 ret;
+};
+
+struct call_return {
+	__u8 part;
+	__u8 flags;
+	__u16 nr;
+	__s32 fd;
+	__u32 after; /* entry of the call, from that of the call before */
+	__u32 dur;
+	__u32 bytes;
+	__s32 ret;
+	__u64 offset;
 };
 
 struct event_wait {
@@ -108,16 +174,6 @@ struct event_exit {
 struct event_sample {
 	struct event_clock clock;
 	struct event_call call; /* header.kind 0: in no I/O call */
-};
-
-/*
- * One file as long as it lives: a filesystem gives the number of a deleted file's inode to the next one, with another
- * generation.
- */
-struct file_id {
-	__u64 ino;
-	__u32 dev;
-	__u32 generation;
 };
 
 /* Counters that user space drains ten times a second. */

@@ -57,6 +57,8 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 			if (!clock_offset || offset > clock_offset - 100000)
 				clock_offset = offset;
 		}
+		/* While it is off the CPU none of its calls waits here, and its end comes after them. */
+		emit_calls(t);
 		if (preempt || !prev_state) {
 			advance(t, now, RUNNABLE);
 		} else if (prev_state & TASK_DEAD) {
@@ -141,6 +143,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		return 0;
 	if (t->tid != task->pid) {
 		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
+		emit_calls(t);
 		emit_exit(task, t, 1);
 		t->tid = task->pid;
 		for (int i = 0; i < STATES; i++)
@@ -160,7 +163,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (!t)
 		return 0;
-	emit_unreturned(t);
+	add_unreturned(t);
+	emit_calls(t);
 	/* It still closes its files: its last word comes when it leaves the CPU for good. */
 	emit_exit(task, t, 0);
 	return 0;
@@ -205,6 +209,8 @@ int each_thread(struct bpf_iter__task *ctx)
 	}
 	if (!t)
 		return 0;
+	if (ended)
+		emit_calls(t);
 	__builtin_memset(&sample, 0, sizeof(sample));
 	if (!read_clock(task, t, &sample.clock))
 		return 0;

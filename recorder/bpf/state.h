@@ -35,6 +35,8 @@ const volatile __u32 direct_flag = 00040000; /* O_DIRECT of this architecture */
 
 /* Set while recording. */
 bool adopting = false;
+/* Set at the end, when no other program runs any more. */
+bool ended = false;
 __u32 half = 0; /* which of the two halves of a drained table is written */
 __u64 lost[EVENT_KINDS] = {};
 __u64 lost_counts = 0;
@@ -59,6 +61,9 @@ enum thread_state {
 	BLOCKED,
 	SLEEPING,
 };
+
+/* Bytes of parts that wait in a thread: some thirty calls. */
+#define PARTS_BYTES 1024
 
 struct thread {
 	__u64 start;
@@ -108,6 +113,12 @@ struct thread {
 	__u64 none_ahead;
 	struct file_id none_file;
 	__u64 none_chunk;
+	/* calls that returned and were not emitted yet (calls.h) */
+	__u64 calls_ts; /* of the last of them */
+	struct file_id calls_file; /* that the last of them named */
+	__u64 calls_busy; /* one is being added */
+	struct event_calls calls;
+	char parts[PARTS_BYTES];
 };
 
 struct {
@@ -138,6 +149,11 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } targets SEC(".maps");
+
+static __always_inline bool is_same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->ino == b->ino && a->generation == b->generation && a->dev == b->dev;
+}
 
 static __always_inline void count_lost(__u32 kind)
 {

@@ -4,6 +4,7 @@
 #define IOWHY_SYSCALL_H
 
 #include "thread.h"
+#include "calls.h"
 #include "file.h"
 #include "pagecache.h"
 #include "writeback.h"
@@ -116,44 +117,26 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 		find_mapped(t, ARG0(regs));
 }
 
-static __always_inline void emit_call(struct thread *t, __s32 nr, __u64 dur, __u64 runnable, __u64 blocked,
-				      __u64 sleeping, long ret, __u8 flags)
+/* What of the call's time the thread was not on a CPU. */
+static __always_inline void read_times(const struct thread *t, struct call_times *times)
 {
-	struct event_call *e = RESERVE(struct event_call, EVENT_CALL);
-
-	if (!e)
-		return;
-	e->header.kind = EVENT_CALL;
-	e->header.flags = flags;
-	e->header.nr = nr;
-	e->header.tid = t->tid;
-	e->ts = t->call_entry;
-	e->dur = dur;
-	e->runnable = runnable;
-	e->blocked = blocked;
-	e->sleeping = sleeping;
-	e->tgid = t->tgid;
-	e->fd = t->call_fd;
-	e->ino = t->file.ino;
-	e->offset = t->call_offset;
-	e->bytes = t->call_bytes;
-	e->ret = ret;
-	e->dev = t->file.dev;
-	e->generation = t->file.generation;
-	SUBMIT(e);
+	times->dur = t->since - t->call_entry;
+	times->runnable = t->states[RUNNABLE] - t->call_runnable;
+	times->blocked = t->states[BLOCKED] - t->call_blocked;
+	times->sleeping = t->states[SLEEPING] - t->call_sleeping;
 }
 
 /* A thread that is killed inside a call never returns from it. */
-static __always_inline void emit_unreturned(struct thread *t)
+static __always_inline void add_unreturned(struct thread *t)
 {
 	__u64 now = bpf_ktime_get_ns();
+	struct call_times times;
 
 	if (t->call < 0 || t->call_kind == CALL_PLAIN)
 		return;
 	advance(t, now, ON_CPU_KERNEL);
-	emit_call(t, t->call, t->since - t->call_entry, t->states[RUNNABLE] - t->call_runnable,
-		  t->states[BLOCKED] - t->call_blocked, t->states[SLEEPING] - t->call_sleeping, 0,
-		  t->call_flags | CALL_UNRETURNED);
+	read_times(t, &times);
+	add_call(t, t->call, &times, 0, t->call_flags | CALL_UNRETURNED);
 	t->call_kind = CALL_PLAIN;
 }
 
@@ -242,7 +225,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *t = thread_of(task);
-	__u64 now, dur, runnable, blocked, sleeping;
+	struct call_times times;
+	__u64 now;
 	__s32 nr;
 
 	if (!t)
@@ -253,13 +237,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	t->call = -1;
 	if (nr < 0)
 		return 0;
-	dur = t->since - t->call_entry;
-	runnable = t->states[RUNNABLE] - t->call_runnable;
-	blocked = t->states[BLOCKED] - t->call_blocked;
-	sleeping = t->states[SLEEPING] - t->call_sleeping;
+	read_times(t, &times);
 	if (t->call_kind == CALL_PLAIN) {
 		t->call = nr;
-		count_call(t, dur, dur - runnable - blocked - sleeping, ret);
+		count_call(t, times.dur, times.dur - times.runnable - times.blocked - times.sleeping, ret);
 		t->call = -1;
 		return 0;
 	}
@@ -284,7 +265,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call_kind = CALL_PLAIN;
 		set_file(t, file);
 	}
-	emit_call(t, nr, dur, runnable, blocked, sleeping, ret, t->call_flags);
+	add_call(t, nr, &times, ret, t->call_flags);
 	return 0;
 }
 

@@ -11,8 +11,8 @@ pub mod layout {
 }
 
 pub use layout::{
-    CacheCounts, CacheKey, Call, Clock, Exit, File, FileId, Header, Request, Sample, Thread, Total,
-    TotalKey, Wait,
+    CacheCounts, CacheKey, Call, CallFile, CallReturn, CallWaits, CallWide, Calls, Clock, Exit,
+    File, FileId, Header, Request, Sample, Thread, Total, TotalKey, Wait,
 };
 
 /// How many kinds of records there are, and one more for none.

@@ -1,6 +1,6 @@
 //! What watches the command: the programs in the kernel, or, where they cannot run, /proc alone.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use anyhow::{Context, Result};
@@ -26,6 +26,8 @@ pub enum Watch {
 pub struct Programs {
     ring: RingBuffer<'static>,
     probe: Probe,
+    /// Bytes of records that were taken out of the ring.
+    taken: Rc<Cell<usize>>,
 }
 
 pub struct Proc {
@@ -41,10 +43,14 @@ impl Watch {
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
         collector.borrow_mut().set_known(probe.known);
         let (target, mut stacks) = (collector.clone(), probe.stacks()?);
-        let ring =
-            probe.ring(move |bytes| target.borrow_mut().event(bytes, &mut |id| stacks.read(id)))?;
+        let taken = Rc::new(Cell::new(0));
+        let count = taken.clone();
+        let ring = probe.ring(move |bytes| {
+            count.set(count.get() + bytes.len());
+            target.borrow_mut().event(bytes, &mut |id| stacks.read(id));
+        })?;
         probe.attach()?;
-        Ok(Watch::Programs(Box::new(Programs { probe, ring })))
+        Ok(Watch::Programs(Box::new(Programs { probe, ring, taken })))
     }
 
     pub fn proc(whole_machine: bool, why: String) -> Watch {
@@ -99,10 +105,14 @@ impl Watch {
         }
     }
 
-    /// Takes what is there to take; says how many records it was.
-    pub fn take(&mut self, collector: &Shared) -> Result<i32> {
+    /// Takes what is there to take; says how many bytes it was.
+    pub fn take(&mut self, collector: &Shared) -> Result<usize> {
         match self {
-            Watch::Programs(programs) => Ok(programs.ring.consume_raw()),
+            Watch::Programs(programs) => {
+                programs.taken.set(0);
+                programs.ring.consume_raw();
+                Ok(programs.taken.get())
+            }
             Watch::Proc(proc) => {
                 let now = host::now_ns();
                 if now - proc.looked_ns >= LOOK_EVERY_NS {
@@ -161,6 +171,7 @@ impl Watch {
     pub fn finish(mut self, collector: &Shared) -> Result<()> {
         match &mut self {
             Watch::Programs(programs) => {
+                programs.probe.end();
                 let samples = programs.probe.sample()?;
                 programs.ring.consume_raw();
                 let unfinished = programs.probe.unfinished();

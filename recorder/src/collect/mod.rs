@@ -1,5 +1,6 @@
 //! From the programs' records to the rows of a recording.
 
+mod parts;
 mod threads;
 mod totals;
 mod waits;
@@ -21,6 +22,7 @@ use crate::files::Files;
 use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::{call, convert, request, TABLES};
+use parts::Parts;
 use threads::Threads;
 use totals::Totals;
 use waits::Waits;
@@ -31,8 +33,9 @@ pub use waits::ReadStack;
 const NEIGHBOURS_MOST: usize = 10_000;
 
 /// Tables of the kinds of records that [`convert`] does not know, which lack a row where one is lost.
-const STATEFUL: [(u8, &str); 6] = [
+const STATEFUL: [(u8, &str); 7] = [
     (layout::EVENT_CALL, "syscalls"),
+    (layout::EVENT_CALLS, "syscalls"),
     (layout::EVENT_WAIT, "waits"),
     (layout::EVENT_REQUEST, "block_requests"),
     (layout::EVENT_FILE, "files"),
@@ -126,7 +129,12 @@ impl Collector {
         let recording = &mut self.recording;
         let identities = &mut self.identities;
         match header.kind {
-            layout::EVENT_CALL => identified(bytes, identities).map(|e| self.call(&e)),
+            layout::EVENT_CALLS => Parts::of(bytes).map(|mut calls| {
+                calls.try_for_each(|mut e| {
+                    e.identify(&mut self.identities);
+                    self.call(&e)
+                })
+            }),
             layout::EVENT_WAIT => {
                 identified(bytes, identities).map(|e| self.waits.add(&e, stack, recording))
             }

@@ -118,6 +118,16 @@ impl Probe {
         Ok(())
     }
 
+    /// From here on none of the programs runs any more; the next [`Probe::sample`] has them emit what they still hold.
+    pub fn end(&mut self) {
+        self.links.clear();
+        // SAFETY: as in `drain`.
+        unsafe {
+            let place = addr_of_mut!((*self.bss()).ended);
+            place.cast::<u8>().write_volatile(1);
+        }
+    }
+
     /// Takes these processes, or on the whole machine all, into scope as they run now.
     pub fn adopt(&mut self, tgids: &[u32]) -> Result<()> {
         for tgid in tgids {

@@ -168,7 +168,7 @@ impl Live {
         loop {
             let taken = self.watch.take(&self.collector)?;
             let late = host::now_ns() > end_ns + LAST_RECORDS_NS;
-            if taken <= 0 && (late || self.watch.is_done(&self.collector)) {
+            if taken == 0 && (late || self.watch.is_done(&self.collector)) {
                 return Ok(self.collector.borrow_mut().failed()?);
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -277,12 +277,12 @@ pub fn write_costs(watch: &Watch, path: &Path) -> Result<()> {
     std::fs::write(path, json).with_context(|| path.display().to_string())
 }
 
-/// How long to leave the ring alone after this many records. It holds 64 MiB, about 600,000 records; to look at
-/// it seldom costs the command fewest of its turns on a CPU.
-fn pause(taken: i32) -> Duration {
+/// How long to leave the ring alone after this many bytes of records. It holds 64 MiB; to look at it seldom costs the
+/// command fewest of its turns on a CPU.
+fn pause(taken: usize) -> Duration {
     Duration::from_millis(match taken {
-        100_000.. => 0,
-        10_000.. => 5,
+        0x80_0000.. => 0,
+        0x10_0000.. => 5,
         _ => 25,
     })
 }

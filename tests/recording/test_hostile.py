@@ -13,10 +13,12 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.experiment.result import save_beside
+from iowhy.overview import overview
 from iowhy.recording import experiments, open_recording
 from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import Manifest
+from iowhy.recording.writer import write_recording
 
 
 @pytest.fixture
@@ -167,3 +169,18 @@ def test_a_damaged_footer_is_one_clear_error(made: Path) -> None:
             refused += 1
             assert str(made) in str(problem) and "\n" not in str(problem)
     assert refused > footer // 10
+
+
+def test_a_value_that_may_not_be_null_is_no_traceback(tmp_path: Path) -> None:
+    """Seeds 100102 and 100114 of `make torture`: a paste's measurement without its tool."""
+    path = tmp_path / "a.iowhy"
+    row = {"tool": "x", "subject": "machine", "metric": "load_1min", "value": 1.0}
+    write_recording(path, Manifest.made(source="diagnose", mode="paste"), {"measurements": [row]})
+    file = next(path.glob("measurements/*.parquet"))
+    table = pq.read_table(file)
+    for name in ("tool", "value"):
+        at = table.schema.get_field_index(name)
+        empty = pa.nulls(table.num_rows, table.schema.types[at])
+        pq.write_table(table.set_column(at, name, empty), file)
+        with pytest.raises(Problem, match="iowhy check"):
+            overview(open_recording(path))

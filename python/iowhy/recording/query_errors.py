@@ -1,11 +1,17 @@
-"""DuckDB's errors, known without importing it: that takes a tenth of a second, which an error can wait for."""
+"""Errors of a query over a recording, known without importing DuckDB: that takes a tenth of a second, which an error can wait for."""
 
 import sys
 
 
+class UnexpectedValue(TypeError):
+    """A value that the schema rules out, as only a damaged recording holds one."""
+
+
 def is_query_error(error: BaseException) -> bool:
-    """Whether an error is DuckDB's: what was never imported has raised none."""
+    """Whether an error is the recording's: DuckDB's (what was never imported has raised none), or of a value in it."""
     duckdb = sys.modules.get("duckdb")
+    if isinstance(error, UnexpectedValue):
+        return True
     return duckdb is not None and isinstance(error, duckdb.Error)
 
 

@@ -38,7 +38,7 @@ class Recording:
         return sorted(
             f
             for f in folder.glob("*.parquet")
-            if f.is_file() and not f.is_symlink() and _is_text(f.name)
+            if f.is_file() and not f.is_symlink() and f.name.isprintable()
         )
 
     def open_tables(self) -> OpenTables:

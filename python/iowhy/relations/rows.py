@@ -8,6 +8,8 @@ from decimal import Decimal
 from functools import cache
 from typing import TypeVar
 
+from iowhy.recording.query_errors import UnexpectedValue
+
 Row = tuple[object, ...]
 Kind = TypeVar("Kind")
 
@@ -68,4 +70,4 @@ def _value(value: object, allowed: tuple[type, ...], where: str) -> object:
         return int(value)
     if isinstance(value, list) and tuple in allowed:
         return tuple(value)
-    raise TypeError(f"{where}: {value!r:.60} is {type(value).__name__}, not {allowed}")
+    raise UnexpectedValue(f"{where}: {value!r:.60} is {type(value).__name__}, not {allowed}")

@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: demo test check bench readme docs setup snapshots fuzz
+.PHONY: demo test check bench readme docs setup snapshots fuzz torture
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -33,6 +33,13 @@ snapshots: setup
 SECONDS = 600
 fuzz: setup
 	$(PYTHON) -m tests.sources.fuzz $(SECONDS)
+
+# Damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
+# MINUTES=300 for a night; SEED=… repeats a run, `python -m tests.torture PART --seed N --most 1` one failure.
+MINUTES = 10
+torture:
+	@tools/setup test
+	$(PYTHON) -m tests.torture --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Pages that are made from the code.
 docs: setup

@@ -1,9 +1,12 @@
 //! What anybody may give to a parser: arbitrary bytes, and real logs that were damaged. None stops it, and what is in
-//! memory stays bounded. Seeds are fixed, so that a failure is seen again.
+//! memory stays bounded. Seeds are fixed, so that a failure is seen again; `IOWHY_FUZZ_SEED` and `IOWHY_FUZZ_ROUNDS`
+//! (`make torture`) take others, and more. What fails is kept in `logs/tests/corpus`, which is tried first.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -38,6 +41,17 @@ static ONE: Mutex<()> = Mutex::new(());
 /// What a reader may take for a small log: buffers of columns and of lines, which are there from the start.
 const MOST_BYTES: usize = 96 << 20;
 const ROUNDS: u64 = 60;
+
+/// The seeds of one test: the same in each run, unless others are asked for.
+fn seeds(rounds_of_60: u64) -> std::ops::Range<u64> {
+    let asked = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    let first = asked("IOWHY_FUZZ_SEED").unwrap_or(0);
+    first..first + (asked("IOWHY_FUZZ_ROUNDS").unwrap_or(ROUNDS) * rounds_of_60).div_ceil(60)
+}
 
 const FORMATS: [(&str, &[&str]); 5] = [
     (
@@ -89,8 +103,39 @@ impl Random {
     }
 }
 
-/// Read a log in every way that its format has, and see that memory was bounded.
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+}
+
+/// Read a log in every way that its format has, and see that memory was bounded; keep it where it fails.
 fn read(format: &str, log: &[u8], what: &str) {
+    if let Err(panic) = catch_unwind(|| read_or_panic(format, log, what)) {
+        let mut hash = DefaultHasher::new();
+        log.hash(&mut hash);
+        let name = format!("{format}-{:016x}", hash.finish());
+        fs::create_dir_all(corpus()).unwrap();
+        fs::write(corpus().join(name), log).unwrap();
+        resume_unwind(panic);
+    }
+}
+
+#[test]
+fn what_failed_once_fails_no_more() {
+    let _one = ONE.lock();
+    let mut tried = 0;
+    for entry in fs::read_dir(corpus()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some((format, _)) = name.split_once('-') else {
+            continue;
+        };
+        read_or_panic(format, &fs::read(&path).unwrap(), &name);
+        tried += 1;
+    }
+    assert!(tried > 0, "the corpus is there");
+}
+
+fn read_or_panic(format: &str, log: &[u8], what: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     fs::write(&path, log).unwrap();
@@ -149,7 +194,7 @@ fn damaged_logs_stop_no_reader() {
     let _one = ONE.lock();
     for (format, names) in FORMATS {
         for name in names {
-            for seed in 0..ROUNDS / names.len() as u64 {
+            for seed in seeds(60 / names.len() as u64) {
                 let log = damaged(fixture(name), &mut Random(seed));
                 read(format, &log, &format!("{name}, seed {seed}"));
             }
@@ -160,7 +205,7 @@ fn damaged_logs_stop_no_reader() {
 #[test]
 fn arbitrary_bytes_stop_no_reader() {
     let _one = ONE.lock();
-    for seed in 0..ROUNDS {
+    for seed in seeds(60) {
         let mut random = Random(seed);
         let mut log = vec![0; random.below(4096)];
         log.fill_with(|| random.byte());
@@ -233,7 +278,7 @@ fn perfetto(random: &mut Random) -> Vec<u8> {
 #[test]
 fn damaged_perfetto_traces_stop_no_reader() {
     let _one = ONE.lock();
-    for seed in 0..4 * ROUNDS {
+    for seed in seeds(240) {
         let mut random = Random(seed);
         let mut trace = perfetto(&mut random);
         read("perfetto", &trace, &format!("whole, seed {seed}"));

@@ -15,7 +15,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.result import save_beside
 from iowhy.overview import overview
 from iowhy.recording import experiments, open_recording
-from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
+from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, _private, memory_bytes
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import Manifest
 from iowhy.recording.writer import write_recording
@@ -117,7 +117,10 @@ def test_memory_threads_and_temporary_files_have_bounds(
     made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(MEMORY_VARIABLE, "200MiB")
+    # It is made in all cases: what DuckDB itself makes when it spills, others could read.
+    (tmp_path / "spill").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
+    _private.cache_clear()
     recording = open_recording(made)
     assert memory_bytes() == 200 << 20
     with recording.connected() as connection:
@@ -127,7 +130,14 @@ def test_memory_threads_and_temporary_files_have_bounds(
         assert limit == "200.0 MiB" and 1 <= threads <= 8
         with pytest.raises(duckdb.Error, match="locked"):
             connection.execute("SET memory_limit = '1TB'")
-    assert not (tmp_path / "spill").exists()
+        (spilled,) = (tmp_path / "spill").iterdir()
+        assert spilled.stat().st_mode & 0o777 == 0o700
+        connection.execute(
+            "CREATE TEMP TABLE x AS SELECT md5(range::TEXT) AS b FROM range(9_000_000)"
+        )
+        assert list(spilled.rglob("*")), "the test spills nothing"
+    assert list((tmp_path / "spill").iterdir()) == [spilled]
+    assert not list(spilled.iterdir()), "what is spilled goes with the connection"
     monkeypatch.setenv(MEMORY_VARIABLE, "1")
     assert memory_bytes() == LEAST_MEMORY_BYTES
     monkeypatch.setenv(MEMORY_VARIABLE, "much")

@@ -5,6 +5,7 @@ Needs root and eBPF tracepoints; nobody else may record meanwhile, as all BPF li
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -141,7 +142,7 @@ def _pids(first: int, victim: str, mark: str) -> list[int]:
 def _wrong(killed: Killed, path: Path, *, thorough: bool) -> str | None:
     if killed.left:
         return f"{len(killed.left)} processes did not end"
-    if "Traceback" in killed.said or "panicked" in killed.said:
+    if ("Traceback" in killed.said and not _before_iowhy(killed)) or "panicked" in killed.said:
         return "a traceback"
     if not (path / "manifest.json").exists():
         # It had not begun; what had begun leaves a manifest, whoever is killed.
@@ -159,6 +160,13 @@ def _wrong(killed: Killed, path: Path, *, thorough: bool) -> str | None:
     except Exception as error:
         return f"cannot be read: {error!r}"
     return _ended_wrong(killed, recording)
+
+
+def _before_iowhy(killed: Killed) -> bool:
+    """Whether Ctrl-C came while Python itself began: what it then says is not iowhy's to change."""
+    return killed.said.rstrip().endswith("KeyboardInterrupt") and not re.search(
+        "iowhy/(cli|__main__)", killed.said
+    )
 
 
 def _ended_wrong(killed: Killed, recording: Recording) -> str | None:

@@ -1,6 +1,8 @@
 """What an analysis may take of the machine: a recording that is small on disk may be large in memory."""
 
+import atexit
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,14 +25,34 @@ MOST_SPILLED_BYTES = 8 << 30
 
 def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     """Limits memory, threads and temporary files of a connection. Raises Problem for a senseless size."""
-    import tempfile  # slow to import
-
     threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
-    spilled = Path(tempfile.gettempdir()) / f"iowhy-{os.getpid()}-{os.urandom(6).hex()}"
+    folder = _private()
+    # Without a place for it nothing is spilled, and what needs more memory is a message.
+    spilled = "" if folder is None else str(folder / os.urandom(6).hex())
     connection.execute(f"SET memory_limit = '{memory_bytes()}B'")
     connection.execute(f"SET threads = {threads}")
-    connection.execute("SET temp_directory = '{}'".format(str(spilled).replace("'", "''")))
+    connection.execute("SET temp_directory = '{}'".format(spilled.replace("'", "''")))
     connection.execute(f"SET max_temp_directory_size = '{MOST_SPILLED_BYTES}B'")
+
+
+@cache
+def _private() -> Path | None:
+    """A directory of this process and its user alone, for spilled rows: DuckDB makes its own readable to everybody."""
+    import shutil
+    import tempfile  # slow to import
+
+    try:
+        made = Path(tempfile.mkdtemp(prefix="iowhy-"))
+    except OSError:
+        return None
+    maker = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == maker:  # and not a child that was forked
+            shutil.rmtree(made, ignore_errors=True)
+
+    atexit.register(remove)
+    return made
 
 
 def memory_bytes() -> int:

@@ -194,3 +194,28 @@ def test_a_value_that_may_not_be_null_is_no_traceback(tmp_path: Path) -> None:
         pq.write_table(table.set_column(at, name, empty), file)
         with pytest.raises(Problem, match="iowhy check"):
             overview(open_recording(path))
+
+
+def test_what_is_made_of_a_text_is_its_users_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write_recording(
+            tmp_path / "a.iowhy", Manifest.made(), {"stacks": [{"stack_id": 1, "frames": []}]}
+        )
+    finally:
+        os.umask(before)
+    modes = {
+        path.stat().st_mode & 0o777 for path in (tmp_path / "a.iowhy").rglob("*") if path.is_file()
+    }
+    folders = {
+        path.stat().st_mode & 0o777
+        for path in (tmp_path / "a.iowhy", tmp_path / "a.iowhy" / "stacks")
+    }
+    assert (folders, modes) == ({0o700}, {0o600})
+
+
+def test_a_line_end_in_a_name_is_no_second_line(made: Path) -> None:
+    """Seed 300514 of `make torture`: no recorder gives such a name, so such a file is none of the recording's."""
+    file = stacks(made, "stack_id", "frames", "x")
+    file.rename(file.with_name("\n.parquet"))
+    assert open_recording(made).files("stacks") == []

@@ -129,7 +129,11 @@ def _extremes(column: list[object], kind: pa.DataType, dice: Dice) -> pa.Array:
     elif pa.types.is_floating(kind):
         odd = (float("nan"), float("inf"), -1e308, 0.0, None)
     one = dice.choice(odd)
-    return pa.array([dice.choice([one, dice.choice(odd)]) if dice.random() < share else value for value in column], kind)  # fmt: skip
+    odds = [dice.choice([one, dice.choice(odd)]) if dice.random() < share else v for v in column]
+    try:
+        return pa.array(odds, kind)
+    except (pa.ArrowInvalid, OverflowError):  # a column that was made a narrower one before
+        return pa.nulls(len(column), kind)
 
 
 def of_bytes(path: Path, dice: Dice) -> None:

@@ -19,6 +19,10 @@ Rows: TypeAlias = Sequence[Mapping[str, object]] | pa.Table
 """The rows of one table: mappings from column to value, or an Arrow table."""
 
 
+#: As the recorder makes them (store/src/folder.rs): what a text tells of a machine is its user's, too.
+PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600
+
+
 def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) -> Recording:
     """Write `rows` (by table) as a recording in a new directory `path`, and open it.
 
@@ -40,12 +44,14 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-        partial.chmod(0o755)
         for name, table in filled.items():
             if table.num_rows:
-                (partial / name).mkdir()
-                pq.write_table(table, partial / name / "000001.parquet", compression="zstd")
+                (partial / name).mkdir(PRIVATE_DIRECTORY)
+                file = partial / name / "000001.parquet"
+                file.touch(PRIVATE_FILE)
+                pq.write_table(table, file, compression="zstd")
         text = replace(manifest, tables=counted).as_json()
+        (partial / "manifest.json").touch(PRIVATE_FILE)
         (partial / "manifest.json").write_text(text, encoding="utf-8")
         partial.rename(path)
     except OSError as error:

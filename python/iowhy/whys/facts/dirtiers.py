@@ -29,9 +29,9 @@ WITH d AS (
   SELECT o.tgid, sum(o.pages) AS pages FROM dirtied_by_others AS o
   WHERE o.dev IN (SELECT dev FROM filesystems WHERE disk_dev = {dev}) GROUP BY o.tgid
 )
-SELECT n.name, arg_max(d.tgid, d.pages) AS tgid, count(*) AS processes, sum(d.pages) AS pages
+SELECT any_value(n.name) AS name, arg_max(d.tgid, d.pages) AS tgid, count(*) AS processes, sum(d.pages) AS pages
 FROM d LEFT JOIN (SELECT tgid, max(comm) AS name FROM neighbours GROUP BY tgid) AS n ON n.tgid = d.tgid
-GROUP BY n.name ORDER BY pages DESC, tgid LIMIT 1
+GROUP BY coalesce(n.name, d.tgid::VARCHAR) ORDER BY pages DESC, tgid LIMIT 1
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.lab import verify
+from iowhy.lab import disks, verify
 from iowhy.lab.scenario import scenario, scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
@@ -117,3 +117,12 @@ def test_without_root_it_says_so_and_does_nothing(
     done = invoke(["lab", *words])
     assert isinstance(done.exception, Problem)
     assert "the lab needs root" in str(done.exception)
+
+
+def test_an_emulated_disk_that_was_killed_is_said_so(tmp_path: Path) -> None:
+    disk = disks.Disk("hdd", Path("/dev/loop9"), 4096, tmp_path / "gone")
+    for ask in (disk.statistics, lambda: disk.pace(True)):
+        with pytest.raises(
+            Problem, match=r"emulated disk /dev/loop9 is gone.*iowhy-disk was killed"
+        ):
+            ask()

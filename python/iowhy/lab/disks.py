@@ -8,6 +8,8 @@ import os
 import re
 import select
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,14 +58,27 @@ class Disk:
     def pace(self, on: bool) -> None:
         """Turns the timing of an emulated disk on or off, so that preparing takes no time."""
         if self.folder is not None:
-            (self.folder / "control").write_text("pace on" if on else "pace off")
+            with self._serving():
+                (self.folder / "control").write_text("pace on" if on else "pace off")
 
     def statistics(self) -> dict[str, object] | None:
         """What an emulated disk was asked for and did since it was made, else None."""
         if self.folder is None:
             return None
-        found: dict[str, object] = json.loads((self.folder / "statistics").read_text())
+        with self._serving():
+            found: dict[str, object] = json.loads((self.folder / "statistics").read_text())
         return found
+
+    @contextmanager
+    def _serving(self) -> Iterator[None]:
+        """Asks the program that emulates the disk: one that was killed is no file that is missing."""
+        try:
+            yield
+        except OSError as error:
+            raise Problem(
+                f"the emulated disk {self.path} is gone ({error.strerror}): iowhy-disk was killed, or the memory "
+                "is short; what was on it is lost, and everything else was put back: run it again"
+            ) from None
 
 
 def make(

@@ -150,6 +150,7 @@ fn times_by_state_of_a_thread() {
         runnable_ns: Some(20 * MS),
         blocked_ns: Some(26_666_666),
         sleeping_ns: Some(13_333_334),
+        ..ThreadTime::default()
     };
     assert_eq!(times, [expected]);
 }

@@ -152,12 +152,24 @@ struct event_thread {
 	char comm[16];
 };
 
-/* One thread's clock: states[] sum to now - start. */
+/*
+ * One thread's clock: states[] sum to now - start. The others are parts of these: see struct thread; the kernel's
+ * own accounting (task_struct.utime and .stime) is by what ran at its ticks.
+ */
 #define STATES 5
 struct event_clock {
 	__u64 start;
 	__u64 now;
 	__u64 states[STATES];
+	__u64 ticks_user;
+	__u64 ticks_kernel;
+	__u64 faults;
+	__u64 reclaim;
+	__u64 reclaim_in_calls;
+	__u64 waits;
+	__u64 waited;
+	__u64 waited_runnable;
+	__u64 waited_blocked;
 	__u32 tgid;
 	__u32 tid;
 	__u32 ppid;

@@ -102,6 +102,8 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	int pid;
 	int tgid;
+	__u64 utime;
+	__u64 stime;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	unsigned long min_flt;

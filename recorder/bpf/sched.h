@@ -6,6 +6,7 @@
 #include "thread.h"
 #include "stack.h"
 #include "syscall.h"
+#include "waiting.h"
 
 static __always_inline void emit_wait(struct thread *t, __u64 now)
 {
@@ -85,6 +86,8 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 				if (woken > now || woken < t->since)
 					woken = now;
 			}
+			if (t->state == SLEEPING)
+				woken_by(t, NULL, woken);
 			wake(t, woken);
 		}
 		advance(t, now, on_cpu_state(t));
@@ -129,8 +132,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (whole_machine ? parent->tgid == recorder_tgid : !thread_of(parent))
 		return 0;
 	t = adopt(child, RUNNABLE);
-	if (t)
+	if (t) {
+		begin_chain(t, thread_of(parent));
 		emit_thread(child, t, 0);
+	}
 	return 0;
 }
 
@@ -150,6 +155,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 			t->states[i] = 0;
 		t->start = t->since = bpf_ktime_get_ns();
 		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
+		begin_accounts(t, task, t->start);
 	}
 	emit_thread(task, t, 1);
 	touch_program(task);

@@ -74,6 +74,23 @@ struct thread {
 	__u32 tgid;
 	__u32 tid;
 	__s32 call; /* number of the call it is in, or -1 */
+	/* the kernel's own accounting when it came into scope, and its CPU time that it spent to free memory */
+	__u64 first_user;
+	__u64 first_kernel;
+	__u64 first_faults;
+	__u64 reclaim;
+	__u64 reclaim_in_calls;
+	__u64 reclaim_from; /* its CPU time when it began to free memory, and 1; 0: it does not */
+	/* who waits for whom (waiting.h) */
+	__u64 position; /* where on the stack it wakes another */
+	__u64 chain;
+	__u64 mark;
+	__u64 mark_runnable;
+	__u64 mark_blocked;
+	__u64 waits;
+	__u64 waited;
+	__u64 waited_runnable;
+	__u64 waited_blocked;
 	/* the call */
 	__u64 call_entry;
 	__u64 call_position; /* of its first tracepoint on the kernel's stack */

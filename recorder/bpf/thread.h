@@ -27,6 +27,18 @@ static __always_inline __u32 on_cpu_state(const struct thread *t)
 	return t->kernel_thread || t->call >= 0 ? ON_CPU_KERNEL : ON_CPU_USER;
 }
 
+/* What is counted beside its clock begins with that. */
+static __always_inline void begin_accounts(struct thread *t, struct task_struct *task, __u64 now)
+{
+	t->first_user = task->utime;
+	t->first_kernel = task->stime;
+	t->first_faults = task->min_flt + task->maj_flt;
+	t->reclaim = t->reclaim_in_calls = t->reclaim_from = 0;
+	t->chain = t->mark = now;
+	t->mark_runnable = t->mark_blocked = 0;
+	t->waits = t->waited = t->waited_runnable = t->waited_blocked = 0;
+}
+
 static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
 {
 	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -47,6 +59,7 @@ static __always_inline struct thread *adopt(struct task_struct *task, __u32 stat
 	t->tid = task->pid;
 	t->kernel_thread = !!(task->flags & PF_KTHREAD);
 	t->wait_stack = -1;
+	begin_accounts(t, task, now);
 	t->start = now;
 	return t;
 }
@@ -95,6 +108,15 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		if (state < STATES)
 			clock->states[state] += now - since;
 		clock->now = now;
+		clock->ticks_user = BPF_CORE_READ(task, utime) - t->first_user;
+		clock->ticks_kernel = BPF_CORE_READ(task, stime) - t->first_kernel;
+		clock->faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) - t->first_faults;
+		clock->reclaim = t->reclaim;
+		clock->reclaim_in_calls = t->reclaim_in_calls;
+		clock->waits = t->waits;
+		clock->waited = t->waited;
+		clock->waited_runnable = t->waited_runnable;
+		clock->waited_blocked = t->waited_blocked;
 		clock->ppid = BPF_CORE_READ(task, real_parent, tgid);
 		clock->exit_code = task->exit_code;
 		bpf_probe_read_kernel(clock->comm, sizeof(clock->comm), task->comm);

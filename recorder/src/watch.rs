@@ -41,7 +41,7 @@ pub struct Proc {
 impl Watch {
     /// Starts the programs; from here on they write records.
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
-        collector.borrow_mut().set_known(probe.known);
+        collector.borrow_mut().set_known(probe.known, probe.kept);
         let (target, mut stacks) = (collector.clone(), probe.stacks()?);
         let taken = Rc::new(Cell::new(0));
         let count = taken.clone();

@@ -170,3 +170,103 @@ for name in (b"with space", b"caf\xe9", b"new\nline", b"gone"):
     base = re.escape(str(tmp_path))
     for wanted in (r"with space", r"caf\\xe9", r"new(\n|\\x0a)line", r"gone( \(deleted\))?"):
         assert any(re.fullmatch(f"{base}/{wanted}", str(path)) for path in paths), (wanted, paths)
+
+
+FAULTS = """
+import mmap, resource, sys, time
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    memory = mmap.mmap(-1, 64 << 20)
+    memory.write(bytes(64 << 20))
+    memory.close()
+used = resource.getrusage(resource.RUSAGE_SELF)
+open(sys.argv[1], "w").write(f"{used.ru_utime} {used.ru_stime}")
+"""
+SPIN = """
+import os, resource, sys, time
+end = time.monotonic() + 3
+fd = os.open("/dev/null", os.O_WRONLY)
+while time.monotonic() < end:
+    for _ in range(100): os.write(fd, b"x")
+used = resource.getrusage(resource.RUSAGE_SELF)
+open(sys.argv[1], "w").write(f"{used.ru_utime} {used.ru_stime}")
+"""
+
+
+@pytest.mark.parametrize("code", [FAULTS, SPIN], ids=["faults", "calls"])
+def test_user_and_kernel_time_are_those_of_getrusage(tmp_path: Path, code: str) -> None:
+    """Within 1 % of the run; page faults are no user time."""
+    recording = record(python(code, tmp_path / "used"), tmp_path / "a.iowhy")
+    user, kernel = map(float, (tmp_path / "used").read_text().split())
+    ours_user, ours_kernel, seconds, calls = ask(
+        recording,
+        "SELECT sum(cpu_user_ns)/1e9, sum(cpu_kernel_ns)/1e9, sum(interval_ns)/1e9, sum(cpu_calls_ns)/1e9"
+        " FROM thread_time",
+    )[0]
+    assert ours_user == pytest.approx(user, abs=0.01 * seconds)
+    assert ours_kernel == pytest.approx(kernel, abs=0.01 * seconds)
+    if code == FAULTS:
+        assert calls < 0.6 * ours_kernel
+
+
+PIPELINE = """
+import fcntl, os, time
+def spin(ms):
+    end = time.thread_time() + ms / 1000
+    while time.thread_time() < end: pass
+(a, b), (c, d) = os.pipe(), os.pipe()
+for end in (b, d): fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)
+feeder = os.fork()
+if not feeder:
+    for end in (a, c, d): os.close(end)
+    for _ in range(200): spin(0.3); os.write(b, bytes(4096))
+    os._exit(0)
+worker = os.fork()
+if not worker:
+    for end in (b, c): os.close(end)
+    for _ in range(200): os.read(a, 4096); spin(5); os.write(d, bytes(4096))
+    os._exit(0)
+for end in (a, b, d): os.close(end)
+for _ in range(200): os.read(c, 4096); spin(0.3)
+"""
+
+
+def test_a_pipeline_waits_for_its_slowest(tmp_path: Path) -> None:
+    """The first and last sleep most of the time for the second; it sleeps for nobody."""
+    recording = record(python(PIPELINE), tmp_path / "a.iowhy")
+    # (process, lifetime, slept for others, others slept for it, on a CPU)
+    rows = ask(
+        recording,
+        "SELECT tgid, sum(interval_ns)/1e9, sum(waits_ns)/1e9, sum(waited_ns)/1e9,"
+        " sum(cpu_user_ns + cpu_kernel_ns + runnable_ns)/1e9 FROM thread_time GROUP BY tgid ORDER BY tgid",
+    )
+    last, first, worker = rows[0], rows[-2], rows[-1]
+    for _, lifetime, waits, waited, active in (first, last):
+        assert waits > 0.8 * (lifetime - active) > 0
+        assert waited < 0.2 * lifetime
+    _, lifetime, waits, waited, active = worker
+    assert waited > 0.7 * active and active > 1
+    assert waits < 0.2 * lifetime
+
+
+def test_sleep_until_a_timer_or_the_network_waits_for_no_thread(tmp_path: Path) -> None:
+    """A worker that wakes up by itself, and one that gets its request from it: that one waits for the request."""
+    code = """
+import queue, threading, time
+todo = queue.Queue()
+def work():
+    while todo.get() is not None: pass
+worker = threading.Thread(target=work)
+worker.start()
+for _ in range(20):
+    time.sleep(0.05)
+    todo.put(1)
+todo.put(None)
+worker.join()
+"""
+    recording = record(python(code), tmp_path / "a.iowhy")
+    slept, waits = ask(
+        recording, "SELECT sum(sleeping_ns)/1e9, sum(waits_ns)/1e9 FROM thread_time"
+    )[0]
+    assert slept > 1.5
+    assert waits < 0.1 * slept

@@ -2,11 +2,16 @@
 -- kept: table
 -- Lengths are in sixteenths of a nanosecond.
 -- column cell: number of the cell, number
--- column user_parts: on a CPU outside system calls, number
--- column kernel_parts: on a CPU inside system calls, number
+-- column user_parts: on a CPU outside the kernel, number
+-- column kernel_parts: on a CPU inside the kernel, number
 -- column runnable_parts: ready and waiting for a CPU, number
 -- column active_parts: all that is not idle, number
+-- column user_slack_parts: of user_parts, off the critical path, number
+-- column kernel_slack_parts: of kernel_parts, number
+-- column runnable_slack_parts: of runnable_parts, number
 -- column shared_parts: of the cell's length, what the threads that are not idle share, number
+-- column critical_share: what falls to a part on the critical path of that: it is served first, share
+-- column slack_share: what falls to a part off it, share
 -- column mode: serial, saturated or parallel use of the CPUs, text
 WITH summed AS (
     SELECT
@@ -14,7 +19,11 @@ WITH summed AS (
         CAST(sum(user_parts) AS BIGINT) AS u,
         CAST(sum(kernel_parts) AS BIGINT) AS k,
         CAST(sum(runnable_parts) AS BIGINT) AS q,
-        CAST(sum(waiting_parts) AS BIGINT) AS w
+        CAST(sum(waiting_parts) AS BIGINT) AS w,
+        CAST(sum(floor(user_parts * cpu_slack)) AS BIGINT) AS user_slack,
+        CAST(sum(floor(kernel_parts * cpu_slack)) AS BIGINT) AS kernel_slack,
+        CAST(sum(floor(runnable_parts * runnable_slack)) AS BIGINT) AS runnable_slack,
+        CAST(sum(floor(waiting_parts * waiting_slack)) AS BIGINT) AS waiting_slack
     FROM row_cells
     GROUP BY cell
 ), lengths AS (
@@ -31,14 +40,25 @@ WITH summed AS (
     CROSS JOIN cpu_limits l
     CROSS JOIN cpu_count p
     LEFT JOIN machine_busy m ON m.cell = s.cell
+), sides AS (
+    SELECT
+        *,
+        u + k + q + w AS active,
+        user_slack + kernel_slack + runnable_slack + waiting_slack AS slack
+    FROM lengths
 )
 SELECT
     cell,
     u AS user_parts,
     k AS kernel_parts,
     q AS runnable_parts,
-    u + k + q + w AS active_parts,
-    least(n, u + k + q + w) AS shared_parts,
+    active AS active_parts,
+    user_slack AS user_slack_parts,
+    kernel_slack AS kernel_slack_parts,
+    runnable_slack AS runnable_slack_parts,
+    least(n, active) AS shared_parts,
+    CASE WHEN active > slack THEN least(n, active - slack) / (active - slack) ELSE 0 END AS critical_share,
+    CASE WHEN slack > 0 THEN (least(n, active) - least(n, active - slack)) / slack ELSE 0 END AS slack_share,
     -- Work that wants one CPU is serial even where neighbours take them all: what they cost it is the time
     -- that it is ready and waits, and its own time would be no shorter without them.
     CASE
@@ -48,5 +68,5 @@ SELECT
             OR q >= shortage_share * (u + k + q) THEN 'saturated'
         ELSE 'parallel'
     END AS mode
-FROM lengths
-WHERE u + k + q + w > 0
+FROM sides
+WHERE active > 0

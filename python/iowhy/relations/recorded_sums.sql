@@ -10,29 +10,37 @@
 WITH shares AS (
     SELECT
         r.row_id,
-        sum(floor(r.waiting_parts * (b.shared_parts / b.active_parts))) / sum(r.waiting_parts) AS share
+        sum(floor(
+            r.waiting_parts
+            * ((1 - r.waiting_slack) * b.critical_share + r.waiting_slack * b.slack_share)
+        )) / sum(r.waiting_parts) AS share
     FROM row_cells r
     JOIN budget_cells b ON b.cell = r.cell
     WHERE r.waiting_parts > 0
     GROUP BY r.row_id
 ), on_cpu AS (
-    SELECT 'user' AS class, mode, user_parts AS parts, shared_parts / active_parts AS share
+    SELECT
+        'user' AS class, CAST(NULL AS VARCHAR) AS reason, mode, user_parts AS parts,
+        (user_parts - user_slack_parts) * critical_share + user_slack_parts * slack_share AS elapsed_parts
     FROM budget_cells
     UNION ALL
-    SELECT 'kernel', mode, kernel_parts, shared_parts / active_parts FROM budget_cells
+    SELECT
+        'runnable', NULL, mode, runnable_parts,
+        (runnable_parts - runnable_slack_parts) * critical_share + runnable_slack_parts * slack_share
+    FROM budget_cells
     UNION ALL
-    SELECT 'runnable', mode, runnable_parts, shared_parts / active_parts FROM budget_cells
+    SELECT 'kernel', kind, mode, parts, elapsed_parts FROM kernel_cells
 )
 SELECT
     class,
     CAST(NULL AS VARCHAR) AS syscall,
-    CAST(NULL AS VARCHAR) AS reason,
+    reason,
     mode,
     CAST(sum(parts) AS BIGINT) AS thread_parts,
-    CAST(sum(floor(parts * share)) AS BIGINT) AS elapsed_parts
+    CAST(sum(floor(elapsed_parts)) AS BIGINT) AS elapsed_parts
 FROM on_cpu
 WHERE parts > 0
-GROUP BY class, mode
+GROUP BY class, reason, mode
 UNION ALL
 SELECT
     o.class, o.syscall, o.reason, NULL,

@@ -7,8 +7,8 @@
 -- column start_s: when it came into scope, after the start of the recording, s
 -- column lifetime_ns: time that its intervals cover, ns
 -- column cpu_share: of that time, on a CPU, share
--- column cpu_user_ns: on a CPU outside system calls, ns
--- column cpu_kernel_ns: on a CPU inside system calls, ns
+-- column cpu_user_ns: on a CPU outside the kernel (in older recordings outside system calls), ns
+-- column cpu_kernel_ns: on a CPU inside the kernel (in older recordings inside system calls), ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column blocked_ns: in uninterruptible sleep, ns
 -- column sleeping_ns: in interruptible sleep, stopped or traced, ns

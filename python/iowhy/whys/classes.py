@@ -53,6 +53,11 @@ IDLE_CALLS = _named(lambda c: c.kind == "idle")
 KNOWN_REASONS = frozenset(reasons())
 
 
+#: Kinds of on-CPU kernel time (relations/kernel_kinds.sql): of the thread itself, because there was no free memory.
+RECLAIM = "freeing memory"
+FAULTS = "page faults and interrupts"
+
+
 def quoted(names: frozenset[str]) -> str:
     """A list of names for SQL's IN."""
     return "(" + ", ".join(f"'{name}'" for name in sorted(names)) + ")"

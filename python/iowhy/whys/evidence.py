@@ -7,6 +7,8 @@ from iowhy.whys.facts.owners import Owner
 
 #: Of the elapsed time, waiting below which a device's load cannot be related to it.
 TOO_LITTLE = 0.02
+#: Pages: 1 MiB. So few are swapped on any machine.
+SWAP_PAGES = 256
 
 
 def fragmented_files(facts: Facts) -> list[tuple[Owner, File]]:
@@ -132,3 +134,19 @@ def without_durable_writes(facts: Facts) -> str | None:
     if facts.mounted_sync:
         return "mount the filesystem without sync, and fsync once for many writes"
     return "write without O_SYNC, and fsync once for many writes"
+
+
+def reclaim_cpu(facts: Facts) -> float:
+    """Share of the elapsed time that threads are on a CPU to free memory for themselves, for want of it.
+
+    0 where nothing is swapped: then it is cache that is dropped, which goes on in every group whose limit the
+    cache has reached, and which more memory would only put off.
+    """
+    swapped = facts.machine.swap_pages
+    if swapped is None or swapped < SWAP_PAGES:
+        return 0.0
+    return sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls == classes.KERNEL and piece.reason == classes.RECLAIM
+    )

@@ -21,6 +21,7 @@ use crate::event::{self, layout, CacheCounts, CacheKey, Call, Sample};
 use crate::files::Files;
 use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
+use crate::rows::thread::Kept;
 use crate::rows::{call, convert, request, TABLES};
 use parts::Parts;
 use threads::Threads;
@@ -93,9 +94,10 @@ impl Collector {
         self.threads.begin(now_ns);
     }
 
-    /// What is known of the page cache here.
-    pub fn set_known(&mut self, known: Known) {
+    /// What is known of the page cache here, and which sums the clocks of threads have.
+    pub fn set_known(&mut self, known: Known, kept: Kept) {
         self.cache.known = known;
+        self.threads.kept = kept;
     }
 
     /// The process whose end [`Collector::main_ended`] is about.

@@ -8,6 +8,7 @@ use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, layout, Clock};
+use crate::rows::kernel_time::{Faults, Spent};
 use crate::rows::thread;
 
 /// Readings of all clocks that miss a thread before its end is taken for lost.
@@ -21,6 +22,8 @@ struct Thread {
     start: u64,
     /// Its clock when its time was last written.
     written: Clock,
+    /// Its time in the kernel, as far as rows have it.
+    kernel: Spent,
     exiting: bool,
     /// Readings of all clocks that have begun since it was last met.
     unmet: u32,
@@ -34,6 +37,7 @@ impl Thread {
             comm: clock.comm,
             start: clock.start,
             written,
+            kernel: Spent::default(),
             exiting: false,
             unmet: 1,
         }
@@ -51,6 +55,9 @@ pub struct Threads {
     /// The command's first thread.
     main: Option<u32>,
     main_ended: bool,
+    faults: Faults,
+    /// Which sums their clocks have.
+    pub kept: thread::Kept,
 }
 
 impl Threads {
@@ -61,6 +68,11 @@ impl Threads {
             begun,
             main: None,
             main_ended: false,
+            faults: Faults::default(),
+            kept: thread::Kept {
+                waits: true,
+                reclaim: true,
+            },
         }
     }
 
@@ -143,10 +155,18 @@ impl Threads {
             // It has run exec from another thread and begins again, or its number is in use again.
             thread.start = clock.start;
             thread.written = first();
+            thread.kernel = Spent::default();
         }
         thread.comm = clock.comm;
         thread.unmet = 0;
-        let Some(row) = thread::time(&thread.written, clock, last) else {
+        let Some(row) = thread::time(
+            &thread.written,
+            clock,
+            last,
+            &mut thread.kernel,
+            &mut self.faults,
+            self.kept,
+        ) else {
             return Ok(());
         };
         thread.written = *clock;

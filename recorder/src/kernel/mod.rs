@@ -22,6 +22,7 @@ use libbpf_rs::{
 
 use crate::cache::Known;
 use crate::event::{self, CacheCounts, CacheKey, Request, Sample, Total, TotalKey};
+use crate::rows::thread::Kept;
 use crate::skeleton::{types, RecorderSkel};
 
 pub use load::LoadError;
@@ -29,6 +30,14 @@ pub use symbols::Symbols;
 
 /// A sixteenth of what a half of the totals holds (bpf/syscall.h, totals_half).
 const CROWD: u64 = 8192;
+
+/// What counts the CPU time that frees memory.
+const RECLAIM: [&str; 4] = [
+    "on_reclaim_begin",
+    "on_reclaim_end",
+    "on_group_reclaim_begin",
+    "on_group_reclaim_end",
+];
 
 /// Whose events are kept.
 #[derive(Clone, Debug)]
@@ -49,6 +58,8 @@ pub struct Probe {
     pub sensors: Vec<Sensor>,
     /// What is known of the page cache.
     pub known: Known,
+    /// Which sums the clocks of threads have.
+    pub kept: Kept,
 }
 
 /// Events that found no room, by kind, and counts that found none.
@@ -85,6 +96,11 @@ impl Probe {
             lookups: choice.programs.contains("on_get_pages"),
             faults: choice.programs.contains("on_file_fault"),
         };
+        let runs = |names: &[&str]| names.iter().all(|n| choice.programs.contains(n));
+        let kept = Kept {
+            waits: runs(&["on_sched_waking"]),
+            reclaim: runs(&RECLAIM),
+        };
         Ok(Probe {
             skel,
             links: Vec::new(),
@@ -92,6 +108,7 @@ impl Probe {
             emptied_totals: 0,
             sensors: choice.sensors,
             known,
+            kept,
         })
     }
 

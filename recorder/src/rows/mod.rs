@@ -12,6 +12,7 @@ use crate::event::layout;
 use crate::identity::{identified, Identities};
 
 pub mod call;
+pub mod kernel_time;
 pub mod request;
 pub mod thread;
 

@@ -2,13 +2,30 @@
 
 use iowhy_store::rows;
 
+use super::kernel_time::{Faults, Spent};
 use crate::event::{layout, Clock};
 
 /// A thread that only sleeps gets a row this often, not at every sample.
 const SLEEPER_EVERY_NS: u64 = 1_000_000_000;
 
+/// Which sums the programs of this kernel keep: the others are unknown, not 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Who waits for whom.
+    pub waits: bool,
+    /// CPU time that frees memory.
+    pub reclaim: bool,
+}
+
 /// The row of a thread's time between two readings of its clock; None when there is nothing to write yet.
-pub fn time(before: &Clock, after: &Clock, last: bool) -> Option<rows::ThreadTime> {
+pub fn time(
+    before: &Clock,
+    after: &Clock,
+    last: bool,
+    kernel: &mut Spent,
+    faults: &mut Faults,
+    kept: Kept,
+) -> Option<rows::ThreadTime> {
     let interval = after.now.checked_sub(before.now).filter(|&ns| ns > 0)?;
     let states: Vec<u64> = after
         .states
@@ -21,22 +38,54 @@ pub fn time(before: &Clock, after: &Clock, last: bool) -> Option<rows::ThreadTim
     if asleep && !last && interval < SLEEPER_EVERY_NS {
         return None;
     }
+    let cpu = state(layout::ON_CPU_USER) + state(layout::ON_CPU_KERNEL);
+    let in_kernel = kernel.more(after, cpu, faults);
+    let of_waits = |a: u64, b: u64| kept.waits.then_some(a.saturating_sub(b) as i64);
     Some(rows::ThreadTime {
         ts_ns: before.now as i64,
         interval_ns: interval as i64,
         tgid: after.tgid.into(),
         tid: after.tid.into(),
-        cpu_user_ns: Some(state(layout::ON_CPU_USER) as i64),
-        cpu_kernel_ns: Some(state(layout::ON_CPU_KERNEL) as i64),
+        cpu_user_ns: Some((cpu - in_kernel) as i64),
+        cpu_kernel_ns: Some(in_kernel as i64),
         runnable_ns: Some(state(layout::RUNNABLE) as i64),
         blocked_ns: Some(state(layout::BLOCKED) as i64),
         sleeping_ns: Some(state(layout::SLEEPING) as i64),
+        cpu_calls_ns: Some(calls_ns(after).saturating_sub(calls_ns(before)) as i64),
+        cpu_reclaim_ns: kept
+            .reclaim
+            .then_some(after.reclaim.saturating_sub(before.reclaim) as i64),
+        waits_ns: of_waits(after.waits, before.waits),
+        waited_ns: of_waits(after.waited, before.waited),
+        waited_runnable_ns: of_waits(after.waited_runnable, before.waited_runnable),
+        waited_blocked_ns: of_waits(after.waited_blocked, before.waited_blocked),
     })
+}
+
+/// CPU time in system calls, without that which frees memory.
+pub fn calls_ns(clock: &Clock) -> u64 {
+    clock.states[usize::from(layout::ON_CPU_KERNEL)].saturating_sub(clock.reclaim_in_calls)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const KEPT: Kept = Kept {
+        waits: true,
+        reclaim: true,
+    };
+
+    fn row(before: &Clock, after: &Clock, last: bool) -> Option<rows::ThreadTime> {
+        time(
+            before,
+            after,
+            last,
+            &mut Spent::default(),
+            &mut Faults::default(),
+            KEPT,
+        )
+    }
 
     fn clock(now: u64, states: [u64; 5]) -> Clock {
         Clock {
@@ -51,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_states_of_a_row_sum_to_its_interval() {
-        let row = time(
+        let row = row(
             &clock(100, [0; 5]),
             &clock(1100, [400, 300, 200, 70, 30]),
             false,
@@ -70,10 +119,28 @@ mod tests {
     #[test]
     fn a_sleeper_gets_a_row_once_a_second_and_at_its_end() {
         let (before, after) = (clock(100, [0; 5]), clock(200, [0, 0, 0, 0, 100]));
-        assert!(time(&before, &after, false).is_none());
-        assert!(time(&before, &after, true).is_some());
+        assert!(row(&before, &after, false).is_none());
+        assert!(row(&before, &after, true).is_some());
         let later = clock(100 + SLEEPER_EVERY_NS, [0, 0, 0, 0, SLEEPER_EVERY_NS]);
-        assert!(time(&before, &later, false).is_some());
-        assert!(time(&after, &before, true).is_none());
+        assert!(row(&before, &later, false).is_some());
+        assert!(row(&after, &before, true).is_none());
+    }
+
+    #[test]
+    fn sums_that_are_not_kept_are_unknown() {
+        let none = Kept {
+            waits: false,
+            reclaim: false,
+        };
+        let found = time(
+            &clock(100, [0; 5]),
+            &clock(200, [100, 0, 0, 0, 0]),
+            true,
+            &mut Spent::default(),
+            &mut Faults::default(),
+            none,
+        );
+        let found = found.unwrap();
+        assert_eq!((found.waits_ns, found.cpu_reclaim_ns), (None, None));
     }
 }

@@ -73,3 +73,34 @@ def test_kswapd_in_a_table_of_tasks(
     assert found.share == pytest.approx(share) and found.share_of == "one CPU's time (kswapd0's)"
     # That kswapd works says not that anybody waits: a guess, and said as one.
     assert found.confidence <= 0.4 and verdict.answer.startswith("Perhaps memory-pressure: ")
+
+
+def compressor(*, swapped: int, reclaim: float = 0.5) -> Story:
+    """A thread that frees memory on a CPU for itself: 10 % in calls, the rest of its kernel time in faults."""
+    story = Story(2.0, cpus=2).thread(user=0.2, kernel=0.75)
+    for row in story.tables["thread_time"]:
+        row["cpu_calls_ns"] = int(0.05 * STEP)
+        row["cpu_reclaim_ns"] = int(reclaim * STEP)
+    for number, pages in enumerate((0, swapped)):
+        story.add(
+            "vm_samples", ts_ns=START + number * STEP, swap_in_pages=pages, swap_out_pages=pages,
+            direct_scan_pages=pages,
+        )  # fmt: skip
+    return story
+
+
+def test_cpu_time_that_frees_memory(judged: Judge) -> None:
+    """zram compresses on the CPU of the thread that finds no page: no more CPUs would help, more memory does."""
+    verdict = judged(compressor(swapped=5000))
+    found = leads(verdict, "memory-pressure", 0.49, 0.51)
+    assert "50 % of the time is on a CPU to free memory" in chain(found)
+    serial = finding(verdict, "cpu-serial")
+    assert serial is not None and serial.share < 0.46
+
+
+def test_not_cache_that_is_dropped(judged: Judge) -> None:
+    absent(judged(compressor(swapped=0)), "memory-pressure")
+
+
+def test_not_a_little_of_it(judged: Judge) -> None:
+    absent(judged(compressor(swapped=5000, reclaim=0.04)), "memory-pressure")

@@ -1,7 +1,7 @@
 """The work keeps one CPU busy, or a few, while others idle."""
 
 from iowhy.relations.cpu_limits import SERIAL_CORES
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
@@ -34,7 +34,7 @@ def find(facts: Facts) -> Candidate | None:
     if none_left:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: none is left to use")
-    no_memory = budget.elapsed(classes.MEMORY) >= thresholds.LISTED
+    no_memory = budget.elapsed(classes.MEMORY) + evidence.reclaim_cpu(facts) >= thresholds.LISTED
     idle_others = machine.idle is not None and machine.idle >= LEFT_OVER
     waits_more = budget.elapsed(*classes.STORAGE) > share
     return Candidate(

@@ -2,7 +2,7 @@
 
 import re
 
-from iowhy.whys import classes, next_command, saving
+from iowhy.whys import classes, evidence, next_command, saving
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
@@ -11,8 +11,8 @@ from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.settle import matches
 
 SHARE = 0.05
-# 1 MiB: less is not worth a word.
-SWAP_PAGES = 256
+# Less is not worth a word.
+NONE = 0.01
 PASTED_SWAP_PAGES_PER_S = 100
 # Of one CPU: kswapd that frees memory now and then takes little.
 KSWAPD_SHARE = 0.5
@@ -23,12 +23,13 @@ FREE_SHARE = 0.2
 def find(facts: Facts) -> Candidate | None:
     """Waits in reclaim and swap; from other tools, steady swapping."""
     budget, machine = facts.budget, facts.machine
-    share = budget.elapsed(classes.MEMORY)
+    waits, reclaim = budget.elapsed(classes.MEMORY), evidence.reclaim_cpu(facts)
+    share = waits + reclaim
     swapped = machine.swap_pages
     pasted = facts.run.pasted and _swaps_steadily(facts)
     if share < SHARE and not pasted:
         return _by_pressure(facts) or _by_kswapd(facts)
-    claims = _claims(pasted)
+    claims = _claims(pasted, reclaim)
     if pasted:
         share = sum(p.elapsed for p in budget.pieces if any(matches(c, p) for c in claims))
     stalled = machine.pressure.get(("memory", "some"))
@@ -38,14 +39,13 @@ def find(facts: Facts) -> Candidate | None:
         claims=claims,
         chain=chain_of(
             link(
-                f"{percent(share)} of the time waits for memory"
-                + (f" ({reasons[0][0]})" if reasons else ""),
+                _went(share, waits, reclaim, reasons[0][0] if reasons else None),
                 share,
                 "share",
                 "budget",
             ),
             None
-            if swapped is None or swapped < SWAP_PAGES
+            if swapped is None or swapped < evidence.SWAP_PAGES
             else link(f"{count(swapped)} pages were swapped", swapped, "pages", "system"),
             None
             if not machine.direct_scan_pages
@@ -73,18 +73,33 @@ def find(facts: Facts) -> Candidate | None:
                 "pressure",
             ),
         ),
-        summary="waits for memory: threads reclaim it themselves or wait for swap",
+        summary="waits for memory: threads reclaim it themselves or wait for swap"
+        if waits >= reclaim
+        else "goes to freeing memory: threads find none and must reclaim it themselves",
         saving=saving.all_of_it("if all that it uses fits into memory"),
         needs=("waits", "vm_samples"),
         confidence=0.85,
     )
 
 
-def _claims(pasted: bool) -> tuple[Claim, ...]:
-    """Waiting for memory; in the machine's own counters swapping shows as waiting for I/O, some without a direction."""
+def _went(share: float, waits: float, reclaim: float, reason: str | None) -> str:
+    """Where the time went, as far as it is worth a word."""
+    if reclaim < NONE:
+        return f"{percent(share)} of the time waits for memory" + (f" ({reason})" if reason else "")
+    if waits < NONE:
+        return f"{percent(share)} of the time is on a CPU to free memory for itself"
+    return (
+        f"{percent(share)} of the time goes for want of memory: {percent(reclaim)} on a CPU to free some, "
+        f"{percent(waits)} waiting" + (f" ({reason})" if reason else "")
+    )
+
+
+def _claims(pasted: bool, reclaim: float) -> tuple[Claim, ...]:
+    """Waiting for memory and CPU time that frees it; in the machine's own counters swapping shows as waiting for I/O, some without a direction."""
     memory = Claim(frozenset({classes.MEMORY}))
     if not pasted:
-        return (memory,)
+        freeing = Claim(frozenset({classes.KERNEL}), reasons=frozenset({classes.RECLAIM}))
+        return (memory, freeing) if reclaim else (memory,)
     return (
         memory,
         Claim(frozenset({classes.READ, classes.WRITE})),
@@ -182,7 +197,8 @@ CAUSE = Cause(
         "needs was swapped out. Each such wait is I/O that the command never asked for."
     ),
     measured=(
-        "Waits whose kernel stack shows reclaim, compaction or swap-in; pages swapped and scanned "
+        "Waits whose kernel stack shows reclaim, compaction or swap-in; CPU time of threads that free memory "
+        "themselves, between the kernel's own events, with the compression of zram and zswap; pages swapped and scanned "
         "(vmstat), hits of the group's limit, pressure stall information. A pasted pressure alone says "
         "only how long some thread stalled, of the machine or of its group, not which; kswapd's CPU time in a "
         "pasted table of tasks says only that the kernel frees memory, not that anybody waits for it."
@@ -203,7 +219,8 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a page cache that fills the group's limit is reclaimed all the time, cheaply",
+        "a page cache that fills the group's limit is reclaimed all the time, cheaply: what that takes on a CPU is "
+        "claimed only where pages are swapped too",
         "kswapd that spins while memory is free (a mistake of some kernels), and a program that only bears its name",
     ),
     remedies=(
@@ -214,5 +231,7 @@ CAUSE = Cause(
     experiment="memory-limit",
     find=find,
     settled_by=next_command.CACHE,
-    beats=("device-saturated", "cache-cold", "random-access", "queue-shallow"),
+    beats=(
+        "device-saturated", "cache-cold", "random-access", "queue-shallow", "cpu-serial", "cpu-saturated",
+    ),
 )  # fmt: skip

@@ -50,7 +50,7 @@ class Variant:
 
 
 #: What limits a program on a device that answers as fast as it can ask.
-CPU = ("cpu-serial", "cpu-saturated")
+CPU = ("cpu-serial", "cpu-saturated", "cpu-delayed")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@
 -- column critical_share: what falls to a part on the critical path of that: it is served first, share
 -- column slack_share: what falls to a part off it, share
 -- column mode: serial, saturated or parallel use of the CPUs, text
+-- column runnable_mode: the same for the time that threads wait for a CPU; `delayed` while CPUs idle, text
 WITH summed AS (
     SELECT
         cell,
@@ -34,6 +35,8 @@ WITH summed AS (
         l.serial_cores,
         l.saturated_share,
         l.shortage_share,
+        -- Where it is not known how busy they are, none is known to be left.
+        coalesce(p.cpus > 1 AND m.busy_share <= 1 - l.left_share, false) AS cpus_left,
         p.cpus
     FROM summed s
     CROSS JOIN budget_grid g
@@ -43,6 +46,15 @@ WITH summed AS (
 ), sides AS (
     SELECT
         *,
+        -- Work that wants one CPU is serial even where neighbours take them all: what they cost it is the time
+        -- that it is ready and waits, and its own time would be no shorter without them.
+        CASE
+            WHEN cpus <= 1 AND u + k + q >= saturated_share * cpus * n THEN 'saturated'
+            WHEN cpus <= 1 OR u + k + q <= serial_cores * n THEN 'serial'
+            WHEN busy >= saturated_share OR u + k >= saturated_share * cpus * n
+                OR (q >= shortage_share * (u + k + q) AND NOT cpus_left) THEN 'saturated'
+            ELSE 'parallel'
+        END AS mode,
         u + k + q + w AS active,
         user_slack + kernel_slack + runnable_slack + waiting_slack AS slack
     FROM lengths
@@ -59,14 +71,7 @@ SELECT
     least(n, active) AS shared_parts,
     CASE WHEN active > slack THEN least(n, active - slack) / (active - slack) ELSE 0 END AS critical_share,
     CASE WHEN slack > 0 THEN (least(n, active) - least(n, active - slack)) / slack ELSE 0 END AS slack_share,
-    -- Work that wants one CPU is serial even where neighbours take them all: what they cost it is the time
-    -- that it is ready and waits, and its own time would be no shorter without them.
-    CASE
-        WHEN cpus <= 1 AND u + k + q >= saturated_share * cpus * n THEN 'saturated'
-        WHEN cpus <= 1 OR u + k + q <= serial_cores * n THEN 'serial'
-        WHEN busy >= saturated_share OR u + k >= saturated_share * cpus * n
-            OR q >= shortage_share * (u + k + q) THEN 'saturated'
-        ELSE 'parallel'
-    END AS mode
+    mode,
+    CASE WHEN cpus_left THEN 'delayed' ELSE mode END AS runnable_mode
 FROM sides
 WHERE active > 0

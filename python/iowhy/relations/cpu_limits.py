@@ -9,3 +9,6 @@ SATURATED = 0.9
 #: Of the time that threads want a CPU, the share spent waiting for one that shows a shortage even
 #: while some CPU idles (pinned threads, cpusets).
 SHORTAGE = 0.15
+#: Share of the machine's CPU time that is idle in a cell, from which threads that wait for a CPU do not wait because
+#: all are busy: a quarter is more than wake-ups leave between two that take turns.
+LEFT_OVER = 0.25

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from iowhy.relations.cpu_limits import SATURATED, SERIAL_CORES, SHORTAGE
+from iowhy.relations.cpu_limits import LEFT_OVER, SATURATED, SERIAL_CORES, SHORTAGE
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.tables import budget_classes as classes
 from iowhy.tables import calls, reason_words, reasons
@@ -73,7 +73,8 @@ def cpu_limits(facts: RecordedFacts) -> str:
     return (
         f"SELECT CAST({SERIAL_CORES} AS DOUBLE) AS serial_cores, "
         f"CAST({SATURATED} AS DOUBLE) AS saturated_share, "
-        f"CAST({SHORTAGE} AS DOUBLE) AS shortage_share"
+        f"CAST({SHORTAGE} AS DOUBLE) AS shortage_share, "
+        f"CAST({LEFT_OVER} AS DOUBLE) AS left_share"
     )
 
 
@@ -170,6 +171,7 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
                 "of the time on or for a CPU, waiting, for too few of them",
                 "share",
             ),
+            ("left_share", "of the CPUs, idle, at least, for some being left over", "share"),
         ),
     ),
 }

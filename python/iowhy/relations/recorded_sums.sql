@@ -25,7 +25,7 @@ WITH shares AS (
     FROM budget_cells
     UNION ALL
     SELECT
-        'runnable', NULL, mode, runnable_parts,
+        'runnable', NULL, runnable_mode, runnable_parts,
         (runnable_parts - runnable_slack_parts) * critical_share + runnable_slack_parts * slack_share
     FROM budget_cells
     UNION ALL

@@ -9,6 +9,8 @@ from iowhy.whys.facts.owners import Owner
 TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
+#: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
+DELAYED = "delayed"
 
 
 def fragmented_files(facts: Facts) -> list[tuple[Owner, File]]:
@@ -149,4 +151,13 @@ def reclaim_cpu(facts: Facts) -> float:
         piece.elapsed
         for piece in facts.budget.pieces
         if piece.cls == classes.KERNEL and piece.reason == classes.RECLAIM
+    )
+
+
+def delayed(facts: Facts) -> float:
+    """Share of the elapsed time that threads were ready and waited for a CPU while CPUs idled."""
+    return sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls == classes.RUNNABLE and piece.mode == DELAYED
     )

@@ -1,7 +1,7 @@
 """All CPUs that the command may use are busy."""
 
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
@@ -16,7 +16,8 @@ NONE = 0.01
 def find(facts: Facts) -> Candidate | None:
     """CPU time of saturated intervals, and all time spent waiting for a CPU."""
     full = facts.budget.modes("saturated")
-    runnable = facts.budget.elapsed(classes.RUNNABLE)
+    # What waits while CPUs idle is cpu-delayed's.
+    runnable = facts.budget.elapsed(classes.RUNNABLE) - evidence.delayed(facts)
     if full + runnable < thresholds.LISTED:
         return None
     others, cpus = _used_by_others(facts), facts.machine.cpus

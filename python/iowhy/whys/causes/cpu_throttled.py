@@ -177,5 +177,5 @@ CAUSE = Cause(
     experiment="cpu-quota",
     find=find,
     settled_by=next_command.CPU,
-    beats=("cpu-saturated", "cpu-serial"),
+    beats=("cpu-saturated", "cpu-delayed", "cpu-serial"),
 )  # fmt: skip

@@ -1,0 +1,30 @@
+"""Control: two programs that compute, bound to one processor while others idle."""
+
+from iowhy.lab.scenario import Plan, Scenario, Variant
+from iowhy.lab.scenarios._work import work
+from iowhy.lab.stage import Stage
+
+
+def _spin(stage: Stage, *, bound: bool) -> Plan:
+    seconds = 1.2 * stage.choice.scale
+    two = ("sh", "-c", '"$@" & "$@"; wait', "sh", *map(str, work("spin", cpu_seconds=seconds)))
+    return Plan((*(("taskset", "-c", "0") if bound else ()), *two))
+
+
+SCENARIO = Scenario(
+    name="cpu-pinned",
+    title="two computing programs on one processor",
+    variants=(
+        Variant(
+            "bound", "bound to one processor", lambda s: _spin(s, bound=True), ("cpu-delayed",)
+        ),
+        Variant(
+            "free",
+            "on all of them",
+            lambda s: _spin(s, bound=False),
+            ("cpu-saturated", "cpu-serial", "not-io", "healthy"),
+        ),
+    ),
+    devices=("memory",),
+    filesystems=("ext4",),
+)

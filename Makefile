@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: demo test check bench readme docs setup snapshots fuzz torture
+.PHONY: demo test test-kernels check bench readme docs setup snapshots fuzz torture
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -10,6 +10,11 @@ test:
 	cargo test --release --workspace --quiet
 	$(PYTHON) -m pytest --ignore tests/live --numprocesses 2 --dist loadfile
 	$(PYTHON) -m pytest tests/live  # alone, as they look at the machine
+
+# Boots other kernels, emulated; fetches them as Debian's packages. KERNELS=bullseye: only that suite's.
+test-kernels:
+	@tools/setup test-kernels
+	PYTHONPATH=. $(PYTHON) -m tests.kernels $(KERNELS)
 
 check:
 	@tools/setup test

@@ -25,7 +25,7 @@ __u64 requests_made = 0; /* entries that were ever put in */
 
 static __always_inline __u32 disk_of(struct request *rq)
 {
-	struct gendisk *disk = rq->q->disk;
+	struct gendisk *disk = disk_of_request(rq);
 
 	return disk ? (__u32)disk->major << 20 | disk->first_minor : 0;
 }
@@ -199,10 +199,9 @@ int BPF_PROG(on_rq_complete, struct request *rq, unsigned char error, unsigned i
  * Disks that take bios, not requests (zram): a bio stands for a request. And what flushes, on kernels before 6.5:
  * its request is first seen after the flush, when another thread works.
  */
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
+static __always_inline int queue_bio(struct bio *bio)
 {
-	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	struct gendisk *disk = disk_of_bio(bio);
 	struct event_request *r;
 	bool flush = false;
 
@@ -223,6 +222,19 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	r->bytes = bio->bi_iter.bi_size;
 	describe(bio, bio->bi_opf, r);
 	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	return queue_bio(bio);
+}
+
+/* Its shape before 5.11. */
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue_of, struct request_queue *q, struct bio *bio)
+{
+	return queue_bio(bio);
 }
 
 SEC("tp_btf/block_bio_complete")

@@ -26,6 +26,8 @@ struct cache_half cache_1 SEC(".maps");
 #define CHUNK_WORDS (CHUNK_PAGES / 64)
 /* Words of a range that are looked at: 2 GiB. */
 #define WORDS_MOST 8192
+/* The verifier follows each step of a loop there: 32 MiB. The rest of a longer range is counted as lost. */
+#define WORDS_MOST_BEFORE_5_17 128
 
 struct chunk_key {
 	struct file_id file;
@@ -45,6 +47,9 @@ struct {
 	__type(key, struct chunk_key);
 	__type(value, struct chunk);
 } chunks SEC(".maps");
+
+/* All zero. Not on the stack: three functions that call each other share 512 bytes of it. */
+static const struct chunk no_chunk;
 
 /* Becomes another value whenever readahead brings pages: while it stays, an empty bitmap stays empty. */
 __u64 ahead_changes = 0;
@@ -88,6 +93,30 @@ static __always_inline __u64 bits_set(__u64 x)
 	return (x * 0x0101010101010101ULL) >> 56;
 }
 
+/* Clears bits; gives those that were set. Without atomics two CPUs may take the same one. */
+static __always_inline __u64 clear_bits(__u64 *word, __u64 mask)
+{
+	__u64 old;
+
+	if (HAS_ATOMICS)
+		return __sync_fetch_and_and(word, ~mask) & mask;
+	old = *word;
+	*word = old & ~mask;
+	return old & mask;
+}
+
+/* Sets bits; gives those that were clear. */
+static __always_inline __u64 set_bits(__u64 *word, __u64 mask)
+{
+	__u64 old;
+
+	if (HAS_ATOMICS)
+		return ~__sync_fetch_and_or(word, mask) & mask;
+	old = *word;
+	*word = old | mask;
+	return ~old & mask;
+}
+
 enum chunk_action {
 	TAKE_AHEAD, /* asked for: clears the bits, says how many were set */
 	SET_AHEAD, /* brought by readahead */
@@ -112,7 +141,7 @@ struct chunk_walk {
  * verifier's work small, which is most of the time that the recorder takes to start.
  */
 /* long: one walk for every action: each function of its own is looked at again by the verifier. */
-static long chunk_step(__u32 step, struct chunk_walk *w)
+static __noinline long chunk_step(__u32 step, struct chunk_walk *w)
 {
 	struct chunk_key key = { .file = w->file, .chunk = w->page >> CHUNK_SHIFT };
 	__u32 word = (w->page >> 6) & (CHUNK_WORDS - 1);
@@ -130,11 +159,9 @@ static long chunk_step(__u32 step, struct chunk_walk *w)
 	w->page += 64 - from;
 	chunk = bpf_map_lookup_elem(&chunks, &key);
 	if (!chunk) {
-		struct chunk fresh = {};
-
 		if (action != SET_AHEAD && action != SET_EVICTED && action != SET_DIRTY)
 			return 0;
-		bpf_map_update_elem(&chunks, &key, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&chunks, &key, &no_chunk, BPF_NOEXIST);
 		chunk = bpf_map_lookup_elem(&chunks, &key);
 		if (!chunk)
 			return 0;
@@ -142,23 +169,23 @@ static long chunk_step(__u32 step, struct chunk_walk *w)
 	switch (action) {
 	case TAKE_AHEAD:
 		if (chunk->ahead[word] & mask)
-			w->found += bits_set(__sync_fetch_and_and(&chunk->ahead[word], ~mask) & mask);
+			w->found += bits_set(clear_bits(&chunk->ahead[word], mask));
 		break;
 	case SET_AHEAD:
-		__sync_fetch_and_or(&chunk->ahead[word], mask);
+		set_bits(&chunk->ahead[word], mask);
 		break;
 	case TAKE_EVICTED:
 		if (chunk->evicted[word] & mask)
-			w->found += bits_set(__sync_fetch_and_and(&chunk->evicted[word], ~mask) & mask);
+			w->found += bits_set(clear_bits(&chunk->evicted[word], mask));
 		break;
 	case SET_EVICTED:
-		__sync_fetch_and_and(&chunk->ahead[word], ~mask);
-		__sync_fetch_and_or(&chunk->evicted[word], mask);
+		clear_bits(&chunk->ahead[word], mask);
+		set_bits(&chunk->evicted[word], mask);
 		break;
 	case FORGET:
-		__sync_fetch_and_and(&chunk->ahead[word], ~mask);
-		__sync_fetch_and_and(&chunk->evicted[word], ~mask);
-		__sync_fetch_and_and(&chunk->dirty[word], ~mask);
+		clear_bits(&chunk->ahead[word], mask);
+		clear_bits(&chunk->evicted[word], mask);
+		clear_bits(&chunk->dirty[word], mask);
 		break;
 	case SET_DIRTY_TOO:
 		if (!chunk->any_dirty)
@@ -167,11 +194,11 @@ static long chunk_step(__u32 step, struct chunk_walk *w)
 	case SET_DIRTY:
 		chunk->any_dirty = 1;
 		if (~chunk->dirty[word] & mask)
-			w->found += bits_set(~__sync_fetch_and_or(&chunk->dirty[word], mask) & mask);
+			w->found += bits_set(set_bits(&chunk->dirty[word], mask));
 		break;
 	case SET_CLEAN:
 		if (chunk->dirty[word] & mask)
-			__sync_fetch_and_and(&chunk->dirty[word], ~mask);
+			clear_bits(&chunk->dirty[word], mask);
 		break;
 	}
 	return 0;
@@ -187,7 +214,9 @@ __noinline __u64 walk_words(__u64 ino, __u64 filesystem, __u64 page, __u64 end, 
 		.action = action,
 	};
 
-	bpf_loop(WORDS_MOST, chunk_step, &w, 0);
+	REPEAT(WORDS_MOST, WORDS_MOST_BEFORE_5_17, chunk_step, &w);
+	if (!HAS_HELPER(loop) && w.page < w.end)
+		__sync_fetch_and_add(&lost_counts, 1);
 	return w.found;
 }
 
@@ -303,7 +332,7 @@ static __always_inline void not_pending(struct thread *t, struct inode *inode, _
 /* The number of the page fault that the thread is in: it stays while the kernel tries again. */
 static __always_inline __u64 fault_number(struct task_struct *task)
 {
-	return task->min_flt + task->maj_flt + 1;
+	return OF_CURRENT(task, min_flt) + OF_CURRENT(task, maj_flt) + 1;
 }
 
 static __always_inline bool has_range(struct thread *t)

@@ -74,7 +74,7 @@ struct path_walk {
  * One step from a name towards the root; 1 ends the walk. How far it is lies in the map: of a number on the stack the
  * verifier would follow every value.
  */
-static long path_step(__u32 step, struct path_walk *w)
+static __noinline long path_step(__u32 step, struct path_walk *w)
 {
 	struct dentry *dentry = w->dentry;
 	struct mount *mount = w->mount;
@@ -150,7 +150,7 @@ __noinline int emit_file(__u64 address)
 	w.scratch = s;
 	w.dentry = BPF_CORE_READ(file, f_path.dentry);
 	w.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
-	bpf_loop(PATH_PARTS, path_step, &w, 0);
+	REPEAT(PATH_PARTS, PATH_PARTS, path_step, &w);
 	length = s->at;
 	if (length > PATH_BYTES)
 		length = PATH_BYTES;
@@ -178,14 +178,17 @@ static __always_inline void name_file(const struct file_id *id, struct file *fil
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
+	struct files_struct *opened = OF_CURRENT(task, files);
 	struct fdtable *table;
+	struct file **files;
 
-	if (!task->files)
+	if (!opened)
 		return NULL;
-	table = task->files->fdt;
-	if (!table || fd >= table->max_fds)
+	table = OF_CURRENT(opened, fdt);
+	if (!table || fd >= OF_CURRENT(table, max_fds))
 		return NULL;
-	return (struct file *)FIELD(struct timespec64, table->fd + fd, tv_sec);
+	files = OF_CURRENT(table, fd);
+	return (struct file *)FIELD(struct timespec64, files + fd, tv_sec);
 }
 
 /* Sets the thread's file; false when there is none. */
@@ -232,7 +235,8 @@ struct address_search {
 	__u64 address;
 };
 
-static long found_area(struct task_struct *task, struct vm_area_struct *area, struct address_search *search)
+static __noinline long found_area(struct task_struct *task, struct vm_area_struct *area,
+				  struct address_search *search)
 {
 	struct thread *t = search->thread;
 	struct file *file = BPF_CORE_READ(area, vm_file);
@@ -240,10 +244,35 @@ static long found_area(struct task_struct *task, struct vm_area_struct *area, st
 	if (!file || !t)
 		return 0;
 	if (set_file(t, file)) {
-		t->call_offset = search->address - area->vm_start + (area->vm_pgoff << PAGE_SHIFT);
+		t->call_offset = search->address - BPF_CORE_READ(area, vm_start) +
+				 (BPF_CORE_READ(area, vm_pgoff) << PAGE_SHIFT);
 		t->call_flags |= CALL_HAS_OFFSET;
 	}
 	return 0;
+}
+
+/* Levels of the tree of a process's areas, which is at most twice as deep as a balanced one (lib/rbtree.c). */
+#define AREA_LEVELS 36
+
+/* Before bpf_find_vma (5.17): the same search, as the kernel's own find_vma made it. */
+static __always_inline void search_areas(struct task_struct *task, __u64 address, struct address_search *search)
+{
+	struct mm_struct___before_6_1 *mm = (void *)BPF_CORE_READ(task, mm);
+	struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
+
+	for (int level = 0; level < AREA_LEVELS && node; level++) {
+		struct vm_area_struct *area =
+			(void *)node - bpf_core_field_offset(struct vm_area_struct___before_6_1, vm_rb);
+
+		if (address >= BPF_CORE_READ(area, vm_end)) {
+			node = BPF_CORE_READ(node, rb_right);
+		} else if (address < BPF_CORE_READ(area, vm_start)) {
+			node = BPF_CORE_READ(node, rb_left);
+		} else {
+			found_area(task, area, search);
+			return;
+		}
+	}
 }
 
 /* The file that is mapped at an address of the current process. */
@@ -251,7 +280,10 @@ static __always_inline void find_mapped(struct thread *t, __u64 address)
 {
 	struct address_search search = { .thread = t, .address = address };
 
-	bpf_find_vma(bpf_get_current_task_btf(), address, found_area, &search, 0);
+	if (HAS_HELPER(find_vma))
+		bpf_find_vma(current_task(), address, found_area, &search, 0);
+	else
+		search_areas(current_task(), address, &search);
 }
 
 #endif

@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
-/* Which pages of a file a folio holds. */
+/*
+ * Which pages of a file a folio holds. On kernels before folios (5.16) one is the first page of what belongs together,
+ * which lies in memory as a folio does.
+ */
 #ifndef IOWHY_FOLIO_H
 #define IOWHY_FOLIO_H
 
-#include "kernel.h"
+#include "older.h"
+
+static __always_inline struct address_space *folio_mapping(struct folio *folio)
+{
+	if (bpf_core_type_exists(struct folio))
+		return folio->mapping;
+	return ((struct page___before_5_16 *)folio)->mapping;
+}
+
+static __always_inline __u64 folio_index(struct folio *folio)
+{
+	if (bpf_core_type_exists(struct folio))
+		return folio->index;
+	return ((struct page___before_5_16 *)folio)->index;
+}
 
 static __always_inline __u64 folio_pages(struct folio *folio)
 {
@@ -73,10 +90,10 @@ static __noinline void folio_around(struct address_space *mapping, __u64 index, 
 /* The end of a folio's pages; pages behind the end of the file (large blocks have such) hold nothing. */
 static __always_inline __u64 folio_end(struct folio *folio, struct inode *inode)
 {
-	__u64 end = folio->index + folio_pages(folio);
+	__u64 end = folio_index(folio) + folio_pages(folio);
 	__u64 size = (inode->i_size + PAGE_SIZE - 1) >> PAGE_SHIFT;
 
-	return folio->index < size && size < end ? size : end;
+	return folio_index(folio) < size && size < end ? size : end;
 }
 
 static __always_inline bool is_regular(struct inode *inode)

@@ -4,6 +4,8 @@
  *
  * Every access is relocated against the running kernel's BTF (CO-RE), so that only names count here, not
  * offsets. A name after three underscores marks the shape of other kernel versions.
+ *
+ * long: one mirror of each of the kernel's structures, as it is now and as it was.
  */
 #ifndef IOWHY_KERNEL_H
 #define IOWHY_KERNEL_H
@@ -18,8 +20,10 @@
 #define PAGE_SIZE (1ULL << PAGE_SHIFT)
 
 /* include/linux/sched.h: bits of task_struct.__state */
+#define TASK_INTERRUPTIBLE 0x00000001
 #define TASK_UNINTERRUPTIBLE 0x00000002
 #define TASK_DEAD 0x00000080
+#define TASK_WAKING 0x00000200
 #define TASK_NOLOAD 0x00000400
 #define PF_KTHREAD 0x00200000
 
@@ -347,6 +351,47 @@ struct btrfs_ordered_extent {
 	unsigned long flags;
 };
 
+struct task_struct___before_5_14 {
+	volatile long state;
+};
+
+struct request___before_5_17 {
+	struct gendisk *rq_disk;
+};
+
+struct bio___before_5_12 {
+	struct gendisk *bi_disk;
+};
+
+struct bdev_inode {
+	struct block_device bdev;
+	struct inode vfs_inode;
+};
+
+/* Before folios (5.16). */
+struct page___before_5_16 {
+	struct address_space *mapping;
+	unsigned long index;
+};
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+/* Before maple trees (6.1). */
+struct mm_struct___before_6_1 {
+	struct rb_root mm_rb;
+};
+
+struct vm_area_struct___before_6_1 {
+	struct rb_node vm_rb;
+};
+
 #pragma clang attribute pop
 
 /* Operations and flags of requests: their values move between kernels, so they are asked for by name. */
@@ -360,6 +405,14 @@ enum req_op {
 	REQ_OP_WRITE_ZEROES = 9,
 	REQ_OP_DRV_IN = 34,
 	REQ_OP_DRV_OUT = 35,
+};
+
+/* The name of the same before 6.1. */
+enum req_opf {
+	REQ_OP_SECURE_ERASE___before_6_1 = 5,
+	REQ_OP_WRITE_ZEROES___before_6_1 = 9,
+	REQ_OP_DRV_IN___before_6_1 = 34,
+	REQ_OP_DRV_OUT___before_6_1 = 35,
 };
 
 enum req_flag_bits {

@@ -19,7 +19,7 @@
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct inode *inode;
 	struct cache_counts *counts;
@@ -74,7 +74,7 @@ int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, u
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(on_page_add, struct folio *folio)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct address_space *mapping;
 	struct inode *inode;
@@ -85,7 +85,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 
 	if (!t)
 		return 0;
-	mapping = folio->mapping;
+	mapping = folio_mapping(folio);
 	if (!mapping)
 		return 0;
 	inode = mapping->host;
@@ -94,7 +94,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	/* A write that makes a page reads none of it (or its edges, which is not the reader's demand). */
 	if (t->call >= 0 && t->call_kind == CALL_WRITE && (__u64)inode == t->inode)
 		return 0;
-	page = folio->index;
+	page = folio_index(folio);
 	end = folio_end(folio, inode);
 	pages = end - page;
 	file = identify_known(inode);
@@ -163,7 +163,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 /* Whose counts these are; it may have ended when they are read. */
 static __always_inline void name_outsider(struct cache_counts *counts)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 
 	if (!counts->comm[0])
 		BPF_CORE_READ_STR_INTO(&counts->comm, task, group_leader, comm);
@@ -172,8 +172,8 @@ static __always_inline void name_outsider(struct cache_counts *counts)
 SEC("tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(on_page_delete, struct folio *folio)
 {
-	struct address_space *mapping = folio->mapping;
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct address_space *mapping = folio_mapping(folio);
+	struct task_struct *task = current_task();
 	struct cache_counts *counts;
 	struct inode *inode;
 	struct thread *t;
@@ -189,7 +189,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	file = identify_known(inode);
 	if (!whole_machine && !is_touched(&file))
 		return 0;
-	page = folio->index;
+	page = folio_index(folio);
 	pages = folio_end(folio, inode) - page;
 	t = thread_of(task);
 	kind = t && t->call >= 0 ? t->call_kind : CALL_PLAIN;
@@ -200,11 +200,11 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	}
 	/* Given up (POSIX_FADV_DONTNEED): it is for no want of memory when they are read again. */
 	walk_chunks(&file, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
-	counts = counts_of(&file, task->tgid);
+	counts = counts_of(&file, OF_CURRENT(task, tgid));
 	if (!counts)
 		return 0;
 	COUNT(counts, evicted, pages);
-	if (task->flags & PF_MEMALLOC)
+	if (OF_CURRENT(task, flags) & PF_MEMALLOC)
 		COUNT(counts, reclaimed, pages);
 	if (!t)
 		name_outsider(counts);
@@ -214,7 +214,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 SEC("tp_btf/mm_filemap_fault")
 int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
@@ -252,7 +252,7 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 SEC("tp_btf/mm_filemap_map_pages")
 int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct cache_counts *counts;
 	struct inode *inode;
@@ -305,8 +305,7 @@ static __always_inline void dirtied_outside(struct inode *inode, struct folio *f
  * The kernel marks whole folios dirty, and says so once. What a write call dirtied are the pages of its range
  * that were clean: they are counted when it returns. Memory that is mapped is dirtied by folios.
  */
-SEC("tp_btf/writeback_dirty_folio")
-int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
+static __always_inline int page_dirtied(struct folio *folio, struct address_space *mapping)
 {
 	struct thread *t = current_thread();
 	struct cache_counts *counts;
@@ -329,7 +328,7 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 		return 0;
 	}
 	file = identify_known(inode);
-	first = folio->index;
+	first = folio_index(folio);
 	end = first + folio_pages(folio);
 	not_pending(t, inode, first, end);
 	found = walk_chunks(&file, first, end, SET_DIRTY);
@@ -337,6 +336,19 @@ int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
 	if (counts)
 		COUNT(counts, dirtied, found);
 	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(on_page_dirty, struct folio *folio, struct address_space *mapping)
+{
+	return page_dirtied(folio, mapping);
+}
+
+/* Its name before 5.18. */
+SEC("tp_btf/writeback_dirty_page")
+int BPF_PROG(on_one_page_dirty, struct folio *page, struct address_space *mapping)
+{
+	return page_dirtied(page, mapping);
 }
 
 #endif

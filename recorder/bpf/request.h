@@ -73,15 +73,13 @@ static __always_inline __u8 operation(__u32 opf)
 	if (op == REQ_OP_READ)
 		return OP_READ;
 	/* Writing zeroes counts as a write, as in /proc/diskstats. */
-	if (op == REQ_OP_WRITE || op == bpf_core_enum_value(enum req_op, REQ_OP_WRITE_ZEROES))
+	if (op == REQ_OP_WRITE || op == REQUEST_OP(WRITE_ZEROES))
 		return OP_WRITE;
 	if (op == REQ_OP_FLUSH)
 		return OP_FLUSH;
 	if (op == REQ_OP_DISCARD)
 		return OP_DISCARD;
-	if (op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_IN) ||
-	    op == bpf_core_enum_value(enum req_op, REQ_OP_DRV_OUT) ||
-	    op == bpf_core_enum_value(enum req_op, REQ_OP_SECURE_ERASE))
+	if (op == REQUEST_OP(DRV_IN) || op == REQUEST_OP(DRV_OUT) || op == REQUEST_OP(SECURE_ERASE))
 		return OP_OTHER;
 	return OP_ZONE;
 }
@@ -97,8 +95,9 @@ static __always_inline __u8 request_flags(__u32 opf)
 /* jbd2's commit threads are known by their names: jbd2/vda1-8. */
 static __always_inline bool is_journal_thread(struct task_struct *task)
 {
-	return (task->flags & PF_KTHREAD) && task->comm[0] == 'j' && task->comm[1] == 'b' &&
-	       task->comm[2] == 'd' && task->comm[3] == '2' && task->comm[4] == '/';
+	return (OF_CURRENT(task, flags) & PF_KTHREAD) && OF_CURRENT(task, comm[0]) == 'j' &&
+	       OF_CURRENT(task, comm[1]) == 'b' && OF_CURRENT(task, comm[2]) == 'd' &&
+	       OF_CURRENT(task, comm[3]) == '2' && OF_CURRENT(task, comm[4]) == '/';
 }
 
 /* No page is described at an address from here on: what looks like one is a mask (include/linux/page-flags.h). */
@@ -133,8 +132,12 @@ static __always_inline struct file_id owner_of(const struct event_request *r)
 	return file;
 }
 
-/* The owner of a page of the page cache; sets the inode's kind. Returns false for anonymous memory. */
-static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page)
+/*
+ * The owner of a page of the page cache; sets the inode's kind, and its inode where it is a device's. Returns false for
+ * anonymous memory.
+ */
+static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
+				       struct inode **device)
 {
 	struct bio_vec *vecs = bio->bi_io_vec;
 	__u32 at = bio->bi_iter.bi_idx;
@@ -145,6 +148,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	__u64 magic;
 
 	*file_page = false;
+	*device = NULL;
 	if (!vecs)
 		return false;
 	vecs += at;
@@ -152,15 +156,17 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	if (!page)
 		return false;
 	head = head_of(page);
-	mapping = BPF_CORE_READ((struct folio *)head, mapping);
+	mapping = page_mapping(head);
 	if (!mapping || ((__u64)mapping & 3))
 		return false;
 	inode = BPF_CORE_READ(mapping, host);
 	if (!inode)
 		return false;
 	magic = BPF_CORE_READ(inode, i_sb, s_magic);
-	if (magic == BDEVFS_MAGIC)
+	if (magic == BDEVFS_MAGIC) {
+		*device = inode;
 		return true;
+	}
 	/* Shared memory, which only swapping writes out: here it is what a direct read or write goes to or from. */
 	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
 		return false;
@@ -169,8 +175,7 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 		return true;
 	*file_page = true;
 	set_owner(r, &file);
-	r->owner_page = BPF_CORE_READ((struct folio *)head, index) +
-			(page - head) / bpf_core_type_size(struct page) +
+	r->owner_page = page_index(head) + (page - head) / bpf_core_type_size(struct page) +
 			(BPF_CORE_READ(vecs, bv_offset) >> PAGE_SHIFT);
 	return true;
 }
@@ -181,6 +186,7 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 {
 	__u64 end_io = (__u64)bio->bi_end_io;
 	struct file_id file;
+	struct inode *device;
 	bool file_page;
 
 	if (r->op == OP_FLUSH) {
@@ -215,12 +221,12 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 			return;
 		}
 	}
-	if (page_owner(bio, r, &file_page)) {
+	if (page_owner(bio, r, &file_page, &device)) {
 		if (file_page)
 			r->owner = OWNER_DATA;
 		else if (is_journal_thread(task))
 			r->owner = OWNER_JOURNAL;
-		else if ((r->flags & REQUEST_METADATA) || bio->bi_bdev->bd_holder)
+		else if ((r->flags & REQUEST_METADATA) || holder_of(bio, device))
 			r->owner = OWNER_METADATA;
 		else
 			r->owner = OWNER_DEVICE;
@@ -257,20 +263,20 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
  */
 static __always_inline bool writes_back(struct task_struct *task, const struct event_request *r)
 {
-	return (task->flags & PF_KTHREAD) || (r->op == OP_WRITE && r->owner_page != ~0ULL);
+	return (OF_CURRENT(task, flags) & PF_KTHREAD) || (r->op == OP_WRITE && r->owner_page != ~0ULL);
 }
 
 /* Fills in whose request it is, at the time when it is made. */
 static __always_inline void describe(struct bio *bio, __u32 opf, struct event_request *r)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct file_id file;
 
 	r->header.kind = EVENT_REQUEST;
 	r->header.nr = 0xffff;
-	r->header.tid = task->pid;
-	r->tgid = task->tgid;
+	r->header.tid = OF_CURRENT(task, pid);
+	r->tgid = OF_CURRENT(task, tgid);
 	r->op = operation(opf);
 	r->flags = request_flags(opf);
 	r->owner_page = ~0ULL;
@@ -282,13 +288,13 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 		find_owner(bio, task, t, r);
 	}
 	file = owner_of(r);
-	if (task->tgid == recorder_tgid)
+	if (r->tgid == recorder_tgid)
 		r->scope = SCOPE_OTHER;
 	else if (t && !t->kernel_thread)
 		r->scope = SCOPE_COMMAND;
 	else if (r->owner == OWNER_DATA && writes_back(task, r) && is_touched(&file))
 		r->scope = SCOPE_COMMAND;
-	else if ((task->flags & PF_KTHREAD) && r->owner != OWNER_DATA)
+	else if ((OF_CURRENT(task, flags) & PF_KTHREAD) && r->owner != OWNER_DATA)
 		r->scope = SCOPE_SHARED;
 	else
 		r->scope = SCOPE_OTHER;

@@ -39,9 +39,8 @@ static __always_inline void wake(struct thread *t, __u64 now)
 	advance(t, now, RUNNABLE);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __always_inline int switched(void *ctx, bool preempt, struct task_struct *prev, struct task_struct *next,
+				    unsigned int prev_state)
 {
 	struct thread *t;
 	__u64 now = bpf_ktime_get_ns();
@@ -65,6 +64,7 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		} else if (prev_state & TASK_DEAD) {
 			advance(t, now, SLEEPING);
 			emit_exit(prev, t, 1);
+			forget_thread(prev);
 		} else if ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) {
 			advance(t, now, BLOCKED);
 			t->wait_since = now;
@@ -94,6 +94,24 @@ int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		t->arrived = now;
 	}
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return switched(ctx, preempt, prev, next, prev_state);
+}
+
+/* Its shape before 5.18: the state is the task's own, which another CPU that wakes it may have changed already. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_sched_switch_alone, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 state = task_state(prev);
+
+	if (state & TASK_WAKING)
+		state = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? TASK_UNINTERRUPTIBLE : TASK_INTERRUPTIBLE;
+	return switched(ctx, preempt, prev, next, state);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -178,14 +196,15 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 static __always_inline __u32 state_of(struct task_struct *task)
 {
+	__u32 state;
+
 	/* An int, and a byte from 7.0 on. */
 	if (BPF_CORE_READ_BITFIELD(task, on_cpu))
 		return ON_CPU_USER;
-	if (!bpf_core_field_exists(task->__state))
-		return SLEEPING;
-	if (!task->__state)
+	state = task_state(task);
+	if (!state)
 		return RUNNABLE;
-	if ((task->__state & TASK_UNINTERRUPTIBLE) && !(task->__state & TASK_NOLOAD))
+	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
 		return BLOCKED;
 	return SLEEPING;
 }

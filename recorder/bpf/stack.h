@@ -93,7 +93,7 @@ struct place_search {
 	struct stack_end *end;
 };
 
-static long find_place(__u32 i, struct place_search *search)
+static __noinline long find_place(__u32 i, struct place_search *search)
 {
 	struct stack_end *end = search->end;
 	__u32 frame = end->frame, count = end->found.count;
@@ -126,7 +126,7 @@ static __always_inline __s32 learn_stack(void *ctx, struct stack_end *end, const
 	end->frame = 0;
 	__builtin_memset(&end->found, 0, sizeof(end->found));
 	end->found.id = id;
-	bpf_loop(END_WORDS, find_place, &search, 0);
+	REPEAT(END_WORDS, END_WORDS, find_place, &search);
 	/* Fewer are found where return addresses are signed (arm64): such a stack is walked each time. */
 	if (end->found.count >= PLACES_LEAST)
 		bpf_map_update_elem(&known_stacks, key, &end->found, BPF_ANY);

@@ -4,6 +4,7 @@
 #define IOWHY_STATE_H
 
 #include "kernel.h"
+#include "older.h"
 #include "event.h"
 
 #define CALLS 512
@@ -145,6 +146,17 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
+/* The same where tasks have no storage: by the address of the task. Else it is not made. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct thread);
+} threads_by_address SEC(".maps");
+
+/* All zero: too large for the stack of a program. */
+static const struct thread no_thread;
+
 /* Files that the command opened, read or wrote (key), and the generation whose name was emitted (value). */
 struct file_key {
 	__u64 ino;
@@ -192,12 +204,41 @@ static __always_inline void count_lost(__u32 kind)
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {
-	return bpf_task_storage_get(&threads, task, 0, 0);
+	__u64 address = (__u64)task;
+
+	if (HAS_TASKS)
+		return bpf_task_storage_get(&threads, task, 0, 0);
+	return bpf_map_lookup_elem(&threads_by_address, &address);
+}
+
+/* The task's storage, made where there is none; NULL when there is no room. */
+static __always_inline struct thread *make_thread(struct task_struct *task)
+{
+	__u64 address = (__u64)task;
+	struct thread *t;
+
+	if (HAS_TASKS)
+		return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = bpf_map_lookup_elem(&threads_by_address, &address);
+	/* One whose end was not seen, and whose place in memory is another's now, is forgotten. */
+	if (t && t->tid == task->pid)
+		return t;
+	bpf_map_update_elem(&threads_by_address, &address, &no_thread, BPF_ANY);
+	return bpf_map_lookup_elem(&threads_by_address, &address);
+}
+
+/* Task storage goes with its task. */
+static __always_inline void forget_thread(struct task_struct *task)
+{
+	__u64 address = (__u64)task;
+
+	if (!HAS_TASKS)
+		bpf_map_delete_elem(&threads_by_address, &address);
 }
 
 static __always_inline struct thread *current_thread(void)
 {
-	return thread_of(bpf_get_current_task_btf());
+	return thread_of(current_task());
 }
 
 #endif

@@ -144,16 +144,16 @@ static __always_inline void add_unreturned(struct thread *t)
 static __always_inline bool is_compat(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
-	return task->thread_info.status & TS_COMPAT;
+	return OF_CURRENT(task, thread_info.status) & TS_COMPAT;
 #else
-	return task->thread_info.flags & TIF_32BIT;
+	return OF_CURRENT(task, thread_info.flags) & TIF_32BIT;
 #endif
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	__u64 now;
 
@@ -223,7 +223,7 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct call_times times;
 	__u64 now;

@@ -41,7 +41,7 @@ static __always_inline void begin_accounts(struct thread *t, struct task_struct 
 
 static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
 {
-	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread *t = make_thread(task);
 	__u64 now;
 
 	if (!t) {

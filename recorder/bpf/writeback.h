@@ -107,8 +107,8 @@ int BPF_PROG(on_pass_start, struct inode *inode, struct writeback_control *wbc, 
 SEC("tp_btf/writeback_single_inode")
 int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, unsigned long pages)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 tid = task->pid;
+	struct task_struct *task = current_task();
+	__u32 tid = OF_CURRENT(task, pid);
 	struct pass *pass = bpf_map_lookup_elem(&passes, &tid);
 	__u64 start = 0, age = ~0ULL;
 	__s64 left = wbc->nr_to_write;
@@ -124,7 +124,7 @@ int BPF_PROG(on_pass_end, struct inode *inode, struct writeback_control *wbc, un
 	/* Other programs' files are written back too, and more of them than the command's. */
 	if (!whole_machine && !is_touched(&file))
 		return 0;
-	if (task->flags & PF_KTHREAD) {
+	if (OF_CURRENT(task, flags) & PF_KTHREAD) {
 		why = bpf_map_lookup_elem(&flushers, &tid);
 		if (BPF_CORE_READ_BITFIELD_PROBED(wbc, for_kupdate))
 			reason = REASON_PERIODIC;

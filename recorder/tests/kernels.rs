@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use iowhy_recorder::kernel::choice::{choose, Choice, Tracepoint};
+use iowhy_recorder::kernel::choice::{choose, Choice, Tracepoint, SYMBOLS};
 use iowhy_tables::sensors::{FALLBACKS, SCHEDULER, SENSORS};
 
 /// Linux versions whose tracepoints are in tests/kernels.
@@ -135,14 +135,67 @@ fn linux_6_1_has_all_but_lookups_and_faults() {
 }
 
 #[test]
+fn linux_5_10_to_5_17_have_programs_of_their_own() {
+    let on_5_10 = kernel("5.10");
+    let mut on_5_15 = on_5_10.clone();
+    on_5_15.insert("block_bio_queue".into(), vec!["bio".into()]);
+    for (tracepoints, queued) in [(on_5_10, "on_bio_queue_of"), (on_5_15, "on_bio_queue")] {
+        let choice = choose_on(&tracepoints, &BTreeMap::new());
+        // The filesystems of the kernel that was written down are modules, whose types it does not show.
+        assert_eq!(
+            missing(&choice),
+            [
+                "lookups",
+                "journal_jbd2",
+                "journal_xfs",
+                "allocations_ext4",
+                "allocations_xfs",
+                "allocations_btrfs"
+            ]
+        );
+        assert_eq!(in_part(&choice), ["page_cache"]);
+        for program in [
+            "on_sched_switch_alone",
+            "on_page_add",
+            "on_page_delete",
+            "on_one_page_dirty",
+            queued,
+        ] {
+            assert!(choice.programs.contains(program), "{program}");
+        }
+        for program in ["on_sched_switch", "on_page_dirty", "on_io_start"] {
+            assert!(!choice.programs.contains(program), "{program}");
+        }
+    }
+    for version in ["6.1", "6.12", "6.16", "6.18", "7.3"] {
+        let choice = choose_on(&kernel(version), &BTreeMap::new());
+        assert!(choice.programs.contains("on_sched_switch"), "{version}");
+        for program in [
+            "on_sched_switch_alone",
+            "on_one_page_dirty",
+            "on_bio_queue_of",
+        ] {
+            assert!(!choice.programs.contains(program), "{version} {program}");
+        }
+    }
+}
+
+#[test]
 fn nothing_runs_where_threads_cannot_be_followed() {
-    let choice = choose_on(&kernel("5.10"), &BTreeMap::new());
+    let mut tracepoints = kernel("5.10");
+    tracepoints.remove("sched_switch");
+    let choice = choose_on(&tracepoints, &BTreeMap::new());
     assert!(choice.programs.is_empty());
     assert!(choice.sensors.iter().all(|s| !s.ran));
     assert!(why(&choice, "syscalls").1.contains("sched_switch"));
     for program in SCHEDULER {
-        let refused = BTreeMap::from([((*program).to_owned(), "too new".to_owned())]);
-        assert!(choose_on(&kernel("6.18"), &refused).programs.is_empty());
+        // With it the one that stands in for it, if there is one.
+        let instead = FALLBACKS.iter().find(|(first, _)| first == program);
+        let all = std::iter::once(program).chain(instead.map(|(_, fallback)| fallback));
+        let refused = all.map(|p| ((*p).to_owned(), "too new".to_owned()));
+        assert!(choose_on(&kernel("6.18"), &refused.collect())
+            .programs
+            .is_empty());
     }
 }
 
@@ -213,6 +266,7 @@ fn every_program_belongs_to_a_sensor_and_every_one_that_is_named_is_there() {
         let parts = sensor.parts.iter().flat_map(|p| p.programs);
         named.extend(sensor.programs.iter().chain(parts).map(|p| (*p).to_owned()));
     }
+    named.extend(SYMBOLS.iter().map(|(program, _)| (*program).to_owned()));
     named.extend(FALLBACKS.iter().map(|(_, fallback)| (*fallback).to_owned()));
     assert_eq!(named, programs().into_keys().collect());
 }

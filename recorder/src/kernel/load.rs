@@ -9,6 +9,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, OpenObject};
 
 use super::choice::{self, Choice, Tracepoint};
+use super::older::{self, Helpers};
 use super::refusal;
 use super::tracepoints::Tracepoints;
 use super::Options;
@@ -46,6 +47,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     let log = refusal::listen();
     let btf = Btf::from_vmlinux().map_err(LoadError::NoTypes)?;
     let tracepoints = Tracepoints::new(&btf);
+    let helpers = Helpers::new(&btf);
     let tracepoint = |name: &str| {
         if options.without.iter().any(|w| w == name) {
             return Tracepoint::Missing;
@@ -58,7 +60,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     loop {
         // SAFETY: nothing else refers to it: what an earlier attempt put there went away with its error.
         let place = unsafe { &mut *place };
-        let error = match attempt(place, options, &refused, &tracepoint, log) {
+        let error = match attempt(place, options, &refused, &tracepoint, &helpers, log) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => error,
         };
@@ -81,15 +83,22 @@ fn attempt(
     options: &Options,
     refused: &BTreeMap<String, String>,
     tracepoint: &dyn Fn(&str) -> Tracepoint,
+    helpers: &Helpers,
     log: bool,
 ) -> Result<Loaded, LoadError> {
     let mut open = RecorderSkelBuilder::default()
         .open(place)
         .map_err(LoadError::Broken)?;
-    let choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
+    let mut choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
     if choice.programs.is_empty() {
         let why = choice.sensors.iter().find_map(|s| s.why.clone());
         return Err(LoadError::NoSensor(why.unwrap_or_default()));
+    }
+    for (program, helper) in choice::SYMBOLS {
+        // Programs that user space calls came with sys_bpf (5.14).
+        if helpers.has("sys_bpf") && helpers.has(helper) && !refused.contains_key(program) {
+            choice.programs.insert(program);
+        }
     }
     for mut program in open.open_object_mut().progs_mut() {
         let wanted = program
@@ -100,6 +109,15 @@ fn attempt(
         program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
     }
     set_constants(&mut open, options, &choice);
+    let threads = &mut open.maps.threads;
+    threads
+        .set_autocreate(helpers.tasks())
+        .map_err(LoadError::Broken)?;
+    let by_address = &mut open.maps.threads_by_address;
+    by_address
+        .set_autocreate(!helpers.tasks())
+        .map_err(LoadError::Broken)?;
+    older::prepare(open.open_object_mut(), helpers).map_err(LoadError::Refused)?;
     let skel = open.load().map_err(LoadError::Refused)?;
     Ok(Loaded { skel, choice })
 }

@@ -2,6 +2,7 @@
 
 pub mod choice;
 mod load;
+mod older;
 mod refusal;
 mod symbols;
 mod tables;
@@ -117,6 +118,8 @@ impl Probe {
         let find = &self.skel.progs.find_functions;
         if find.autoload() {
             run_once(find.as_fd()).context("cannot look up functions of the kernel")?;
+        } else {
+            self.find_functions();
         }
         for program in self.skel.object_mut().progs_mut() {
             if !program.autoload() || program.prog_type() == ProgramType::Syscall {
@@ -142,6 +145,18 @@ impl Probe {
         unsafe {
             let place = addr_of_mut!((*self.bss()).ended);
             place.cast::<u8>().write_volatile(1);
+        }
+    }
+
+    /// What the program of that name does (bpf/symbols.h), where the kernel has no such programs.
+    fn find_functions(&mut self) {
+        let list = symbols::List::read();
+        let bss = self.bss();
+        // SAFETY: as in `drain`; no program is attached yet.
+        unsafe {
+            addr_of_mut!((*bss).iomap_dio_end).write(list.address("iomap_dio_bio_end_io"));
+            addr_of_mut!((*bss).xfs_log_end).write(list.address("xlog_bio_end_io"));
+            addr_of_mut!((*bss).xfs_buffer_end).write(list.address("xfs_buf_bio_end_io"));
         }
     }
 
@@ -237,11 +252,16 @@ impl Probe {
 
     /// The kernel stacks that waits name.
     pub fn stacks(&self) -> Result<Stacks> {
-        let program = self.skel.progs.name_function.as_fd().try_clone_to_owned()?;
-        let map = MapHandle::try_from(&*self.skel.maps.symbols)?;
+        let program = &self.skel.progs.name_function;
+        let symbols = if program.autoload() {
+            let program = program.as_fd().try_clone_to_owned()?;
+            Symbols::ask(program, MapHandle::try_from(&*self.skel.maps.symbols)?)
+        } else {
+            Symbols::listed()
+        };
         Ok(Stacks {
             map: MapHandle::try_from(&*self.skel.maps.stacks)?,
-            symbols: Symbols::new(program, map),
+            symbols,
         })
     }
 

@@ -1,0 +1,116 @@
+"""Boots each kernel, records programs with known counts in it, and prints what was found: `make test-kernels`."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.recording import Recording, open_recording
+from iowhy.sources.live import RECORDER, program
+
+from . import guest, packages
+
+#: Calls, and what each recording is of. Direct reads and a file's pages in order show requests and the page cache.
+WRITES, READS, FSYNCS, FDATASYNCS, OPENS, BLOCK = 503, 101, 7, 3, 11, 512
+SEQUENTIAL = 4 * guest.MEBIBYTE
+DIRECT_READS, DIRECT_BYTES = 97, 8192
+PAGE = 4096
+SCRIPT = f"""
+iowhy-record probe > /out/probe.json 2> /out/probe.err
+record() {{ name=$1; shift; iowhy-record run --mode bpf -o /out/$name.iowhy -- "$@" > /out/$name.txt 2> /out/$name.err; }}
+record calls iowhy-work calls --file /mnt/calls --writes {WRITES} --reads {READS} --fsyncs {FSYNCS} \\
+  --fdatasyncs {FDATASYNCS} --opens {OPENS} --block {BLOCK}
+record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 64K --fsync
+record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+"""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number: what it is, what the recording says and what the program did."""
+
+    name: str
+    found: object
+    expected: object
+
+    @property
+    def holds(self) -> bool:
+        return self.found == self.expected
+
+
+def _one(recording: Recording, sql: str, *values: object) -> object:
+    with recording.connected() as connection:
+        row = connection.execute(sql, values).fetchone()
+    return row[0] if row and len(row) == 1 else row
+
+
+def checks(out: Path) -> Iterator[Check]:
+    """Every known count against the recordings of a guest."""
+    calls = open_recording(out / "calls.iowhy")
+    counted = "SELECT count(*) FROM syscalls WHERE name = ? AND ino = (SELECT ino FROM files WHERE path = '/mnt/calls')"
+    for name, expected in {
+        "pwrite64": WRITES,
+        "pread64": READS,
+        "fsync": FSYNCS,
+        "fdatasync": FDATASYNCS,
+    }.items():
+        yield Check(f"{name} calls", _one(calls, counted, name), expected)
+    parts = "SELECT count(*) FROM syscalls WHERE cpu_ns + runnable_ns + blocked_ns + sleeping_ns <> dur_ns AND ret IS NOT NULL"
+    yield Check("calls whose parts are not their time", _one(calls, parts), 0)
+    # On a quick disk some find theirs done before they look.
+    waited = "SELECT count(*) > 0 FROM syscalls WHERE name = 'fsync' AND blocked_ns > 0"
+    yield Check("fsync calls wait", _one(calls, waited), True)
+    yield Check(
+        "waits without a stack", _one(calls, "SELECT count(*) FROM waits WHERE stack_id IS NULL"), 0
+    )
+    write = open_recording(out / "write.iowhy")
+    yield Check(
+        "pages dirtied",
+        _one(write, "SELECT sum(dirtied_pages) FROM page_cache"),
+        SEQUENTIAL // PAGE,
+    )
+    written = (
+        "SELECT sum(bytes) FROM block_requests WHERE op = 'write' AND owner_kind = 'data'"
+        " AND owner_ino = (SELECT ino FROM files WHERE path = '/mnt/write')"
+    )
+    yield Check("bytes that the device got of the file", _one(write, written), SEQUENTIAL)
+    direct = open_recording(out / "direct.iowhy")
+    read = written.replace("'write'", "'read'", 1)
+    yield Check("bytes of direct reads", _one(direct, read), DIRECT_READS * DIRECT_BYTES)
+    for recording in (calls, write, direct):
+        yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
+
+
+def _missing(out: Path) -> Iterator[str]:
+    """What the recorder says that this kernel cannot give."""
+    for sensor in json.loads((out / "probe.json").read_text())["sensors"]:
+        if sensor["why"]:
+            yield f"{sensor['name']}{'' if sensor['ran'] else ' (none)'}: {sensor['why']}"
+
+
+def main(folder: Path, suites: list[str]) -> int:
+    failed = 0
+    programs = [Path(program(RECORDER)), Path(program("iowhy-work"))]
+    for kernel in packages.fetch(folder):
+        if suites and kernel.suite not in suites:
+            continue
+        out = guest.run(kernel, programs, SCRIPT, folder / f"run-{kernel.suite}")
+        found = list(checks(out))
+        wrong = [check for check in found if not check.holds]
+        failed += bool(wrong)
+        print(
+            f"{kernel.release} ({kernel.suite}): {len(found) - len(wrong)} of {len(found)} counts hold"
+        )
+        for check in wrong:
+            print(f"  {check.name}: {check.found}, not {check.expected}")
+        for line in _missing(out):
+            print(f"  without {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    place = Path(tempfile.gettempdir()) / "iowhy-kernels"
+    place.mkdir(exist_ok=True)
+    sys.exit(main(place, sys.argv[1:]))

@@ -1,0 +1,138 @@
+"""A guest: an emulated machine that boots a kernel into a script and hands back what that wrote."""
+
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from .packages import Kernel
+
+BUSYBOX = Path("/bin/busybox")
+QEMU = "qemu-system-x86_64"
+MEBIBYTE = 2**20
+#: What runs as the guest's first process; `@` stands for the commands of the test.
+INIT = """#!/bin/sh
+export PATH=/bin
+mkdir -p /proc /sys /dev /tmp /out /mnt
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mount -t tmpfs out /out
+mount -t tracefs trace /sys/kernel/tracing
+mount -t debugfs debug /sys/kernel/debug
+for module in $(cat /modules/order); do insmod /modules/$module; done
+mount -t ext4 -o noatime /dev/vda /mnt
+@
+umount /mnt
+cd /out && tar -cf /dev/vdb .
+sync
+poweroff -f
+"""
+
+
+def libraries(program: Path) -> list[Path]:
+    """The shared libraries that a program is loaded with, and the loader."""
+    found = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [Path(path) for path in re.findall(r"(/\S+) \(", found)]
+
+
+def _image(kernel: Kernel, programs: Sequence[Path], script: str, folder: Path) -> Path:
+    """The guest's root as an archive that the kernel unpacks into memory."""
+    root = folder / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    for name in ("bin", "modules"):
+        (root / name).mkdir(parents=True)
+    shutil.copy(BUSYBOX, root / "bin/busybox")
+    names = subprocess.run([BUSYBOX, "--list"], check=True, stdout=subprocess.PIPE, text=True)
+    for name in names.stdout.split():
+        if name != "busybox":
+            (root / "bin" / name).symlink_to("busybox")
+    for program in programs:
+        shutil.copy(program, root / "bin" / program.name)
+        for library in libraries(program):
+            place = root / library.relative_to("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, place)
+    for module in kernel.modules:
+        shutil.copy(module, root / "modules")
+    (root / "modules/order").write_text(" ".join(m.name for m in kernel.modules))
+    init = root / "init"
+    init.write_text(INIT.replace("@", script))
+    init.chmod(0o755)
+    archive = folder / "initramfs"
+    listing = subprocess.run(["find", "."], cwd=root, check=True, stdout=subprocess.PIPE)
+    with archive.open("wb") as out:
+        subprocess.run(
+            [BUSYBOX, "cpio", "-o", "-H", "newc"],
+            cwd=root,
+            input=listing.stdout,
+            stdout=out,
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+    return archive
+
+
+def _disk(path: Path, mebibytes: int) -> Path:
+    with path.open("wb") as file:
+        file.truncate(mebibytes * MEBIBYTE)
+    return path
+
+
+def run(
+    kernel: Kernel, programs: Sequence[Path], script: str, folder: Path, seconds: int = 900
+) -> Path:
+    """Boot the kernel, run the script in it, and give the folder of what it left in /out.
+
+    The machine is emulated, so that it needs no rights and no hardware; the console is in `console.txt`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    initramfs = _image(kernel, programs, script, folder)
+    scratch = _disk(folder / "scratch.img", 256)
+    lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazy, scratch], check=True)
+    answer = _disk(folder / "answer.img", 64)
+    with (folder / "console.txt").open("wb") as console:
+        subprocess.run(
+            [
+                QEMU,
+                "-machine",
+                "q35",
+                "-accel",
+                "tcg",
+                "-cpu",
+                "max",
+                "-smp",
+                "2",
+                "-m",
+                "1024",
+                "-nographic",
+                "-no-reboot",
+                "-nodefaults",
+                "-serial",
+                "stdio",
+                "-kernel",
+                kernel.image,
+                "-initrd",
+                initramfs,
+                "-append",
+                "console=ttyS0 panic=-1 quiet",
+                "-drive",
+                f"file={scratch},format=raw,if=virtio,cache=unsafe",
+                "-drive",
+                f"file={answer},format=raw,if=virtio,cache=unsafe",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+            check=True,
+        )
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    with tarfile.open(answer) as tar:
+        tar.extractall(out, filter="data")
+    return out

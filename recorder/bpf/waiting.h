@@ -41,7 +41,8 @@ static __always_inline struct thread *waker(void *ctx)
 	/* Outside system calls no thread wakes another; one that was killed there is not seen to. */
 	if (!t || t->call < 0 || t->kernel_thread)
 		return NULL;
-	if (t->call_kind == CALL_WRITE || t->call == NR_SENDTO || t->call == NR_SENDMSG || t->call == NR_SENDMMSG)
+	if (t->call_kind == CALL_WRITE || t->call == NR_SENDTO || t->call == NR_SENDMSG ||
+	    t->call == NR_SENDMMSG)
 		return t;
 	/* The verifier lets a pointer be reckoned with only after it was stored. */
 	t->position = (__u64)ctx;

@@ -55,8 +55,13 @@ static __always_inline struct event_request *entry_for(__u64 key)
 		return r;
 	}
 	/* The kernel uses this request again, so it is done: its completion was not seen. */
-	if (r->queued && r->issued && bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
-		count_lost(EVENT_REQUEST);
+	if (r->queued && r->issued) {
+		r->completed = bpf_ktime_get_ns();
+		r->end_unseen = 1;
+		if (bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
+			count_lost(EVENT_REQUEST);
+	}
+	r->end_unseen = 0;
 	r->issued = 0;
 	r->completed = 0;
 	r->owner_ino = 0;

@@ -19,9 +19,10 @@ enum call_flag {
 	CALL_LOOKED_UP = 8, /* the page cache was asked for the range that was read */
 };
 
-/* Set in the number of a call that a 32-bit program makes. */
+/* Set in the number of a call that a 32-bit program makes (int 0x80), and of one of the x32 interface. */
 enum call_number {
 	CALL_COMPAT = 0x4000,
+	CALL_X32 = 0x2000,
 };
 
 /* Bits of event_wait.header.flags. */

@@ -27,6 +27,9 @@
 #define TASK_NOLOAD 0x00000400
 #define PF_KTHREAD 0x00200000
 
+/* include/linux/err.h */
+#define MAX_ERRNO 4095
+
 /* arch/x86/include/asm/thread_info.h, arch/arm64/include/asm/thread_info.h */
 #define TS_COMPAT 0x0002
 #define TIF_32BIT (1UL << 22)
@@ -93,6 +96,7 @@ struct thread_info {
 struct pt_regs {
 	__u64 regs[31];
 	__u64 orig_x0;
+	__s32 syscallno;
 };
 #endif
 
@@ -437,6 +441,7 @@ enum pageflags {
 #define ARG3(regs) ((regs)->r10)
 #define ARG4(regs) ((regs)->r8)
 #define ARG5(regs) ((regs)->r9)
+#define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs) ((regs)->orig_x0)
 #define ARG1(regs) ((regs)->regs[1])
@@ -444,6 +449,7 @@ enum pageflags {
 #define ARG3(regs) ((regs)->regs[3])
 #define ARG4(regs) ((regs)->regs[4])
 #define ARG5(regs) ((regs)->regs[5])
+#define CALL_NUMBER(regs) ((__s64)(regs)->syscallno)
 #endif
 
 #endif

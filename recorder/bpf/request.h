@@ -60,7 +60,7 @@ struct event_request {
 	__u8 owner;
 	__u8 scope;
 	__u8 flags;
-	__u32 pad;
+	__u32 end_unseen; /* `completed` is when it was over at the latest */
 };
 
 #define OP_MASK 0xff

@@ -55,6 +55,10 @@ struct {
 	__uint(max_entries, 64 * 1024 * 1024);
 } ring SEC(".maps");
 
+/* Values of thread.call. */
+#define NO_CALL -1
+#define NOT_SEEN -2 /* none was seen to begin: a new thread returns from the call that made it */
+
 enum thread_state {
 	ON_CPU_USER,
 	ON_CPU_KERNEL,
@@ -74,7 +78,7 @@ struct thread {
 	__u32 state;
 	__u32 tgid;
 	__u32 tid;
-	__s32 call; /* number of the call it is in, or -1 */
+	__s32 call; /* number of the call it is in, or NO_CALL or NOT_SEEN */
 	/* the kernel's own accounting when it came into scope, and its CPU time that it spent to free memory */
 	__u64 first_user;
 	__u64 first_kernel;

@@ -150,6 +150,29 @@ static __always_inline bool is_compat(struct task_struct *task)
 #endif
 }
 
+/* The interface of 32-bit pointers in 64-bit programs has the numbers of the 64-bit one, with this bit. */
+#define X32_BIT 0x40000000
+
+/* What is known of a call by its number; true where its arguments are. */
+static __always_inline bool begin_call(struct thread *t, struct task_struct *task, long id, __u64 now)
+{
+	t->call = id & 0xffff;
+	t->call_entry = now;
+	t->call_runnable = t->states[RUNNABLE];
+	t->call_blocked = t->states[BLOCKED];
+	t->call_sleeping = t->states[SLEEPING];
+	t->call_flags = 0;
+	t->call_kind = CALL_PLAIN;
+	/* Numbers and arguments of another table: counted, no more. */
+	if (is_compat(task))
+		t->call = (id & 0x1fff) | CALL_COMPAT;
+	else if (id > 0 && (id & X32_BIT))
+		t->call = (id & 0x1fff) | CALL_X32;
+	else if (id >= 0 && id < CALLS)
+		t->call_kind = calls[id].kind;
+	return t->call_kind != CALL_PLAIN;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -161,33 +184,16 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(t, now, ON_CPU_KERNEL);
-	t->call = id & 0xffff;
-	t->call_entry = now;
 	t->call_position = (__u64)ctx;
-	t->call_runnable = t->states[RUNNABLE];
-	t->call_blocked = t->states[BLOCKED];
-	t->call_sleeping = t->states[SLEEPING];
-	t->call_flags = 0;
-	if (is_compat(task)) {
-		/* Numbers and arguments of another table: counted, no more. */
-		t->call = (id & 0x3fff) | CALL_COMPAT;
-		t->call_kind = CALL_PLAIN;
-		return 0;
-	}
-	if (id < 0 || id >= CALLS) {
-		t->call_kind = CALL_PLAIN;
-		return 0;
-	}
-	t->call_kind = calls[id].kind;
-	if (t->call_kind != CALL_PLAIN)
+	if (begin_call(t, task, id, now) && id >= 0 && id < CALLS)
 		begin_io(t, task, regs, &calls[id]);
 	return 0;
 }
 
-/* Not the kernel's own codes for a call that a signal broke off (from 512 on), which no program sees. */
+/* As strace counts: the kernel's own codes for a call that a signal broke off (from 512 on) are errors, too. */
 static __always_inline bool is_error(long ret)
 {
-	return ret < 0 && ret > -512;
+	return ret < 0 && ret >= -MAX_ERRNO;
 }
 
 static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, long ret)
@@ -232,16 +238,21 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
-	nr = t->call;
 	advance(t, now, ON_CPU_USER);
-	t->call = -1;
+	if (t->call == NO_CALL) {
+		/* Refused before its entry is traced (seccomp): it has a number and a result, and no length. */
+		begin_call(t, task, CALL_NUMBER(regs), t->since);
+		t->call_fd = -1;
+	}
+	nr = t->call;
+	t->call = NO_CALL;
 	if (nr < 0)
 		return 0;
 	read_times(t, &times);
 	if (t->call_kind == CALL_PLAIN) {
 		t->call = nr;
 		count_call(t, times.dur, times.dur - times.runnable - times.blocked - times.sleeping, ret);
-		t->call = -1;
+		t->call = NO_CALL;
 		return 0;
 	}
 	if (t->written_inode)

@@ -54,7 +54,7 @@ static __always_inline struct thread *adopt(struct task_struct *task, __u32 stat
 	t->since = now;
 	t->arrived = now;
 	t->state = state;
-	t->call = -1;
+	t->call = NOT_SEEN;
 	t->tgid = task->tgid;
 	t->tid = task->pid;
 	t->kernel_thread = !!(task->flags & PF_KTHREAD);

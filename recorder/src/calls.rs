@@ -26,6 +26,9 @@ pub fn total_name(number: u32) -> Name {
     if number & layout::CALL_COMPAT != 0 {
         return format!("syscall32_{}", number & !layout::CALL_COMPAT).into();
     }
+    if number & layout::CALL_X32 != 0 {
+        return format!("syscallx32_{}", number & !layout::CALL_X32).into();
+    }
     match u16::try_from(number).ok().and_then(name) {
         Some(name) => Name::Borrowed(name),
         None => format!("syscall_{number}").into(),
@@ -83,6 +86,7 @@ mod tests {
         assert_eq!(total_name(libc::SYS_read as u32), "read");
         assert_eq!(total_name(500), "syscall_500");
         assert_eq!(total_name(3 | layout::CALL_COMPAT), "syscall32_3");
+        assert_eq!(total_name(layout::CALL_X32), "syscallx32_0");
     }
 
     #[test]

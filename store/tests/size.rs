@@ -85,6 +85,7 @@ fn big_tables_stay_small() {
             queue_ns: now,
             issue_ns: Some(now + random.latency(2_000)),
             complete_ns: Some(now + 2_000 + random.latency(80_000)),
+            over_by_ns: None,
             dev: 254 << 20,
             sector: Some(random.below(1 << 18) * 8),
             bytes: 4096 * (1 + random.below(2)),

@@ -27,7 +27,7 @@
 -- column read_bytes: read, bytes
 -- column written_bytes: written, bytes
 -- column await_ns: mean read or write, queue to completion, ns
--- column unseen: requests whose completion was not seen; they count in no other column, count
+-- column unseen: requests whose end was not seen: in no time, in counts where they were over, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 WITH done AS (
     SELECT
@@ -37,9 +37,10 @@ WITH done AS (
         q.queue_ns,
         q.issue_ns,
         q.complete_ns,
+        coalesce(q.complete_ns, q.over_by_ns) IS NOT NULL AS is_over,
         q.in_scope,
         q.owner_kind,
-        CAST(floor((q.complete_ns - r.start_ns) / 1e9) AS BIGINT) AS second
+        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second
     FROM block_requests q
     CROSS JOIN recording r
     -- A write of nothing asks for a flush, which is there as a request of its own.
@@ -47,17 +48,17 @@ WITH done AS (
 ), seconds AS (
     SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
     FROM done
-    WHERE op IN ('read', 'write') AND complete_ns IS NOT NULL
+    WHERE op IN ('read', 'write') AND is_over
     GROUP BY dev, second
 ), best AS (
     SELECT dev, max(bytes) AS bytes, max(ops) AS ops FROM seconds GROUP BY dev
 ), counted AS (
     SELECT
         dev,
-        count(*) FILTER (WHERE op = 'read' AND complete_ns IS NOT NULL) AS reads,
-        count(*) FILTER (WHERE op = 'write' AND complete_ns IS NOT NULL) AS writes,
-        sum(CASE WHEN op = 'read' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN op = 'write' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+        count(*) FILTER (WHERE op = 'read' AND is_over) AS reads,
+        count(*) FILTER (WHERE op = 'write' AND is_over) AS writes,
+        sum(CASE WHEN op = 'read' AND is_over THEN bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' AND is_over THEN bytes ELSE 0 END)
             AS written_bytes,
         avg(CASE WHEN op = 'read' THEN complete_ns - queue_ns END) AS read_await_ns,
         avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
@@ -67,10 +68,10 @@ WITH done AS (
         count(*) FILTER (WHERE in_scope IS NULL) / nullif(count(*), 0) AS shared_share,
         count(*) FILTER (WHERE op IN ('read', 'write') AND owner_kind = 'unknown')
             / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
-        count(*) FILTER (WHERE op = 'flush' AND complete_ns IS NOT NULL) AS flushes,
+        count(*) FILTER (WHERE op = 'flush' AND is_over) AS flushes,
         avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
-        count(*) FILTER (WHERE op = 'discard' AND complete_ns IS NOT NULL) AS discards,
-        sum(CASE WHEN op = 'discard' AND complete_ns IS NOT NULL THEN bytes ELSE 0 END)
+        count(*) FILTER (WHERE op = 'discard' AND is_over) AS discards,
+        sum(CASE WHEN op = 'discard' AND is_over THEN bytes ELSE 0 END)
             AS discarded_bytes,
         count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
     FROM done

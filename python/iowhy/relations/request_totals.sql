@@ -10,6 +10,7 @@
 -- column requests: requests, count
 -- column bytes: their lengths, bytes
 -- column time_ns: from queue to completion, summed; NULL when none was seen to complete, ns
+-- column unseen: of the requests, those whose completion was not seen, count
 -- column failed: of the requests, those that ended in an error, count
 SELECT
     dev,
@@ -22,6 +23,7 @@ SELECT
     count(*) AS requests,
     sum(bytes) AS bytes,
     sum(complete_ns - queue_ns) AS time_ns,
+    count(*) FILTER (WHERE complete_ns IS NULL) AS unseen,
     count(*) FILTER (WHERE error <> 0) AS failed
 FROM counted_requests
 -- A write of nothing asks for a flush, which is there as a request of its own.

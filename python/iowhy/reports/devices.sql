@@ -29,7 +29,7 @@
 -- column read_bytes: read, bytes
 -- column written_bytes: written, bytes
 -- column await_ns: mean read or write, queue to completion, ns
--- column unseen: requests whose completion was not seen; they count in no other column, count
+-- column unseen: requests whose end was not seen: in no time, in counts where they were over, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column lies_on: device below it; what passes here is seen there again, text
 -- Of the requests that were made while the command ran, anybody's; devices that did nothing are left

@@ -42,6 +42,14 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
             reasons.append(f"{plural(lost, 'event')} of {table} lost ({percent(share)})")
+    if "block_requests" in candidate.needs and not run.pasted:
+        found = facts.requests
+        share = found.unseen / max(1, found.count)
+        if share > LOST_SHARE:
+            value *= max(0.5, 1 - share)
+            reasons.append(
+                f"{plural(found.unseen, 'request')} without a seen end ({percent(share)})"
+            )
     if not run.pasted:
         for sensor in candidate.needs:
             if not facts.recording.ran(sensor):

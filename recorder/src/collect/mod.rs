@@ -222,7 +222,7 @@ impl Collector {
             self.files.add_bytes((e.dev, e.ino), e.ret as u64);
         }
         self.totals.add(e);
-        let row = call::row(e, !call::is_interrupted(e.ret));
+        let row = call::row(e, true);
         self.recording.push(row)
     }
 

@@ -7,15 +7,9 @@ use iowhy_store::rows;
 use crate::calls;
 use crate::event::{layout, Call, Total, TotalKey};
 
-/// As in bpf/syscall.h: the kernel's own codes from 512 on are no errors that a program sees.
+/// As in bpf/syscall.h: the kernel's own codes for a call that a signal broke off count, as strace has it.
 pub fn is_error(ret: i64) -> bool {
-    (-511..0).contains(&ret)
-}
-
-/// The kernel's own codes for a call that a signal broke off (include/linux/errno.h, ERESTARTSYS and the
-/// like): the program never sees them, as the call is made again, or the thread ends.
-pub fn is_interrupted(ret: i64) -> bool {
-    matches!(ret, -514..=-512 | -516)
+    (-4095..0).contains(&ret)
 }
 
 /// Time of the call on a CPU.
@@ -23,7 +17,7 @@ pub fn cpu_ns(e: &Call) -> u64 {
     e.dur.saturating_sub(e.runnable + e.blocked + e.sleeping)
 }
 
-/// The row of one call; `returned`: its result is one that the program sees.
+/// The row of one call; `returned`: it has a result.
 pub fn row(e: &Call, returned: bool) -> rows::Syscalls {
     let flag = |bit: u8| e.header.flags & bit != 0;
     rows::Syscalls {
@@ -80,6 +74,6 @@ mod tests {
         let row = row(&e, true);
         assert_eq!(row.cpu_ns, Some(25));
         assert_eq!((row.fd, row.dev, row.bytes), (None, None, None));
-        assert!(is_error(e.ret) && !is_error(0) && !is_error(-5000));
+        assert!(is_error(e.ret) && is_error(-512) && !is_error(0) && !is_error(-5000));
     }
 }

@@ -40,11 +40,13 @@ fn errno(status: i32) -> i32 {
 /// The row of one request, also of one that has not completed.
 pub fn row(e: &Request) -> rows::BlockRequests {
     let seen = |ns: u64| (ns != 0).then_some(ns as i64);
+    let end_seen = e.end_unseen == 0;
     let owned = e.owner == layout::OWNER_DATA;
     rows::BlockRequests {
         queue_ns: e.queued as i64,
         issue_ns: seen(e.issued),
-        complete_ns: seen(e.completed),
+        complete_ns: seen(e.completed).filter(|_| end_seen),
+        over_by_ns: seen(e.completed).filter(|_| !end_seen),
         dev: e.dev.into(),
         sector: (e.op != layout::OP_FLUSH).then_some(e.sector as i64),
         bytes: e.bytes.into(),
@@ -61,7 +63,7 @@ pub fn row(e: &Request) -> rows::BlockRequests {
             layout::SCOPE_COMMAND => Some(true),
             _ => None,
         },
-        error: (e.completed != 0).then(|| errno(e.error).into()),
+        error: (e.completed != 0 && end_seen).then(|| errno(e.error).into()),
     }
 }
 
@@ -118,6 +120,21 @@ mod tests {
         assert_eq!(
             (row.op.as_ref(), row.owner_kind.as_ref()),
             ("flush", "flush")
+        );
+    }
+
+    #[test]
+    fn when_a_request_was_over_at_the_latest_is_not_when_it_was_done() {
+        let row = row(&Request {
+            queued: 5,
+            issued: 6,
+            completed: 9,
+            end_unseen: 1,
+            ..Request::default()
+        });
+        assert_eq!(
+            (row.complete_ns, row.over_by_ns, row.error),
+            (None, Some(9), None)
         );
     }
 

@@ -31,6 +31,7 @@ class Requests:
     `busy_share`: of the elapsed time, with at least one request in flight; `depth`: the mean number
     in flight while there is one. `flushed`: the devices that emptied their caches for the command, most
     time first; `flushes` to `flush_wall_ns` are of all of them, the last the time in which one did so.
+    `unseen`: of `count`, those whose end was not seen: they are in no time.
     """
 
     known: bool
@@ -56,6 +57,7 @@ class Requests:
     depth: float | None = None
     own_depth: float | None = None
     errors: int = 0
+    unseen: int = 0
     flushes: int = 0
     flush_ns: float = 0.0
     flush_wall_ns: float | None = None
@@ -89,6 +91,7 @@ class _Totals:
     others_time_ns: int
     others_bytes: int
     errors: int
+    unseen: int
 
 
 _TOTALS = """
@@ -103,7 +106,8 @@ WITH t AS (SELECT t.dev, coalesce(any_value(d.name), (t.dev >> 20) || ':' || (t.
   coalesce(sum(time_ns), 0) AS all_time_ns,
   coalesce(sum(CASE WHEN whose = 'others' THEN time_ns END), 0) AS others_time_ns,
   sum(CASE WHEN whose = 'others' THEN bytes ELSE 0 END) AS others_bytes,
-  sum(failed) AS errors
+  sum(failed) AS errors,
+  sum(CASE WHEN own THEN unseen ELSE 0 END) AS unseen
 FROM (
   SELECT *, counted AND whose = 'command' AND op IN ('read', 'write') AS own FROM request_totals
 ) AS t
@@ -213,6 +217,7 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         depth=_over(load.area_ns, load.busy_ns),
         own_depth=_over(load.own_area_ns, load.own_busy_ns),
         errors=totals.errors,
+        unseen=totals.unseen,
         flushes=sum(one.count for one in flushes),
         flush_ns=sum(one.time_ns for one in flushes),
         flush_wall_ns=flushing_ns(relations, flushes),

@@ -337,6 +337,8 @@ def started(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        # Whoever started the tests may ignore it (nohup does).
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert child.stdout is not None and child.stdout.readline() == b"ready\n"
     child.stdout.close()

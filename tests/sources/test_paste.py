@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iowhy.messages import say
 from iowhy.sources import reading
 from iowhy.sources.format import formats
 from iowhy.sources.names import Names
@@ -156,9 +157,7 @@ def test_a_pipe_without_a_writer_says_what_it_waits_for(
     monkeypatch.setattr(reading, "WRITER_MS", 1)
     os.mkfifo(tmp_path / "pipe")
     said = threading.Event()
-    monkeypatch.setattr(
-        reading, "print", lambda *words, **_: (said.set(), print(*words)), raising=False
-    )
+    monkeypatch.setattr(reading, "say", lambda words: (said.set(), say(words)))
 
     def write() -> None:
         said.wait(60)
@@ -169,7 +168,7 @@ def test_a_pipe_without_a_writer_says_what_it_waits_for(
     parts, unread, _ = reading.read(str(tmp_path / "pipe"), Names(), None, reading.silent)
     writer.join()
     assert [part.format for part in parts] == ["free"] and not unread
-    assert "waiting for a program to write to it" in capsys.readouterr().out
+    assert "waiting for a program to write to it" in capsys.readouterr().err
 
 
 def test_a_pipe_without_a_writer_says_so_off_a_terminal(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """btt, perf report, perf stat, nfsiostat and docker stats: written from generated data and read back; real outputs."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from .reading import fixture, quick, read, values
@@ -72,6 +72,7 @@ def test_real_perf_reports() -> None:
 @quick
 @given(clock_us=st.integers(0, 10**9), elapsed_us=st.integers(1, 10**9), switches=st.integers(0, 10**9),
        style=st.sampled_from(["3", "4", "6"]))  # fmt: skip
+@example(clock_us=4187, elapsed_us=4187, switches=0, style="3")
 def test_perf_stat(clock_us: int, elapsed_us: int, switches: int, style: str) -> None:
     msec = (
         f"{clock_us // 1000:,}.{clock_us % 1000:03}" if style == "6" else f"{clock_us / 1000:.6f}"
@@ -95,7 +96,9 @@ def test_perf_stat(clock_us: int, elapsed_us: int, switches: int, style: str) ->
     # "1,234" alone may be either: it is not known.
     assert found.get("context_switches") == (None if 10**3 <= switches < 10**6 else switches)
     assert found["cpus_used"] == pytest.approx(clock_us / elapsed_us)
-    assert any("did not run" in note for note in parsed.notes) == (clock_us <= elapsed_us)
+    percent = 100 * clock_us / elapsed_us
+    if percent != pytest.approx(99.5):  # there the last digit of a quotient decides
+        assert any("did not run" in note for note in parsed.notes) == (percent < 99.5)
 
 
 def test_real_perf_stats() -> None:

@@ -86,7 +86,7 @@ def _ran(parsed: Parsed, subject: str, found: dict[str, float]) -> None:
         return
     used = cpu / 1e9 / elapsed
     measure(parsed, subject, "cpus_used", used)
-    if used <= 1:
+    if round(100 * used) < 100:  # else there is no rest to speak of, or it had more than one CPU
         parsed.note(
             f"{subject}: on a CPU for {100 * used:.0f} % of {elapsed:,.3g} s; in the rest it did not run, and perf stat does not say why"
         )

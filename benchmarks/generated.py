@@ -52,6 +52,11 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
     rng = np.random.default_rng(seed)
     tables, end_ns = events(rng, calls, threads, files)
     tables |= machine(rng, end_ns, threads, files)
+    return write_recording(path, manifest_until(end_ns), tables)
+
+
+def manifest_until(end_ns: int) -> Manifest:
+    """What a generated recording says of itself and its machine, without its tables."""
     manifest = Manifest.made(
         argv=["generated"],
         start_ns=START_NS,
@@ -59,8 +64,7 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
         sensors=SENSORS,
         host=Host(cpus=2, page_bytes=4096, memory_bytes=8 << 30),
     )
-    manifest = replace(manifest, clock=Clock(START_NS, 1_700_000_000_000_000_000))
-    return write_recording(path, manifest, tables)
+    return replace(manifest, clock=Clock(START_NS, 1_700_000_000_000_000_000))
 
 
 def events(

@@ -13,12 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.generated import events
+from benchmarks.generated import events, manifest_until
 from benchmarks.generated_machine import START_NS, machine
-from iowhy.recording import Manifest, Recording, open_recording
-from iowhy.recording.manifest import Clock, Host, Kept
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.manifest import Kept
 from iowhy.recording.writer import in_schema
-from iowhy.relations.facts import SENSORS
 
 TIMES = ("ts_ns", "queue_ns", "issue_ns", "complete_ns")
 INODES = ("ino", "owner_ino")
@@ -69,18 +68,8 @@ def generate_large(path: Path, shape: Shape) -> Recording:
     files = shape.files * (shape.parts if shape.own_files else 1)
     for name, table in machine(np.random.default_rng(0), end_ns, shape.threads, files).items():
         write(name, 1, table)
-    manifest = Manifest.made(
-        argv=["generated"],
-        start_ns=START_NS,
-        end_ns=end_ns,
-        sensors=SENSORS,
-        host=Host(cpus=2, page_bytes=4096, memory_bytes=8 << 30),
-    )
-    manifest = replace(
-        manifest,
-        clock=Clock(START_NS, 1_700_000_000_000_000_000),
-        tables={name: Kept(kept=count) for name, count in rows.items()},
-    )
+    counted = {name: Kept(kept=count) for name, count in rows.items()}
+    manifest = replace(manifest_until(end_ns), tables=counted)
     (path / "manifest.json").write_text(manifest.as_json())
     return open_recording(path)
 

@@ -46,7 +46,7 @@ MAY_IMPORT = {
         "options", "doctor",
     },
     "options": BASE,
-    "doctor": BASE,
+    "doctor": BASE | {"recording"},
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
         "undo", "options", "doctor",

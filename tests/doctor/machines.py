@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from iowhy.doctor.machine import Machine, Sensor
+from iowhy.doctor.machine import Machine
+from iowhy.recording.manifest import Sensor
 
 ALL_RIGHTS = "000001ffffffffff"
 NO_RIGHTS = "0000000000000000"

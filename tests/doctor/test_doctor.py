@@ -6,8 +6,9 @@ import pytest
 
 from iowhy.doctor import Examination, examine
 from iowhy.doctor.check import checks
-from iowhy.doctor.machine import Machine, Sensor, probed, this_machine
+from iowhy.doctor.machine import Machine, probed, this_machine
 from iowhy.errors import Problem
+from iowhy.recording.manifest import Sensor
 from tests.doctor.machines import (
     ALL_RIGHTS,
     BTF,

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy.cli._commands import COMMANDS
-from iowhy.doctor.machine import Sensor
+from iowhy.recording.manifest import Sensor
 from iowhy.reports import reports
 from tests.doctor.machines import BTF, DOCKER_RIGHTS, NO_RIGHTS, RAN, machine, refused
 from tests.snapshots.screens import hold, screen

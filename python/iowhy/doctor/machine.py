@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.recording.manifest import Sensor
 
 #: Bits of capability sets (include/uapi/linux/capability.h).
 CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24, "CAP_PERFMON": 38, "CAP_BPF": 39}
@@ -19,19 +20,10 @@ _PROBE_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Sensor:
-    """One sensor as the recorder's own probe found it: `why` it does not run, or what it does not tell here."""
-
-    name: str
-    ran: bool
-    why: str | None
-
-
-@dataclass(frozen=True)
 class Machine:
     """A machine below `root`, which tests replace by a tree of their own.
 
-    `sensors` are what the recorder can run here; empty with `broken`, why it could not be asked.
+    `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked.
     """
 
     root: Path = Path("/")

@@ -57,12 +57,15 @@ class OpenTables:
         The latter is quicker where several queries read few rows. Raises Problem that names what cannot
         be read, and OutOfMemoryException.
         """
-        for name in names:
-            if name not in self._there:
-                assert self.sizes is not None  # before anything is read
-                kind = "TABLE" if loaded else "VIEW"
-                self.connection.execute(f"CREATE {kind} {name} AS {self.select(name)}")
-                self._there.add(name)
+        for name in self.missing(names):
+            assert self.sizes is not None  # before anything is read
+            kind = "TABLE" if loaded else "VIEW"
+            self.connection.execute(f"CREATE {kind} {name} AS {self.select(name)}")
+            self._there.add(name)
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Those of the named tables that are not there yet, in their order."""
+        return [name for name in names if name not in self._there]
 
     def row_counts(self) -> dict[str, int]:
         """Rows of each table that has any, from the files' own footers. Raises Problem as `sizes`."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Protocol
 
 from iowhy.errors import Problem
@@ -11,6 +10,9 @@ from iowhy.relations.facts import RecordedFacts
 from iowhy.relations.relation import Relation, named_in, relations
 
 WHOLE = "whole_"  # before the name of a relation as recorded, where filters apply to it
+
+
+_QUALIFIED = re.compile(r"(?<![\w.\"])main\.([A-Za-z_]\w*)(?![\w\"])")
 
 
 class Selection(Protocol):
@@ -82,7 +84,8 @@ def each_needed(
 
 def unqualified(sql: str) -> str:
     """Relations without `main.`, which only tables have where nothing is filtered."""
-    return _qualified().sub(lambda match: match[1], sql)
+    known = relations()
+    return _QUALIFIED.sub(lambda match: match[1] if match[1] in known else match[0], sql)
 
 
 class _Front:
@@ -145,12 +148,6 @@ def _renamed(sql: str, names: dict[str, str], qualified: bool = True) -> str:
             continue
         sql = re.sub(rf"{before}{name}(?![\w\"])", new, sql)
     return sql
-
-
-@cache
-def _qualified() -> re.Pattern[str]:
-    names = "|".join(sorted(relations(), key=lambda name: (-len(name), name)))
-    return re.compile(rf"(?<![\w.\"])main\.({names})(?![\w\"])")
 
 
 def _no_circle(name: str, within: tuple[str, ...]) -> None:

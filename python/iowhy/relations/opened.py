@@ -108,7 +108,7 @@ class Relations:
 
     def _need_tables(self, sql: str) -> None:
         opened = self._tables()
-        for name in sorted(tables_in(sql)):
+        for name in opened.missing(sorted(tables_in(sql))):
             opened.need([name], loaded=self._few or opened.scattered(name))
 
     def _make(self, relation: Relation, body: str) -> None:

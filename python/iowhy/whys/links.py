@@ -139,6 +139,28 @@ def device_load(facts: Facts) -> Link | None:
     )
 
 
+def machine_busy(facts: Facts) -> Link | None:
+    """How busy all CPUs of the machine are."""
+    busy = facts.machine.busy
+    if busy is None:
+        return None
+    return link(f"the machine's CPUs are {percent(busy)} busy", busy, "share", "system")
+
+
+def cpus_wanted(facts: Facts) -> Link | None:
+    """How many CPUs the command uses, and how many its ready threads would."""
+    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
+    if used is None or wanted is None:
+        return None
+    of = "" if facts.machine.cpus is None else f" of {facts.machine.cpus}"
+    return link(
+        f"{facts.run.who} uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
+        wanted,
+        "CPUs",
+        "threads",
+    )
+
+
 @dataclass(frozen=True)
 class Loaded:
     """The most loaded device by its counters, whichever tool printed them; `shown` is the link of it."""

@@ -11,16 +11,21 @@ from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, START, STEP, Story
 
 
-def faulter(reason: str, swapped: int = 0) -> Story:
-    story = Story(2.0).thread(user=0.2, blocked=0.75)
-    for number in range(150):
-        story.wait(START + number * 13 * MS, 10 * MS, reason, None, ino=None)
-    for number, pages in enumerate((0, swapped)):
+def swapping(story: Story, pages_in_all: int) -> Story:
+    """So many pages in, as many out and scanned, by the machine's counters at the start and a step later."""
+    for number, pages in enumerate((0, pages_in_all)):
         story.add(
             "vm_samples", ts_ns=START + number * STEP, swap_in_pages=pages, swap_out_pages=pages,
             direct_scan_pages=pages,
         )  # fmt: skip
     return story
+
+
+def faulter(reason: str, swapped: int = 0) -> Story:
+    story = Story(2.0).thread(user=0.2, blocked=0.75)
+    for number in range(150):
+        story.wait(START + number * 13 * MS, 10 * MS, reason, None, ino=None)
+    return swapping(story, swapped)
 
 
 def test_swap(judged: Judge) -> None:
@@ -81,12 +86,7 @@ def compressor(*, swapped: int, reclaim: float = 0.5) -> Story:
     for row in story.tables["thread_time"]:
         row["cpu_calls_ns"] = int(0.05 * STEP)
         row["cpu_reclaim_ns"] = int(reclaim * STEP)
-    for number, pages in enumerate((0, swapped)):
-        story.add(
-            "vm_samples", ts_ns=START + number * STEP, swap_in_pages=pages, swap_out_pages=pages,
-            direct_scan_pages=pages,
-        )  # fmt: skip
-    return story
+    return swapping(story, swapped)
 
 
 def test_cpu_time_that_frees_memory(judged: Judge) -> None:

@@ -1,7 +1,7 @@
 """Threads wait for a CPU while CPUs idle."""
 
 from iowhy.relations.cpu_limits import LEFT_OVER
-from iowhy.whys import classes, evidence, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
 from iowhy.whys.facts import Facts
@@ -40,8 +40,6 @@ def _full_cpu(facts: Facts) -> float | None:
 
 def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tuple[Link, ...]:
     """How long, how busy the machine was, and what that leaves as a reason."""
-    machine = facts.machine
-    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
     return chain_of(
         link(
             f"{percent(share)} of the time threads are ready and wait for a CPU while CPUs idle",
@@ -49,21 +47,8 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
             "share",
             "budget",
         ),
-        None
-        if machine.busy is None
-        else link(
-            f"the machine's CPUs are {percent(machine.busy)} busy", machine.busy, "share", "system"
-        ),
-        None
-        if used is None or wanted is None
-        else link(
-            f"{facts.run.who} uses {used:.2f} CPUs"
-            + ("" if machine.cpus is None else f" of {machine.cpus}")
-            + f" and wants {wanted:.2f}",
-            wanted,
-            "CPUs",
-            "threads",
-        ),
+        links.machine_busy(facts),
+        links.cpus_wanted(facts),
         None if full is None else link(f"one CPU is {percent(full)} busy", full, "share", "system"),
         None
         if steal < STOLEN

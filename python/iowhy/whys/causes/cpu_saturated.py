@@ -50,13 +50,10 @@ def _used_by_others(facts: Facts) -> float | None:
 
 def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> tuple[Link, ...]:
     """The time on CPUs that are taken and waiting for them, how busy they are, and by whom."""
-    budget, machine = facts.budget, facts.machine
-    used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
-    of = "" if machine.cpus is None else f" of {machine.cpus}"
     # Figures of the machine alone do not say who waits for a CPU.
     parts = (
         ""
-        if budget.basis == "machine"
+        if facts.budget.basis == "machine"
         else f": {percent(runnable)} ready and waiting for one, {percent(full)} on one"
     )
     return chain_of(
@@ -69,19 +66,8 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
             "budget",
         ),
         *links.sync_looks_long(facts),
-        None
-        if machine.busy is None
-        else link(
-            f"the machine's CPUs are {percent(machine.busy)} busy", machine.busy, "share", "system"
-        ),
-        None
-        if used is None or wanted is None
-        else link(
-            f"{facts.run.who} uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
-            wanted,
-            "CPUs",
-            "threads",
-        ),
+        links.machine_busy(facts),
+        links.cpus_wanted(facts),
         None
         if full >= NONE
         else link(

@@ -25,39 +25,37 @@ WITH asked AS (
     SELECT * FROM asked
     WHERE op = 'flush' OR dev NOT IN (SELECT dev FROM asked WHERE op = 'flush')
 ), in_order AS (
-    SELECT
-        s.ts_ns AS t_ns, s.end_ns, CAST(NULL AS BIGINT) AS dev,
-        CAST(NULL AS BIGINT) AS begin_ns, CAST(NULL AS BIGINT) AS complete_ns,
-        CAST(NULL AS BIGINT) AS tgid, CAST(NULL AS BIGINT) AS tid,
-        CAST(NULL AS BIGINT) AS owner_dev, CAST(NULL AS BIGINT) AS owner_ino,
-        CAST(NULL AS BOOLEAN) AS in_scope, CAST(NULL AS BOOLEAN) AS counted
-    FROM main.sync_calls s
-    UNION ALL
-    SELECT ts_ns, ts_ns + dur_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM main.waits
-    WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
-    UNION ALL
-    SELECT queue_ns, NULL, dev, sent_ns, complete_ns, tgid, tid, owner_dev, owner_ino, in_scope, counted
-    FROM seen
+    -- Calls of the same moment count.
+    SELECT t_ns, end_ns
+    FROM (
+        SELECT s.ts_ns AS t_ns, s.end_ns FROM main.sync_calls s
+        UNION ALL
+        SELECT ts_ns, ts_ns + dur_ns FROM main.waits
+        WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
+        UNION ALL
+        SELECT queue_ns, NULL FROM seen WHERE in_scope IS NULL
+    ) AS m
+    ORDER BY t_ns, end_ns NULLS LAST
 ), since AS (
-    -- At each moment, until when the command waits for a flush. RANGE: calls of the same moment count.
-    SELECT *, max(end_ns) OVER (ORDER BY t_ns RANGE UNBOUNDED PRECEDING) AS waits_until_ns
-    FROM in_order
+    -- At each moment, until when the command waits for a flush.
+    SELECT t_ns, end_ns, max(end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS waits_until_ns FROM in_order
+), waited AS (
+    SELECT DISTINCT t_ns FROM since WHERE end_ns IS NULL AND waits_until_ns >= t_ns
 )
 SELECT
-    dev,
-    t_ns AS queue_ns,
-    begin_ns,
-    complete_ns,
-    tgid,
-    tid,
-    owner_dev,
-    owner_ino,
-    counted,
-    coalesce(in_scope, dev IN (SELECT dev FROM written_devices) AND waits_until_ns >= t_ns, false)
+    s.dev,
+    s.queue_ns,
+    s.sent_ns AS begin_ns,
+    s.complete_ns,
+    s.tgid,
+    s.tid,
+    s.owner_dev,
+    s.owner_ino,
+    s.counted,
+    coalesce(s.in_scope, s.dev IN (SELECT dev FROM written_devices) AND w.t_ns IS NOT NULL, false)
         AS of_command
-FROM since
-WHERE dev IS NOT NULL
+FROM seen s
+LEFT JOIN waited w ON w.t_ns = s.queue_ns
 -- else
 WITH asked AS (
     SELECT dev, queue_ns, sent_ns, complete_ns, tgid, tid, owner_dev, owner_ino, in_scope, counted, op

@@ -5,32 +5,38 @@
 -- column tid: thread, id
 -- column ts_ns: when the call began, ns
 WITH waited AS (
-    SELECT w.tid, w.ts_ns, x.part
+    SELECT w.tid, w.ts_ns, x.part IN ('commit', 'flush') AS by_any
     FROM waits w
     JOIN wait_kinds x ON x.reason = w.reason
     LEFT JOIN call_kinds k ON k.name = w.syscall
     WHERE (w.syscall IS NULL OR k.kind IN ('write', 'copy'))
         AND (x.part IN ('commit', 'flush') OR x.budget = 'writeback')
 ), calls AS (
-    SELECT s.tid, s.ts_ns, s.ts_ns + s.dur_ns AS end_ns, k.kind
+    SELECT s.tid, s.ts_ns, s.ts_ns + s.dur_ns AS end_ns, k.kind = 'write' AS writes
     FROM syscalls s
     JOIN call_kinds k ON k.name = s.name
     WHERE k.kind IN ('write', 'copy') AND s.blocked_ns > 0 AND s.tid IN (SELECT tid FROM waited)
 ), in_order AS (
-    SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, CAST(NULL AS VARCHAR) AS part FROM calls
-    UNION ALL
-    SELECT tid, ts_ns, 1, NULL, part FROM waited
+    -- A call is before a wait of the same moment.
+    SELECT *
+    FROM (
+        SELECT tid, ts_ns, end_ns, writes, false AS by_any FROM calls
+        UNION ALL
+        SELECT tid, ts_ns, NULL, NULL, coalesce(by_any, false) FROM waited
+    ) AS e
+    ORDER BY tid, ts_ns, end_ns NULLS LAST
+), numbered AS (
+    SELECT *, row_number() OVER () AS number FROM in_order
 ), last_call AS (
     SELECT
         tid,
         ts_ns,
-        is_wait,
-        part,
-        max(call_ns) OVER (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
-            AS call_ns
-    FROM in_order
+        end_ns,
+        by_any,
+        max(CASE WHEN end_ns IS NOT NULL THEN number END) OVER (ROWS UNBOUNDED PRECEDING) AS call_number
+    FROM numbered
 )
 SELECT DISTINCT c.tid, c.ts_ns
 FROM last_call w
-JOIN calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
-WHERE w.is_wait = 1 AND w.ts_ns < c.end_ns AND (c.kind = 'write' OR w.part IN ('commit', 'flush'))
+JOIN numbered c ON c.number = w.call_number AND c.tid = w.tid
+WHERE w.end_ns IS NULL AND w.ts_ns < c.end_ns AND (c.writes OR w.by_any)

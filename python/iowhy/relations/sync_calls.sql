@@ -1,5 +1,4 @@
 -- title: A call that returns once data is durable: fsync and the like, and O_SYNC writes
--- kept: table
 -- column tid: thread, id
 -- column ts_ns: when it began, ns
 -- column end_ns: when it returned, ns

@@ -23,25 +23,21 @@ WITH single AS (
         s.tgid,
         s.tid,
         s.name,
-        count(*) AS calls,
-        count(*) FILTER (WHERE s.ret < 0) AS errors,
-        sum(s.dur_ns) AS total_ns,
-        max(s.dur_ns) AS max_ns,
+        sum(s.calls) AS calls,
+        sum(s.errors) AS errors,
+        sum(s.total_ns) AS total_ns,
+        max(s.max_ns) AS max_ns,
         sum(s.cpu_ns) AS cpu_ns,
-        sum(CASE WHEN s.cpu_ns IS NOT NULL THEN s.dur_ns END) AS cpu_of_ns,
+        sum(s.cpu_of_ns) AS cpu_of_ns,
         sum(s.runnable_ns) AS runnable_ns,
         sum(s.blocked_ns) AS blocked_ns,
         sum(s.sleeping_ns) AS sleeping_ns,
-        sum(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.ret > 0 THEN s.ret
-            WHEN s.name = 'msync' AND s.ret = 0 THEN s.bytes
-        END) AS bytes,
-        count(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.ret > 0 THEN s.ret
-            WHEN s.name = 'msync' AND s.ret = 0 THEN s.bytes
-        END) AS moving,
-        count(*) FILTER (WHERE s.ret IS NULL) AS unfinished
-    FROM syscalls s
+        sum(CASE WHEN k.kind IN ('read', 'write', 'copy') THEN s.done_bytes WHEN s.name = 'msync' THEN s.synced_bytes END)
+            AS bytes,
+        sum(CASE WHEN k.kind IN ('read', 'write', 'copy') THEN s.moving WHEN s.name = 'msync' THEN s.syncing ELSE 0 END)
+            AS moving,
+        sum(s.unfinished) AS unfinished
+    FROM call_totals s
     LEFT JOIN call_kinds k ON k.name = s.name
     GROUP BY s.tgid, s.tid, s.name
 )

@@ -6,7 +6,7 @@ SELECT dev FROM main.block_requests WHERE in_scope AND op = 'write'
 UNION
 SELECT f.disk_dev
 FROM main.filesystems f
-JOIN main.syscalls s ON s.dev = f.dev
+JOIN main.call_totals s ON s.dev = f.dev
 JOIN call_kinds k ON k.name = s.name
-WHERE k.kind IN ('write', 'copy', 'sync', 'change') AND s.name <> 'close' AND s.ret >= 0
+WHERE k.kind IN ('write', 'copy', 'sync', 'change') AND s.name <> 'close' AND s.calls > s.errors + s.unfinished
     AND f.disk_dev IS NOT NULL

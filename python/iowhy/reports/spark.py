@@ -35,6 +35,8 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
             else node
         )
     )
+    for outer in [*tree.ctes, tree]:
+        _order_windows(outer if isinstance(outer, exp.Select) else outer.this)
     views = {cte.alias: cte for cte in tree.ctes if not _is_kept(cte.alias)}
     made = []
     for cte in tree.ctes:
@@ -82,3 +84,24 @@ def _own_names(outer: exp.CTE) -> None:
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
             table.set("this", exp.to_identifier(names[table.name]))
+
+
+def _order_windows(query: exp.Expression) -> None:
+    """Say the order of windows that have none: rows of a definition in order, which DuckDB keeps and Spark does not."""
+    orders: dict[str, exp.Order] = {}
+    for definition in query.ctes:
+        select = definition.this
+        order = select.args.get("order") or _order_below(select, orders)
+        if order is None:
+            continue
+        orders[definition.alias] = order
+        for window in select.find_all(exp.Window) if not select.args.get("order") else ():
+            named = window.args.get("alias") is not None and isinstance(window.this, exp.Func)
+            if not (named or window.args.get("partition_by") or window.args.get("order")):
+                window.set("order", order.copy())
+
+
+def _order_below(select: exp.Expression, orders: dict[str, exp.Order]) -> exp.Order | None:
+    """The order of the one definition that a SELECT reads; None of several."""
+    tables = [] if select.args.get("group") else list(select.find_all(exp.Table))
+    return orders.get(tables[0].name) if len(tables) == 1 else None

@@ -139,19 +139,25 @@ sum(errors) AS errors
 #: What lies in a filesystem or on a device: a read from a pipe or a socket is no disk I/O.
 _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
-_SYNCS = """
-WITH s AS (
-  SELECT *, max(end_ns) OVER (
-    ORDER BY ts_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-  FROM sync_calls
+_SYNCS = f"""
+WITH g AS (
+  SELECT name, by_write, dev, ino, count(*) AS calls, sum(dur_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
+    sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
+    sum(bytes) AS asked_bytes, sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
+    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
+  FROM sync_calls GROUP BY name, by_write, dev, ino
+), in_order AS (
+  SELECT ts_ns, end_ns FROM sync_calls ORDER BY ts_ns
+), reached AS (
+  SELECT ts_ns, end_ns, max(end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS upto FROM in_order
+), steps AS (
+  SELECT ts_ns, end_ns, lag(upto) OVER () AS before FROM reached
+), one AS (
+  SELECT sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before, ts_ns)))) AS wall_ns FROM steps
 )
-SELECT name AS what, by_write, count(*) AS calls, sum(dur_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
-  sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
-  sum(bytes) AS bytes, sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
-  count(DISTINCT (dev, ino)) AS files, sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors,
-  sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before, ts_ns)))) AS wall_ns,
-  median(CASE WHEN name = 'msync' THEN bytes END) AS median_bytes
-FROM s GROUP BY GROUPING SETS ((name, by_write), ())
+SELECT name AS what, by_write, {_SUMS}, (SELECT wall_ns FROM one) AS wall_ns,
+  (SELECT median(bytes) FROM syscalls WHERE name = 'msync') AS median_bytes
+FROM g GROUP BY GROUPING SETS ((name, by_write), ())
 """
 
 

@@ -1,0 +1,139 @@
+"""Relations that take their rows once in the order of time, against what they mean, said without an order."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.relations import Relations
+from tests.reports.conftest import MS, T0, Make, call, filesystem, request, wait
+
+Row = dict[str, object]
+
+#: Few moments, so that beginnings and ends meet.
+TIMES = st.integers(0, 12)
+REQUESTS = st.lists(
+    st.builds(
+        lambda at, length, op, dev, scope, size: request(
+            at * MS, length and length * MS, op, dev=dev, in_scope=scope, bytes=size
+        ),
+        TIMES,
+        st.none() | st.integers(1, 6),
+        st.sampled_from(["read", "write", "flush"]),
+        st.sampled_from([80, 90]),
+        st.sampled_from([True, False, None]),
+        st.sampled_from([0, 4096]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+CALLS = st.lists(
+    st.builds(
+        lambda at, length, name, tid: call(at * MS, length * MS, name, tid=tid, ret=0),
+        TIMES,
+        st.integers(1, 6),
+        st.sampled_from(["write", "fsync", "read", "copy_file_range"]),
+        st.sampled_from([10, 11]),
+    ),
+    min_size=1,
+    max_size=12,
+    # A thread is in one call at a time, and these begin at different moments.
+    unique_by=lambda row: (row["tid"], row["ts_ns"]),
+)
+WAITS = st.lists(
+    st.builds(
+        lambda at, length, reason, tid, name: wait(
+            at * MS, length * MS, reason, tid=tid, syscall=name
+        ),
+        TIMES,
+        st.integers(1, 4),
+        st.sampled_from(["device_flush", "journal_commit", "page_writeback", "inode_lock"]),
+        st.sampled_from([10, 11]),
+        st.sampled_from([None, "write", "fsync", "copy_file_range"]),
+    ),
+    max_size=12,
+)
+
+
+def union_ns(spans: Iterable[tuple[int, int]]) -> int:
+    """The length of what spans cover together."""
+    return len({moment for begin, end in spans for moment in range(begin // MS, end // MS)}) * MS
+
+
+@given(REQUESTS)
+def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) -> None:
+    end = T0 + 10 * MS
+    with Relations.of(make({"block_requests": rows}, end_s=0.01)) as opened:
+        found = {
+            row[0]: row[1:]
+            for row in opened.rows("""SELECT dev, busy_ns, command_busy_ns, command_read_busy_ns,
+                command_write_busy_ns, others_busy_ns, ours_busy_ns, area_ns FROM device_load""")
+        }
+    expected = {}
+    for dev in (80, 90):
+        flights = [
+            (int(q["queue_ns"]), min(int(q["complete_ns"]), end), q["in_scope"], q["op"])  # type: ignore[call-overload]
+            for q in rows
+            if q["dev"] == dev
+            and q["complete_ns"] is not None
+            and (q["op"] != "write" or q["bytes"])
+            and int(q["queue_ns"]) <= end  # type: ignore[call-overload]
+        ]
+        kinds = [
+            flights,
+            [one for one in flights if one[2]],
+            [one for one in flights if one[2] and one[3] == "read"],
+            [one for one in flights if one[2] and one[3] == "write"],
+            [one for one in flights if one[2] is False],
+            [one for one in flights if one[2] is not False],
+        ]
+        if flights:
+            busy = [union_ns((begin, until) for begin, until, *_ in kind) for kind in kinds]
+            expected[dev] = (*busy, sum(until - begin for begin, until, *_ in flights))
+    assert found == expected
+
+
+@given(REQUESTS, CALLS, WAITS)
+def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
+    make: Make, requests: list[Row], calls: list[Row], waits: list[Row]
+) -> None:
+    tables = {
+        "block_requests": requests,
+        "syscalls": calls,
+        "waits": waits,
+        "filesystems": [filesystem()],
+    }
+    with Relations.of(make(tables)) as opened:
+        expected = opened.rows("""
+            SELECT dev, queue_ns, complete_ns, counted, coalesce(in_scope,
+                dev IN (SELECT dev FROM written_devices) AND (
+                    EXISTS (SELECT 1 FROM sync_calls s WHERE q.queue_ns BETWEEN s.ts_ns AND s.end_ns)
+                    OR EXISTS (SELECT 1 FROM waits w WHERE q.queue_ns BETWEEN w.ts_ns AND w.ts_ns + w.dur_ns
+                        AND w.reason IN ('device_flush', 'journal_commit', 'log_force')))) AS of_command
+            FROM counted_requests q WHERE op = 'flush' ORDER BY ALL""")
+        assert expected == opened.rows(
+            "SELECT dev, queue_ns, complete_ns, counted, of_command FROM device_flushes ORDER BY ALL"
+        )
+
+
+@given(CALLS, WAITS)
+def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
+    make: Make, calls: list[Row], waits: list[Row]
+) -> None:
+    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+        found = opened.rows("SELECT tid, ts_ns FROM durable_writes ORDER BY ALL")
+        expected = opened.rows("""
+            WITH c AS (
+                SELECT s.*, k.kind FROM syscalls s JOIN call_kinds k ON k.name = s.name
+                WHERE k.kind IN ('write', 'copy') AND s.blocked_ns > 0
+            )
+            SELECT DISTINCT c.tid, c.ts_ns
+            FROM c JOIN waits w ON w.tid = c.tid AND w.ts_ns >= c.ts_ns AND w.ts_ns < c.ts_ns + c.dur_ns
+            JOIN wait_kinds x ON x.reason = w.reason
+            LEFT JOIN call_kinds k ON k.name = w.syscall
+            WHERE (w.syscall IS NULL OR k.kind IN ('write', 'copy'))
+                AND NOT EXISTS (SELECT 1 FROM c AS later
+                    WHERE later.tid = w.tid AND later.ts_ns > c.ts_ns AND later.ts_ns <= w.ts_ns)
+                AND (x.part IN ('commit', 'flush') OR (x.budget = 'writeback' AND c.kind = 'write'))
+            ORDER BY ALL""")
+    assert found == expected

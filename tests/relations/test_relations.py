@@ -80,7 +80,8 @@ def test_a_circle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
     with Relations.of(make({"block_requests": [request(0, MS), request(MS, MS)]})) as opened:
-        kept = "SELECT count(*) FROM duckdb_tables() WHERE temporary"
+        own = ", ".join(f"'{name}'" for name in relations())
+        kept = f"SELECT count(*) FROM duckdb_tables() WHERE table_name IN ({own})"
         assert opened.rows(kept) == [(0,)]
         for _ in range(2):
             assert opened.rows("SELECT seek_bytes FROM request_sequence ORDER BY sent_ns") == [

@@ -1,7 +1,6 @@
 """Plain files: one of a recording, which may come from anybody, is read with care; ours are written whole."""
 
 import os
-import secrets
 import stat
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
 
 def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Writes a file whole or not at all; who reads it meanwhile sees the old one. Raises OSError."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    fresh = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)

@@ -20,7 +20,7 @@ It may name any table and any other relation: what it needs is found by name, cy
   filtered away) reads `main.…` and says `filtered as: TABLE`: its rows are then filtered like that
   table's, of which it must have the columns `time`, `tgid`, `dev` and so on.
 - `kept: table` for what costs more to compute than to keep and is read more than once: whys keep it
-  as a temporary table, in reports it is a common table expression that is computed once. Without
+  as a table, in reports it is a common table expression that is computed once. Without
   it, it is a view.
 - A relation that is computed in another way where something was not recorded has several bodies:
 

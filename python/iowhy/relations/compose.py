@@ -12,9 +12,6 @@ from iowhy.relations.relation import Relation, named_in, relations
 WHOLE = "whole_"  # before the name of a relation as recorded, where filters apply to it
 
 
-_QUALIFIED = re.compile(r"(?<![\w.\"])main\.([A-Za-z_]\w*)(?![\w\"])")
-
-
 class Selection(Protocol):
     """What filters leave of a recording."""
 
@@ -78,14 +75,8 @@ def each_needed(
             continue
         body = relation.body(facts)
         each_needed(body, facts, made, make, (*within, name))
-        make(relation, unqualified(body))
+        make(relation, body)
         made.add(name)
-
-
-def unqualified(sql: str) -> str:
-    """Relations without `main.`, which only tables have where nothing is filtered."""
-    known = relations()
-    return _QUALIFIED.sub(lambda match: match[1] if match[1] in known else match[0], sql)
 
 
 class _Front:

@@ -5,7 +5,7 @@ from types import TracebackType
 
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
-from iowhy.relations.compose import each_needed, unqualified
+from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.kept import KeptAnswers, kept_answers, nothing_kept
 from iowhy.relations.relation import Relation, tables_in
@@ -78,7 +78,7 @@ class Relations:
             return found
         self._need_tables(sql)
         each_needed(sql, self.facts, self._made, self._make)
-        cursor = self._tables().connection.execute(unqualified(sql))
+        cursor = self._tables().connection.execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         rows = [tuple(map(plain, row)) for row in cursor.fetchall()]
         self._kept.add(sql, columns, rows)
@@ -114,4 +114,4 @@ class Relations:
     def _make(self, relation: Relation, body: str) -> None:
         self._need_tables(body)
         kind = "TABLE" if relation.kept or self._few else "VIEW"
-        self._tables().connection.execute(f"CREATE TEMP {kind} {relation.name} AS {body}")
+        self._tables().connection.execute(f"CREATE {kind} {relation.name} AS {body}")

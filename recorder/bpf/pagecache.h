@@ -12,6 +12,7 @@
 
 #include "chunks.h"
 #include "folio.h"
+#include "lookup.h"
 
 /* The thread frees memory, for itself, its group, or as kswapd or kdamond do (include/linux/sched.h). */
 #define PF_MEMALLOC 0x00000800
@@ -19,16 +20,17 @@
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
-	struct task_struct *task = current_task();
-	struct thread *t = thread_of(task);
-	struct inode *inode;
+	struct inode *inode = mapping->host;
 	struct cache_counts *counts;
 	__u64 from, to, size, demand = 0, ahead, found;
 	struct file_id file;
+	struct thread *t;
 
+	if (is_reading(ctx, inode))
+		return 0;
+	t = current_thread();
 	if (!t)
 		return 0;
-	inode = mapping->host;
 	if (t->call >= 0 && (__u64)inode == t->inode && has_range(t)) {
 		/* The range is the call's; it is counted when the call returns. */
 		t->call_flags |= CALL_LOOKED_UP;

@@ -7,6 +7,7 @@
 #include "stack.h"
 #include "syscall.h"
 #include "waiting.h"
+#include "lookup.h"
 
 static __always_inline void emit_wait(struct thread *t, __u64 now)
 {
@@ -57,6 +58,7 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			if (!clock_offset || offset > clock_offset - 100000)
 				clock_offset = offset;
 		}
+		end_reading(t);
 		/* While it is off the CPU none of its calls waits here, and its end comes after them. */
 		emit_calls(t);
 		if (preempt || !prev_state) {

@@ -115,6 +115,8 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 	}
 	if (shape->kind == CALL_MEMORY)
 		find_mapped(t, ARG0(regs));
+	if (!estimate_lookups && has_range(t))
+		begin_reading(t);
 }
 
 /* What of the call's time the thread was not on a CPU. */
@@ -135,6 +137,7 @@ static __always_inline void add_unreturned(struct thread *t)
 	if (t->call < 0 || t->call_kind == CALL_PLAIN)
 		return;
 	advance(t, now, ON_CPU_KERNEL);
+	end_reading(t);
 	read_times(t, &times);
 	add_call(t, t->call, &times, 0, t->call_flags | CALL_UNRETURNED);
 	t->call_kind = CALL_PLAIN;
@@ -255,6 +258,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call = NO_CALL;
 		return 0;
 	}
+	if (!estimate_lookups && has_range(t))
+		end_reading(t);
 	if (t->written_inode)
 		settle_written(t);
 	if (t->force_start)

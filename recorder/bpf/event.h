@@ -17,6 +17,7 @@ enum call_flag {
 	CALL_DIRTIED = 32, /* it made clean pages dirty */
 	CALL_APPENDS = 64, /* it writes where the file ends */
 	CALL_LOOKED_UP = 8, /* the page cache was asked for the range that was read */
+	CALL_HAS_RING = 128, /* the offset is the address of its ring or context (rings.h) */
 };
 
 /* Set in the number of a call that a 32-bit program makes (int 0x80), and of one of the x32 interface. */

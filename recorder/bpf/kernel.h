@@ -25,6 +25,7 @@
 #define TASK_DEAD 0x00000080
 #define TASK_WAKING 0x00000200
 #define TASK_NOLOAD 0x00000400
+#define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
 
 /* include/linux/err.h */
@@ -119,6 +120,8 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct mm_struct *mm;
+	struct io_uring_task *io_uring;
+	void *worker_private;
 };
 
 struct mm_struct {
@@ -187,6 +190,7 @@ struct file {
 	struct path f_path;
 	unsigned int f_flags;
 	__s64 f_pos;
+	void *private_data;
 };
 
 struct vm_area_struct {
@@ -353,6 +357,25 @@ struct btrfs_ordered_extent {
 	__u64 num_bytes;
 	__u64 disk_bytenr;
 	unsigned long flags;
+};
+
+struct io_uring_task {
+	struct file *registered_rings[16];
+};
+
+struct io_wq_work {
+	unsigned int flags;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_ring_ctx;
+
+struct io_kiocb {
+	struct io_ring_ctx *ctx;
+	struct io_wq_work work;
 };
 
 struct task_struct___before_5_14 {

@@ -4,6 +4,7 @@
 #define IOWHY_REQUEST_H
 
 #include "chunks.h"
+#include "rings.h"
 
 enum owner_kind {
 	OWNER_UNKNOWN,
@@ -50,6 +51,7 @@ struct event_request {
 	__u64 sector;
 	__u64 owner_ino;
 	__u64 owner_page; /* ~0: not known */
+	__u64 ring; /* address of the ring or context that it was submitted through, or 0 */
 	__u32 bytes;
 	__u32 dev;
 	__u32 owner_dev;
@@ -277,6 +279,7 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 	r->header.nr = 0xffff;
 	r->header.tid = OF_CURRENT(task, pid);
 	r->tgid = OF_CURRENT(task, tgid);
+	r->ring = ring_of(task, t);
 	r->op = operation(opf);
 	r->flags = request_flags(opf);
 	r->owner_page = ~0ULL;

@@ -104,6 +104,7 @@ struct thread {
 	__u64 call_sleeping;
 	__u64 call_bytes;
 	__u64 call_offset;
+	__u64 ring; /* of the call, or of what a thread of io_uring does (rings.h) */
 	__s32 call_fd;
 	__u8 call_flags;
 	__u8 call_kind;

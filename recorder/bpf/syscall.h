@@ -6,6 +6,7 @@
 #include "thread.h"
 #include "calls.h"
 #include "file.h"
+#include "rings.h"
 #include "pagecache.h"
 #include "writeback.h"
 #include "journal.h"
@@ -71,6 +72,10 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 	struct file *file = NULL;
 
 	t->call_fd = -1;
+	if (shape->kind == CALL_RING) {
+		begin_ring(t, task, regs);
+		return;
+	}
 	if (shape->fd_arg >= 0) {
 		t->call_fd = argument(regs, shape->fd_arg);
 		file = file_of(task, t->call_fd);

@@ -153,7 +153,8 @@ fn linux_5_10_to_5_17_have_programs_of_their_own() {
                 "allocations_btrfs"
             ]
         );
-        assert_eq!(in_part(&choice), ["page_cache"]);
+        assert_eq!(in_part(&choice), ["block_requests", "page_cache"]);
+        assert!(why(&choice, "block_requests").1.contains("which ring"));
         for program in [
             "on_sched_switch_alone",
             "on_page_add",

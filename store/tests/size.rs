@@ -75,6 +75,7 @@ fn big_tables_stay_small() {
             ino: Some(123_456),
             offset: Some(random.below(1 << 18) * 4096),
             bytes: Some(4096),
+            ring: None,
             ret: Some(4096),
         }
     });
@@ -86,6 +87,7 @@ fn big_tables_stay_small() {
             issue_ns: Some(now + random.latency(2_000)),
             complete_ns: Some(now + 2_000 + random.latency(80_000)),
             over_by_ns: None,
+            ring: None,
             dev: 254 << 20,
             sector: Some(random.below(1 << 18) * 8),
             bytes: 4096 * (1 + random.below(2)),

@@ -30,11 +30,13 @@ pub enum Record {
     Ahead,
     /// Address and length of mapped memory.
     Memory,
+    /// Submits to a ring of io_uring or a context of libaio, or reaps from it: argument 0 says which.
+    Ring,
     Other,
 }
 
 impl Record {
-    pub const ALL: [Record; 9] = [
+    pub const ALL: [Record; 10] = [
         Record::Read,
         Record::Write,
         Record::Sync,
@@ -43,6 +45,7 @@ impl Record {
         Record::Remove,
         Record::Ahead,
         Record::Memory,
+        Record::Ring,
         Record::Other,
     ];
 }

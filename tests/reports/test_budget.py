@@ -242,6 +242,31 @@ def test_collecting_waits_for_io_while_requests_fly(make: Make, name: str) -> No
     assert nonzero(blind) == {"unexplained": 400 * MS}
 
 
+def test_who_collects_waits_only_for_its_own_ring(make: Make) -> None:
+    def reaps(tid: int, ring: int | None) -> dict[str, object]:
+        more = {"ino": None, "dev": None, "blocked_ns": 0, "sleeping_ns": 100 * MS, "ring": ring}
+        return call(0, 100 * MS, "io_getevents", tid=tid, **more)
+
+    requests = [
+        request(0, 20 * MS, "read", ring=1),
+        request(40 * MS, 5 * MS, "write", ring=2),
+        request(50 * MS, 10 * MS, "read"),  # through neither: by a call that waits itself
+        request(70 * MS, 20 * MS, "read", tid=13),  # by a thread of io_uring, for any of them
+    ]
+    threads = [{"tid": 13, "tgid": 10, "comm": "iou-sqp-10", "start_ns": 0}]
+
+    def waits(ring: int | None) -> dict[str, object]:
+        tables = {"thread_time": [spent(0, 100 * MS)], "syscalls": [reaps(10, ring)]}
+        return nonzero(make(tables | {"block_requests": requests, "threads": threads}))
+
+    assert waits(1) == {"waiting to read": 40 * MS, "idle": 60 * MS}
+    both = {"waiting to read": 20 * MS, "waiting to write": 5 * MS, "idle": 75 * MS}
+    assert waits(2) == both
+    assert waits(3) == {"waiting to read": 20 * MS, "idle": 80 * MS}
+    every = {"waiting to read": 50 * MS, "waiting to write": 5 * MS, "idle": 45 * MS}
+    assert waits(None) == every
+
+
 def test_calls_stand_in_for_waits(make: Make) -> None:
     rec = make(
         {

@@ -9,10 +9,12 @@
 -- column tgid: process, id
 -- column tid: thread, id
 -- column syscall: call, text
--- column class: read, write, sync, or `collect`: waits for what is in flight of its process, text
+-- column class: read, write, sync, or `collect`: waits for what is in flight of its ring, text
+-- column ring: of a call that reaps, number of its ring or context; NULL where that is not known, number
 SELECT
     s.ts_ns, s.dur_ns, s.sleeping_ns, s.tgid, s.tid, s.name AS syscall,
-    CASE WHEN k.reaps THEN 'collect' ELSE k.kind END AS class
+    CASE WHEN k.reaps THEN 'collect' ELSE k.kind END AS class,
+    CASE WHEN k.reaps THEN s.ring END AS ring
 FROM main.syscalls s
 JOIN call_kinds k ON k.name = s.name AND (k.reaps OR k.kind IN ('read', 'write', 'sync'))
 LEFT JOIN (

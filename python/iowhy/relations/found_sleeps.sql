@@ -4,19 +4,20 @@
 -- column part_id: number of the part in thread_cells, number
 -- column syscall: call, text
 -- column class: read, write, sync or collect, text
+-- column ring: of collect, number of the ring or context; NULL where that is not known, number
 -- column parts: length in sixteenths of a nanosecond, number
 WITH events AS NOT MATERIALIZED (
     SELECT
-        s.tid, s.syscall, s.class, s.sleeping_ns, s.dur_ns,
+        s.tid, s.syscall, s.class, s.ring, s.sleeping_ns, s.dur_ns,
         s.ts_ns AS begin_ns, s.ts_ns + s.dur_ns AS end_ns,
         least(greatest(s.ts_ns - g.start_ns, 0) // g.grid_ns, g.last_cell) AS from_cell,
         least(greatest(s.ts_ns + s.dur_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
     FROM main.classed_sleeps s
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
-    SELECT tid, syscall, class, sleeping_ns, dur_ns, begin_ns, end_ns, from_cell AS cell FROM events
+    SELECT tid, syscall, class, ring, sleeping_ns, dur_ns, begin_ns, end_ns, from_cell AS cell FROM events
     UNION ALL
-    SELECT tid, syscall, class, sleeping_ns, dur_ns, begin_ns, end_ns,
+    SELECT tid, syscall, class, ring, sleeping_ns, dur_ns, begin_ns, end_ns,
         unnest(generate_series(from_cell + 1, to_cell)) AS cell
     FROM events
     WHERE from_cell < to_cell
@@ -25,6 +26,7 @@ SELECT
     t.part_id,
     e.syscall,
     e.class,
+    e.ring,
     CAST(sum(floor(
         (least(e.end_ns, t.end_ns) - greatest(e.begin_ns, t.begin_ns)) * 16
         * CASE WHEN e.sleeping_ns < e.dur_ns THEN e.sleeping_ns / e.dur_ns ELSE 1.0 END
@@ -32,4 +34,4 @@ SELECT
 FROM in_cells e
 JOIN thread_cells t ON t.tid = e.tid AND t.cell = e.cell
 WHERE e.begin_ns < t.end_ns AND t.begin_ns < e.end_ns
-GROUP BY t.part_id, e.syscall, e.class
+GROUP BY t.part_id, e.syscall, e.class, e.ring

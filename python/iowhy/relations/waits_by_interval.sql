@@ -1,8 +1,8 @@
 -- title: Waits, and sleep for storage, of one class, reason and call in one interval of a thread
 -- kept: table
--- Collecting asynchronous I/O is a wait to read or to write as the requests of the process are that are in
--- flight in the cell: uninterruptible by their time in flight, interruptible only while there are any, and for
--- all threads of the process together not more than the requests' own time.
+-- Collecting asynchronous I/O is a wait to read or to write as the requests are that are in flight in the cell:
+-- uninterruptible those of the process, by their time in flight; interruptible those of the ring that it collects from,
+-- only while there are any, and for all threads that collect from it together not more than the requests' own time.
 -- column row_id: number of the interval in thread_rows, number
 -- column asleep: interruptible sleep, else uninterruptible, bool
 -- column class: key of the class, text
@@ -14,19 +14,20 @@ WITH blocked AS (
     FROM found_waits f
     JOIN main.wait_classes c ON c.key = f.key
 ), sleeping AS (
-    SELECT t.part_id, t.tgid, t.cell, (t.end_ns - t.begin_ns) * 16 AS own_parts, sum(f.parts) AS parts
+    SELECT t.part_id, t.tgid, t.cell, f.ring, (t.end_ns - t.begin_ns) * 16 AS own_parts, sum(f.parts) AS parts
     FROM found_sleeps f
     JOIN thread_cells t ON t.part_id = f.part_id
     WHERE f.class = 'collect'
-    GROUP BY t.part_id, t.tgid, t.cell, t.begin_ns, t.end_ns
+    GROUP BY t.part_id, t.tgid, t.cell, f.ring, t.begin_ns, t.end_ns
 ), while_busy AS (
     SELECT
-        s.part_id, s.tgid, s.cell, s.parts, r.flight_ns, r.read_share,
+        s.part_id, s.tgid, s.cell, s.ring, s.parts, r.flight_ns, r.read_share,
         least(s.parts, CAST(floor(s.own_parts * r.busy_share) AS BIGINT)) AS busy_parts
     FROM sleeping s
-    JOIN requests_collected r ON r.tgid = s.tgid AND r.cell = s.cell
-), by_process AS (
-    SELECT tgid, cell, sum(busy_parts) AS busy_parts FROM while_busy GROUP BY tgid, cell
+    JOIN requests_collected r
+        ON r.tgid = s.tgid AND r.cell = s.cell AND r.ring IS NOT DISTINCT FROM s.ring
+), by_ring AS (
+    SELECT tgid, cell, ring, sum(busy_parts) AS busy_parts FROM while_busy GROUP BY tgid, cell, ring
 ), collected AS (
     SELECT
         f.part_id, f.syscall, f.parts, w.read_share,
@@ -34,8 +35,9 @@ WITH blocked AS (
             f.parts * (w.busy_parts / w.parts) * least(1.0, w.flight_ns * 16 / p.busy_parts)
         ) AS busy_parts
     FROM found_sleeps f
-    JOIN while_busy w ON w.part_id = f.part_id
-    JOIN by_process p ON p.tgid = w.tgid AND p.cell = w.cell
+    JOIN while_busy w ON w.part_id = f.part_id AND w.ring IS NOT DISTINCT FROM f.ring
+    JOIN by_ring p
+        ON p.tgid = w.tgid AND p.cell = w.cell AND p.ring IS NOT DISTINCT FROM w.ring
     WHERE f.class = 'collect' AND w.busy_parts > 0
 ), located AS (
     SELECT part_id, false AS asleep, class, syscall, reason, parts FROM blocked WHERE class <> 'collect'
@@ -43,13 +45,13 @@ WITH blocked AS (
     SELECT b.part_id, false, 'read', b.syscall, b.reason, floor(b.parts * coalesce(r.read_share, 1))
     FROM blocked b
     JOIN thread_cells t ON t.part_id = b.part_id
-    LEFT JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell
+    LEFT JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
     WHERE b.class = 'collect'
     UNION ALL
     SELECT b.part_id, false, 'write', b.syscall, b.reason, b.parts - floor(b.parts * r.read_share)
     FROM blocked b
     JOIN thread_cells t ON t.part_id = b.part_id
-    JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell
+    JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
     WHERE b.class = 'collect'
     UNION ALL
     SELECT part_id, true, class, syscall, NULL, parts FROM found_sleeps WHERE class <> 'collect'

@@ -10,8 +10,8 @@
 -- The numbers are those of the verdict (docs/budget.md): uninterruptible time is classified by the waits in
 -- it, the rest of it is unexplained. In fsync-like calls waits for pages, requests, journal and flushes are
 -- waiting for sync; waits for writeback, the journal or a flush in a write are too (O_SYNC). Interruptible sleep
--- is idle, but for I/O calls on files, and for calls that collect asynchronous I/O as far as requests of the
--- process were in flight.
+-- is idle, but for I/O calls on files, and for calls that collect asynchronous I/O as far as requests of their
+-- ring or context were in flight.
 -- The elapsed time: in each slice of it the classes of the threads share the slice in proportion to
 -- their time that is not idle. Threads that are busy in turn add up to the slice, threads that are
 -- busy together share it, and what is left when all were idle is idle. So an idle parent that waits

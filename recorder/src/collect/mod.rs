@@ -1,6 +1,7 @@
 //! From the programs' records to the rows of a recording.
 
 mod parts;
+mod rings;
 mod threads;
 mod totals;
 mod waits;
@@ -24,6 +25,7 @@ use crate::kernel::{Drained, Lost};
 use crate::rows::thread::Kept;
 use crate::rows::{call, convert, request, TABLES};
 use parts::Parts;
+use rings::Rings;
 use threads::Threads;
 use totals::Totals;
 use waits::Waits;
@@ -50,6 +52,7 @@ pub struct Collector {
     threads: Threads,
     totals: Totals,
     waits: Waits,
+    rings: Rings,
     /// Processes outside the command that were seen.
     neighbours: HashSet<u32>,
     interval_start: u64,
@@ -68,6 +71,7 @@ impl Collector {
             threads: Threads::new(start_ns),
             totals: Totals::default(),
             waits: Waits::default(),
+            rings: Rings::default(),
             neighbours: HashSet::new(),
             interval_start: start_ns,
             cache: Cache::default(),
@@ -161,7 +165,8 @@ impl Collector {
                 Some(escaped(comm.trim_ascii_end()))
             })?;
         }
-        self.recording.push(request::row(e))
+        let ring = self.rings.of(e.tgid, e.ring);
+        self.recording.push(request::row(e, ring))
     }
 
     /// Names a process outside the command, the first time that it is seen.
@@ -209,8 +214,9 @@ impl Collector {
     }
 
     fn call(&mut self, e: &Call) -> Result<()> {
+        let ring = self.rings.of_call(e);
         if e.header.flags & layout::CALL_UNRETURNED != 0 {
-            return self.recording.push(call::row(e, false));
+            return self.recording.push(call::row(e, false, ring));
         }
         if e.header.flags & layout::CALL_LOOKED_UP != 0 {
             self.cache.looked_up(e);
@@ -222,7 +228,7 @@ impl Collector {
             self.files.add_bytes((e.dev, e.ino), e.ret as u64);
         }
         self.totals.add(e);
-        let row = call::row(e, true);
+        let row = call::row(e, true, ring);
         self.recording.push(row)
     }
 
@@ -289,13 +295,15 @@ impl Collector {
             let mut call = sample.call;
             if call.header.kind == layout::EVENT_CALL {
                 call.identify(&mut self.identities);
-                self.recording.push(call::row(&call, false))?;
+                let ring = self.rings.of_call(&call);
+                self.recording.push(call::row(&call, false, ring))?;
             }
         }
         for request in unfinished {
             let mut request = *request;
             request.identify(&mut self.identities);
-            self.recording.push(request::row(&request))?;
+            let ring = self.rings.of(request.tgid, request.ring);
+            self.recording.push(request::row(&request, ring))?;
         }
         self.threads.finish(&mut self.recording)
     }

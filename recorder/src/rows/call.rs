@@ -17,8 +17,8 @@ pub fn cpu_ns(e: &Call) -> u64 {
     e.dur.saturating_sub(e.runnable + e.blocked + e.sleeping)
 }
 
-/// The row of one call; `returned`: it has a result.
-pub fn row(e: &Call, returned: bool) -> rows::Syscalls {
+/// The row of one call; `returned`: it has a result; `ring`: its number.
+pub fn row(e: &Call, returned: bool, ring: Option<i64>) -> rows::Syscalls {
     let flag = |bit: u8| e.header.flags & bit != 0;
     rows::Syscalls {
         ts_ns: e.ts as i64,
@@ -36,6 +36,7 @@ pub fn row(e: &Call, returned: bool) -> rows::Syscalls {
         ino: flag(layout::CALL_HAS_FILE).then_some(e.ino as i64),
         offset: flag(layout::CALL_HAS_OFFSET).then_some(e.offset as i64),
         bytes: flag(layout::CALL_HAS_BYTES).then_some(e.bytes as i64),
+        ring,
         ret: returned.then_some(e.ret),
     }
 }
@@ -71,7 +72,7 @@ mod tests {
             fd: -1,
             ..Call::default()
         };
-        let row = row(&e, true);
+        let row = row(&e, true, None);
         assert_eq!(row.cpu_ns, Some(25));
         assert_eq!((row.fd, row.dev, row.bytes), (None, None, None));
         assert!(is_error(e.ret) && is_error(-512) && !is_error(0) && !is_error(-5000));

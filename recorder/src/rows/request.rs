@@ -37,8 +37,8 @@ fn errno(status: i32) -> i32 {
     }
 }
 
-/// The row of one request, also of one that has not completed.
-pub fn row(e: &Request) -> rows::BlockRequests {
+/// The row of one request, also of one that has not completed; `ring`: the number of what it was submitted through.
+pub fn row(e: &Request, ring: Option<i64>) -> rows::BlockRequests {
     let seen = |ns: u64| (ns != 0).then_some(ns as i64);
     let end_seen = e.end_unseen == 0;
     let owned = e.owner == layout::OWNER_DATA;
@@ -58,6 +58,7 @@ pub fn row(e: &Request) -> rows::BlockRequests {
         owner_ino: owned.then_some(e.owner_ino as i64),
         owner_page: (owned && e.owner_page != u64::MAX).then_some(e.owner_page as i64),
         owner_kind: owner(e.owner),
+        ring,
         in_scope: match e.scope {
             layout::SCOPE_OTHER => Some(false),
             layout::SCOPE_COMMAND => Some(true),
@@ -102,13 +103,16 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_null() {
-        let row = row(&Request {
-            queued: 5,
-            op: layout::OP_FLUSH,
-            scope: 2,
-            owner: 4,
-            ..Request::default()
-        });
+        let row = row(
+            &Request {
+                queued: 5,
+                op: layout::OP_FLUSH,
+                scope: 2,
+                owner: 4,
+                ..Request::default()
+            },
+            None,
+        );
         assert_eq!(
             (row.issue_ns, row.complete_ns, row.error),
             (None, None, None)
@@ -125,13 +129,16 @@ mod tests {
 
     #[test]
     fn when_a_request_was_over_at_the_latest_is_not_when_it_was_done() {
-        let row = row(&Request {
-            queued: 5,
-            issued: 6,
-            completed: 9,
-            end_unseen: 1,
-            ..Request::default()
-        });
+        let row = row(
+            &Request {
+                queued: 5,
+                issued: 6,
+                completed: 9,
+                end_unseen: 1,
+                ..Request::default()
+            },
+            None,
+        );
         assert_eq!(
             (row.complete_ns, row.over_by_ns, row.error),
             (None, Some(9), None)
@@ -152,7 +159,7 @@ mod tests {
             error: 10,
             ..Request::default()
         };
-        let row = row(&e);
+        let row = row(&e, None);
         assert_eq!(
             (row.owner_ino, row.owner_page, row.in_scope),
             (Some(12), Some(3), Some(true))

@@ -32,7 +32,15 @@ def test_right_and_wrong_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFi
     assert "**2 of 4** scenario runs came out right" in page
     assert "| sync-storm | cpu-serial | 2 | **no** |" in page
     assert "| healthy | healthy | 4 | yes |" in page
-    assert "90% | 90% | healthy 0%" in page
+    assert "90% | 90% | 90% | – | healthy 0%" in page
+    assert "Of the 4 with a fix" in page and "the fix saved in 4, within 10 in 4" in page
+
+
+def test_what_was_not_run_is_neither_right_nor_wrong() -> None:
+    check = verify.Check(scenario(), HDD, None, None, (), (), "oracle is not installed")
+    page = accuracy.page([{"scenarios": [check.document()], "confusion": []}])
+    assert "**0 of 0** scenario runs" in page
+    assert "| not run: oracle is not installed |" in page
 
 
 def test_another_file_is_refused_by_name(tmp_path: Path) -> None:

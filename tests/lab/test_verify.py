@@ -145,6 +145,29 @@ def test_the_table_of_confusion() -> None:
     ]
 
 
+def test_which_of_the_printed_remedies_the_fix_is() -> None:
+    first = trial("sync-storm", 0.9)
+    remedies = ("sync less", "write MORE into one transaction")
+    finding = dataclasses.replace(first.verdict.findings[0], remedies=remedies)
+    broken = dataclasses.replace(
+        first, verdict=dataclasses.replace(first.verdict, findings=(finding,))
+    )
+    fixed = trial("healthy", 0.0, 1.0)
+    check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)
+    assert check.tried == verify.Tried(2, 2, remedies[1])
+    assert check.document()["remedy"]["saved"] == pytest.approx(0.9)
+    other = verify.check(scenario(remedy="no such words"), HDD, broken, fixed).tried
+    assert other is not None and other.number is None
+    assert verify.check(scenario(), HDD, broken, fixed).tried is None
+
+
+def test_a_program_that_is_not_installed_is_said_and_no_mistake(tmp_path: Path) -> None:
+    (check,) = verify.verify([scenario(tools=("no-such-program",))], parent=tmp_path)
+    assert check.not_run == ("no-such-program is not installed (apt-get install no-such-program)")
+    assert not check.ok and check.why == ()
+    assert check.document()["not_run"] == check.not_run
+
+
 def test_what_cannot_run_is_not_ok(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere"
     (check,) = verify.verify([scenario()], parent=missing)

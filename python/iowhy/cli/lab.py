@@ -175,15 +175,21 @@ def verify_(options: Verify) -> None:
             _say(
                 f"  other programs use {others:.1f} CPUs: run it on a quiet machine to judge by it"
             )
-        _say(f"  {'ok' if check.ok else 'NOT OK: ' + '; '.join(check.why)}")
+        _say(f"  {_outcome(check)}")
     if not checks:
         raise Problem("no scenario makes sense on this --fs and --device; see iowhy lab list")
     if options.as_json:
         print(json_text(_verified(checks)))
     else:
         view.show_checks(checks, console())
-    if not all(check.ok for check in checks):
+    if any(check.why for check in checks):
         raise SystemExit(NO)
+
+
+def _outcome(check: "Check") -> str:
+    if check.not_run is not None:
+        return f"not run: {check.not_run}"
+    return "NOT OK: " + "; ".join(check.why) if check.why else "ok"
 
 
 def _verified(checks: list["Check"]) -> dict[str, Any]:
@@ -195,7 +201,7 @@ def _verified(checks: list["Check"]) -> dict[str, Any]:
             {"expected": expected, "found": found, "count": count, "right": right}
             for expected, found, count, right in verify.confusion(checks)
         ],
-        "ok": all(check.ok for check in checks),
+        "ok": not any(check.why for check in checks),
     }
 
 

@@ -16,7 +16,8 @@ _HEAD = """# Accuracy: is the true cause found?
 
 Made by `python -m iowhy.lab.accuracy` from runs of `iowhy lab verify --json`; each scenario is run with its cause
 ("broken") and without ("fixed") on scratch devices ([lab.md](lab.md)). *Claims* is the share of the broken run's time
-that the first finding claims, *saves* the share that the fix saved. CPUs of others: what other programs used during the
+that the first finding claims, *to gain* the share that it says its remedy can save at most, *saves* the share that the fix
+saved, *remedy* which of the finding's printed remedies that fix was. CPUs of others: what other programs used during the
 broken run; on a busy machine a program that computes lacks CPUs, and `cpu-saturated` is then the truth.
 """
 
@@ -24,11 +25,12 @@ broken run; on a busy machine a program that computes lacks CPUs, and `cpu-satur
 def page(runs: Sequence[Mapping[str, Any]]) -> str:
     """The page as Markdown, for documents as `iowhy lab verify --json` prints them."""
     rows = [one for run in runs for one in run["scenarios"]]
-    right = sum(bool(one["ok"]) for one in rows)
-    parts = [_HEAD, f"**{right} of {len(rows)}** scenario runs came out right.\n"]
+    done = [one for one in rows if not one.get("not_run")]
+    right = sum(bool(one["ok"]) for one in done)
+    parts = [_HEAD, f"**{right} of {len(done)}** scenario runs came out right.\n", _gains(done)]
     parts.append(
-        "| scenario | filesystem, device | seed, scale | expected | found | claims | saves | fixed | CPUs of others | |\n"
-        "|---|---|---|---|---|--:|--:|---|--:|---|"
+        "| scenario | filesystem, device | seed, scale | expected | found | claims | to gain | saves | remedy | fixed "
+        "| CPUs of others | |\n|---|---|---|---|---|--:|--:|--:|--:|---|--:|---|"
     )
     for one in rows:
         fixed = (
@@ -40,7 +42,8 @@ def page(runs: Sequence[Mapping[str, Any]]) -> str:
         parts.append(
             f"| {one['name']} | {one['fs']}, {one['device']} | {one['seed']}, {one['scale']:g} "
             f"| {one['expected']} | {one['found'] or '–'} | {_percent(one['share'])} "
-            f"| {_percent(one['gain'])} | {fixed} | {others} | {_verdict(one)} |"
+            f"| {_percent(one.get('to_gain'))} | {_percent(one['gain'])} | {_remedy(one)} | {fixed} | {others} "
+            f"| {_verdict(one)} |"
         )
     counts: Counter[tuple[str, str, bool]] = Counter()
     for run in runs:
@@ -59,7 +62,34 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
+def _gains(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How near what could be gained was to what the fix saved, over all rows that have both."""
+    apart = [
+        abs(one["to_gain"] - one["gain"])
+        for one in rows
+        if one.get("to_gain") is not None and one["gain"] is not None
+    ]
+    near = [sum(gap < limit for gap in apart) for limit in (0.2, 0.1)]
+    return (
+        f"Of the {len(apart)} with a fix, what the first finding says can be gained is within 20 points of what "
+        f"the fix saved in {near[0]}, within 10 in {near[1]}.\n"
+    )
+
+
+def _remedy(one: Mapping[str, Any]) -> str:
+    tried = one.get("remedy")
+    if tried is None:
+        return "–"
+    return (
+        f"none of {tried['of']}"
+        if tried["number"] is None
+        else f"{tried['number']} of {tried['of']}"
+    )
+
+
 def _verdict(one: Mapping[str, Any]) -> str:
+    if one.get("not_run"):
+        return f"not run: {one['not_run']}"
     return "right" if one["ok"] else "**" + "; ".join(one["why_not"]).replace("|", "/") + "**"
 
 

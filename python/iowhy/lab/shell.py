@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from iowhy.errors import Problem
 
@@ -18,16 +19,58 @@ PACKAGES = {
     "fio": "fio",
     "dd": "coreutils",
     "zramctl": "util-linux",
+    "setpriv": "util-linux",
+    "cksum": "coreutils",
+    "cat": "coreutils",
+    "rm": "coreutils",
+    "sync": "coreutils",
+    "initdb": "postgresql",
+    "postgres": "postgresql",
+    "pg_ctl": "postgresql",
+    "pgbench": "postgresql",
+    "node": "nodejs",
+    "java": "default-jdk-headless",
+    "javac": "default-jdk-headless",
+    "redis-benchmark": "redis-tools",
+    "redis-cli": "redis-tools",
+    "mariadbd": "mariadb-server-core",
+    "nginx": "nginx-light",
+    "db_bench": "rocksdb-tools",
+    "mdb_load": "lmdb-utils",
+    "mdb_dump": "lmdb-utils",
+    "mdb_copy": "lmdb-utils",
+    "xz": "xz-utils",
 }
+#: Where Debian keeps programs that are not on everybody's path.
+_ELSEWHERE = ("usr/sbin", "sbin", "usr/lib/postgresql/*/bin")
+
+
+def found(tool: str) -> str | None:
+    """The path of a tool; None when it is not installed. Of several versions of a server, the last."""
+    at_hand = shutil.which(tool)
+    if at_hand is not None:
+        return at_hand
+    folders = [one for place in _ELSEWHERE for one in sorted(Path("/").glob(place), reverse=True)]
+    return shutil.which(tool, path=":".join(map(str, folders)))
+
+
+def missing(tools: Sequence[str]) -> str | None:
+    """Which tools are not installed and what installs them; None when none is missing."""
+    lacking = [tool for tool in tools if found(tool) is None]
+    if not lacking:
+        return None
+    packages = sorted({PACKAGES.get(tool, tool) for tool in lacking})
+    verb = "is" if len(lacking) == 1 else "are"
+    return f"{', '.join(lacking)} {verb} not installed (apt-get install {' '.join(packages)})"
 
 
 def need(*tools: str) -> None:
     """Raises Problem that names the tools that are not installed and the packages that have them."""
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    if missing:
-        packages = sorted({PACKAGES.get(tool, tool) for tool in missing})
+    lacking = [tool for tool in tools if found(tool) is None]
+    if lacking:
+        packages = sorted({PACKAGES.get(tool, tool) for tool in lacking})
         raise Problem(
-            f"the lab needs {', '.join(missing)} here; install {' '.join(packages)} (Debian's names)"
+            f"the lab needs {', '.join(lacking)} here; install {' '.join(packages)} (Debian's names)"
         )
 
 

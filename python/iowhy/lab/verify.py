@@ -1,6 +1,7 @@
 """Does the product name the true cause? Runs scenarios broken and fixed, and holds what was found against what is so."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iowhy.errors import Problem
-from iowhy.lab import trial
+from iowhy.lab import shell, trial
 from iowhy.lab.disks import EMULATED
 from iowhy.lab.scenario import CPU, Scenario
 from iowhy.lab.stage import Choice
@@ -31,11 +32,21 @@ FULL_MACHINE = 0.75
 
 
 @dataclass(frozen=True)
+class Tried:
+    """The remedy that a fix follows: its number among those printed (None: it is none of them), how many, its words."""
+
+    number: int | None
+    of: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Check:
     """One scenario verified. `why` says what is not right; `ok` is that nothing is.
 
     `gain` is the share of the broken run's time that the fix saved, None without a fixed variant.
-    `missing` are expected words that the chain does not contain: also wrong, if the cause is right.
+    `missing` are expected words that the chain does not contain: also wrong, if the cause is right. `not_run` is
+    what this machine lacks for it: then nothing was tried, and it is neither right nor wrong.
     """
 
     scenario: Scenario
@@ -44,11 +55,12 @@ class Check:
     fixed: Trial | None
     why: tuple[str, ...]
     missing: tuple[str, ...]
+    not_run: str | None = None
 
     @property
     def ok(self) -> bool:
         """Whether the right cause was found and nothing wrong claimed."""
-        return not self.why
+        return not self.why and self.not_run is None
 
     @property
     def gain(self) -> float | None:
@@ -56,6 +68,20 @@ class Check:
         if self.broken is None or self.fixed is None or self.broken.seconds <= 0:
             return None
         return 1.0 - self.fixed.seconds / self.broken.seconds
+
+    @property
+    def tried(self) -> "Tried | None":
+        """Which of the first finding's remedies the fix is; None without a fix, or where that is not said."""
+        top = None if self.broken is None else self.broken.top
+        if top is None or self.fixed is None or not self.scenario.remedy:
+            return None
+        wanted = re.compile(self.scenario.remedy, re.IGNORECASE)
+        for number, text in enumerate(top.remedies, 1):
+            if wanted.search(text):
+                return Tried(number, len(top.remedies), text)
+        return Tried(
+            None, len(top.remedies), self.scenario.fixed.text if self.scenario.fixed else ""
+        )
 
     def document(self) -> dict[str, Any]:
         """As one object of the documented JSON."""
@@ -98,7 +124,9 @@ class Check:
                 }
                 for figure in self.scenario.figures
             ],
+            "remedy": None if self.tried is None else {**vars(self.tried), "saved": self.gain},
             "missing_from_chain": list(self.missing),
+            "not_run": self.not_run,
             "why_not": list(self.why),
             "ok": self.ok,
         }
@@ -128,6 +156,11 @@ def verify(
     ]
     for number, scenario in enumerate(sensible, 1):
         choice = Choice(fs or scenario.filesystems[0], device or scenario.devices[0], seed, scale)
+        lacking = shell.missing(scenario.tools)
+        if lacking is not None:
+            progress(f"{number} of {len(sensible)}: {scenario.name}")
+            yield Check(scenario, choice, None, None, (), (), lacking)
+            continue
         trials: list[Trial] = []
         try:
             for variant in scenario.variants[:2]:

@@ -50,11 +50,15 @@ def show_checks(checks: Sequence[Check], out: Console) -> None:
     """Expected and found, what is not right, the figures beside those published, what was taken for what."""
     _verified(checks, out)
     for check in checks:
+        if check.not_run is not None:
+            out.print(f"{check.scenario.name}: not run: {check.not_run}")
         for text in check.why:
             out.print(f"{check.scenario.name}: {text}", style="bold red")
     _figures(checks, out)
     _confusion(checks, out)
-    out.print(f"{sum(check.ok for check in checks)} of {len(checks)} scenarios right")
+    run = [check for check in checks if check.not_run is None]
+    without = "" if len(run) == len(checks) else f", {len(checks) - len(run)} not run"
+    out.print(f"{sum(check.ok for check in run)} of {len(run)} scenarios right{without}")
 
 
 def number(value: float | None) -> str:
@@ -73,11 +77,19 @@ def _verified(checks: Sequence[Check], out: Console) -> None:
             "–" if broken is None else broken.found,
             "–" if broken is None else f"{broken.share:.0%}",
             "–" if broken is None else f"{broken.to_gain:.0%}",
-            "–" if check.gain is None else f"{check.gain:.0%}",
+            "–" if check.gain is None else f"{check.gain:.0%}{_by_remedy(check)}",
             "–" if fixed is None else f"{fixed.found} {fixed.share:.0%}",
-            "ok" if check.ok else "NOT OK",
+            "not run" if check.not_run else "ok" if check.ok else "NOT OK",
         )
     out.print(table)
+
+
+def _by_remedy(check: Check) -> str:
+    """Which of the printed remedies the fix is: ` (1 of 4)`; nothing where that is not said of the scenario."""
+    tried = check.tried
+    if tried is None:
+        return ""
+    return f" (none of {tried.of})" if tried.number is None else f" ({tried.number} of {tried.of})"
 
 
 def _figures(checks: Sequence[Check], out: Console) -> None:

@@ -15,6 +15,9 @@ from iowhy.whys.typed import Commands
 SHORTEST_NS = 50_000_000
 
 
+#: Only what a program can be told ends in its documentation.
+_OF_A_PROGRAM = re.compile(r" \(https?:\S+\)$")
+
 #: Below it a finding is a guess, and said as one.
 INDICATIVE = 0.5
 
@@ -97,6 +100,7 @@ def _lead(finding: Finding, of: str) -> str:
         remedy = f"if so, {remedy}" if remedy else ""
     if not remedy:
         return f"{words}."
-    return (
-        f"{words}; at most {percent(finding.gain)} can be gained. {remedy[0].upper()}{remedy[1:]}."
-    )
+    # The name of a program, which stands before what it can be told, is as it is written.
+    if not _OF_A_PROGRAM.search(finding.remedies[0]):
+        remedy = remedy[0].upper() + remedy[1:]
+    return f"{words}; at most {percent(finding.gain)} can be gained. {remedy}."

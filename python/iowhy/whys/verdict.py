@@ -14,8 +14,6 @@ from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
 
-#: Gains that differ by less are equal: two runs of one command differ by as much.
-EQUAL = 0.1
 #: How many findings are shown first.
 SHOWN = 3
 
@@ -101,16 +99,11 @@ def _missing(missing: dict[str, str]) -> list[str]:
 
 
 def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> list[Finding]:
-    """Largest gain first; among equals, the cause that explains what points to the other.
+    """Largest gain first, then the largest share. Which cause explains what points to another was settled with the time.
 
     A finding whose remedy only helps after another's stands behind that, where that one can lead.
     """
-    beats = {cause.name: cause.beats for cause in causes()}
     ordered = sorted(findings, key=lambda f: (-f.gain, -f.share, f.cause))
-    for at in range(len(ordered) - 1, 0, -1):
-        before, after = ordered[at - 1], ordered[at]
-        if before.gain - after.gain <= EQUAL and before.cause in beats[after.cause]:
-            ordered[at - 1], ordered[at] = after, before
     for late in [one for one in ordered if behind.get(one.cause)]:
         first = [f for f in ordered if f.cause in behind[late.cause] and f.share >= LEADS]
         if first and ordered.index(late) < ordered.index(first[-1]):

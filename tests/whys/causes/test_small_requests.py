@@ -9,6 +9,14 @@ def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
     leads(judged(story), "small-requests", 0.6, 0.8)
 
 
+def test_the_time_between_tiny_calls_goes_with_them(judged: Judge) -> None:
+    """An interpreter makes call after call; a program that computes with what it gets keeps its time."""
+    fast = Story(1.0).caller("read", 400_000, cpu=1_000, bytes_=1, blocked=0)
+    leads(judged(fast), "small-requests", 0.95)
+    slow = Story(1.0).caller("read", 100_000, cpu=7_500, bytes_=1, blocked=0)
+    leads(judged(slow), "small-requests", 0.7, 0.8)
+
+
 def test_direct_reads_in_order_of_4_kib(judged: Judge) -> None:
     story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB, reason="direct_io")
     story.requests(1900, service=MS - 10_000)

@@ -101,6 +101,7 @@ SCENARIOS = (
         figures=(_TIME,),
         # With two processors half of it can be saved, with n all but one nth.
         share_is_gain=False,
+        remedy=r"make -j|-j",
         tools=("gcc", "make"),
     ),
     Scenario(

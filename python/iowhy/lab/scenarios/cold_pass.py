@@ -29,5 +29,6 @@ SCENARIO = Scenario(
             ("healthy", "not-io", "cpu-serial", "cpu-saturated"),
         ),
     ),
+    remedy=r"in memory then",
     devices=("hdd", "ssd", "file"),
 )

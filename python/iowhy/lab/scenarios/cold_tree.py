@@ -49,5 +49,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
+    remedy=r"in memory between runs",
     tools=("find",),
 )

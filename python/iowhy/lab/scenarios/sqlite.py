@@ -116,6 +116,7 @@ SCENARIOS = (
         filesystems=("ext4", "xfs"),
         chain=("fdatasync: ", "cache flushes"),
         figures=(Figure("statements", "/s", None, None, _rate),),
+        remedy=r"BEGIN",
         tools=("sqlite3",),
     ),
 )

@@ -86,7 +86,22 @@ def _found(facts: Facts) -> Candidate | None:
             facts, classes.STORAGE, requests.bytes, "with large requests in order, or from memory"
         ),
         remedies=_WELL_USED if well_used else (),
+        remedy=None if well_used or not _in_turns(facts) else _TAKE_TURNS,
         needs=("block_requests", "waits"),
+    )
+
+
+_TAKE_TURNS = "read one file after the other: each is read in order, but at once the device goes from one to the next"
+
+
+def _in_turns(facts: Facts) -> bool:
+    """Whether every thread reads in order, in files that lie in order, and the requests jump all the same."""
+    jumping, own = facts.requests.jump_share, facts.calls.reading.jump_share
+    return (
+        jumping is not None
+        and own is not None
+        and own < thresholds.JUMPS <= jumping
+        and (facts.threads.count or 1) > 1
     )
 
 

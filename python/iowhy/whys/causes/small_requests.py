@@ -12,6 +12,9 @@ SMALL_BYTES = 16 * 1024
 REQUESTS_MIN = 64
 DEPTH = 4.0
 MOSTLY = 0.5
+# Of the program's own time from one tiny call to the next: an interpreter takes as long to make a call (CPython and a JVM
+# some hundred ns), and hardly anything is done with a few bytes meanwhile.
+BETWEEN_NS = 2_000
 # What a buffer of stdio's kind or better asks for.
 LARGE_CALL_BYTES = 64 * 1024
 
@@ -36,8 +39,13 @@ def _tiny(facts: Facts) -> Candidate | None:
         return None
     number = group.calls
     mean = group.cpu_ns / group.calls
+    user = facts.budget.line(classes.USER)
+    between_ns = (user.thread_s or 0.0) * 1e9 / number
+    claims = [Claim(frozenset({classes.KERNEL}), fraction=fraction)]
+    if between_ns <= BETWEEN_NS:
+        claims.append(Claim(frozenset({classes.USER})))
     return Candidate(
-        claims=(Claim(frozenset({classes.KERNEL}), fraction=fraction),),
+        claims=tuple(claims),
         chain=chain_of(
             link(
                 f"{percent(kernel.elapsed_share)} of the time is in the kernel, on a CPU",
@@ -59,6 +67,14 @@ def _tiny(facts: Facts) -> Candidate | None:
                 "ns",
                 "syscalls",
             ),
+            link(
+                f"the program computes {duration(between_ns)} between two of them, most of it to make the next call",
+                between_ns,
+                "ns",
+                "budget",
+            )
+            if len(claims) > 1
+            else None,
         ),
         summary=f"is the cost of {count(number)} calls that each move a few bytes",
         saving=saving.all_of_it("if hardly any calls are left")
@@ -150,6 +166,10 @@ CAUSE = Cause(
         Threshold(
             "small request", SMALL_BYTES, "bytes",
             "below it, even fast devices spend more on the request than on its data",
+        ),
+        Threshold(
+            "program's own time between two tiny calls, at most", BETWEEN_NS, "ns",
+            "it goes with the calls: with more, the program does something with what it gets",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer cost nothing together"),
         Threshold(

@@ -1,0 +1,59 @@
+"""dpkg unpacks a package of many small files: each is made durable before it takes its name."""
+
+from pathlib import Path
+
+from iowhy.lab import shell
+from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenarios._trees import make_tree
+from iowhy.lab.stage import Stage
+
+_CONTROL = """Package: iowhy-lab
+Version: 1
+Architecture: all
+Maintainer: lab <lab@example.org>
+Description: files of a scratch filesystem
+"""
+
+
+def _package(stage: Stage) -> Path:
+    """A package of small files, made beside the scratch filesystem."""
+    content, package = stage.folder / "content", stage.folder / "lab.deb"
+    make_tree(content / "opt" / "lab", stage.choice.count(60), 10, 3000, stage.choice.seed)
+    (content / "DEBIAN").mkdir(mode=0o755)
+    (content / "DEBIAN" / "control").write_text(_CONTROL)
+    content.chmod(0o755)
+    shell.run(("dpkg-deb", "-Znone", "--root-owner-group", "-b", str(content), str(package)))
+    return package
+
+
+def _unpack(stage: Stage, *options: str) -> Plan:
+    package = _package(stage)
+    root = stage.scratch_filesystem(512).path / "root"
+    for folder in ("updates", "info"):
+        (root / "var/lib/dpkg" / folder).mkdir(parents=True)
+    for name in ("status", "available"):
+        (root / "var/lib/dpkg" / name).touch()
+    return Plan(("dpkg", f"--root={root}", "--log=/dev/null", *options, "--unpack", str(package)))
+
+
+SCENARIO = Scenario(
+    name="dpkg-unpack",
+    title="dpkg unpacks a package of many small files",
+    variants=(
+        Variant(
+            "durable",
+            "as Debian has it, whatever this machine is told",
+            lambda s: _unpack(s, "--refuse-unsafe-io"),
+            ("sync-storm",),
+        ),
+        Variant(
+            "unsafe-io",
+            "--force-unsafe-io: only its own records are made durable",
+            lambda s: _unpack(s, "--force-unsafe-io"),
+            ("healthy", "not-io", "sync-storm", "flush-cost", "journal-entangled", *CPU),
+        ),
+    ),
+    devices=("hdd", "flush-slow"),
+    remedy=r"unsafe-io",
+    tools=("dpkg", "dpkg-deb"),
+)

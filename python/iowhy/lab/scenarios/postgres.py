@@ -1,0 +1,146 @@
+"""PostgreSQL: commits of one row, commits of several clients together, a scan of a cold table."""
+
+from pathlib import Path
+
+from iowhy.lab import shell
+from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.stage import Stage
+
+#: It refuses to run as root; this user is on every machine.
+_AS = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+_SETTINGS = """
+listen_addresses = ''
+shared_buffers = 16MB
+max_parallel_workers_per_gather = 0
+autovacuum = off
+jit = off
+"""
+_SINGLE = 'exec "$0" --single -D "$1" postgres < "$2" > /dev/null'
+_SERVED = (
+    '"$0" -D "$2" -w -t 60 -s -l "$2/log" -o "-k $3" start && '
+    '"$1" -h "$3" -n -c "$5" -t "$6" -f "$4" postgres; "$0" -D "$2" -s -m immediate stop'
+)
+_QUIET = ("healthy", "not-io", "sync-storm", "flush-cost", "device-slow", *CPU)
+
+
+def _tool(name: str) -> str:
+    return shell.found(name) or name
+
+
+def _single(cluster: Path, script: Path) -> tuple[str, ...]:
+    """One backend without a server, which takes each line for a statement."""
+    return (*_AS, "sh", "-c", _SINGLE, _tool("postgres"), str(cluster), str(script))
+
+
+def _cluster(stage: Stage, *statements: str, settings: str = "") -> Path:
+    """An empty cluster on the scratch filesystem, with what the statements make in it."""
+    filesystem = stage.scratch_filesystem(1024)
+    stage.folder.chmod(0o711)
+    filesystem.path.chmod(0o777)
+    cluster = filesystem.path / "cluster"
+    shell.run((*_AS, _tool("initdb"), "-D", str(cluster), "-N", "-A", "trust", "--no-locale"))
+    with (cluster / "postgresql.conf").open("a") as file:
+        file.write(_SETTINGS + settings)
+    shell.run(_single(cluster, _lines(stage, "made.sql", statements)))
+    return cluster
+
+
+def _lines(stage: Stage, name: str, statements: tuple[str, ...]) -> Path:
+    path = stage.folder / name
+    path.write_text("".join(f"{statement};\n" for statement in statements))
+    path.chmod(0o644)
+    return path
+
+
+_TABLE = "CREATE TABLE item(id int PRIMARY KEY, name text)"
+
+
+def _commits(stage: Stage, *, together: bool) -> Plan:
+    cluster = _cluster(stage, _TABLE)
+    rows = tuple(
+        f"INSERT INTO item VALUES ({number}, 'item {stage.choice.seed}')"
+        for number in range(stage.choice.count(250))
+    )
+    if together:
+        rows = ("BEGIN", *rows, "COMMIT")
+    return Plan(_single(cluster, _lines(stage, "rows.sql", rows)))
+
+
+def _clients(stage: Stage, settings: str) -> Plan:
+    cluster = _cluster(
+        stage, "CREATE TABLE event(id bigserial PRIMARY KEY, text text)", settings=settings
+    )
+    script = _lines(stage, "one.sql", ("INSERT INTO event(text) VALUES ('something happened')",))
+    count = str(stage.choice.count(100))
+    served = ("sh", "-c", _SERVED, _tool("pg_ctl"), _tool("pgbench"))
+    return Plan((*_AS, *served, str(cluster), str(cluster), str(script), "4", count))
+
+
+def _scan(stage: Stage, *, cold: bool) -> Plan:
+    rows = stage.choice.count(250_000)
+    cluster = _cluster(
+        stage,
+        _TABLE,
+        # Else the rows are compressed to a tenth.
+        "ALTER TABLE item ALTER name SET STORAGE PLAIN",
+        f"INSERT INTO item SELECT n, repeat(md5(n::text), 30) FROM generate_series(1, {rows}) n",
+        "VACUUM FREEZE item",
+        "CHECKPOINT",
+    )
+    return Plan(
+        _single(cluster, _lines(stage, "scan.sql", ("SELECT sum(id) FROM item",))), cold=cold
+    )
+
+
+_TOOLS = ("initdb", "postgres", "setpriv")
+
+SCENARIOS = (
+    Scenario(
+        name="postgres-commits",
+        title="PostgreSQL inserts rows, each in a transaction of its own",
+        variants=(
+            Variant(
+                "one-row",
+                "a commit for each row",
+                lambda s: _commits(s, together=False),
+                ("flush-cost", "sync-storm"),
+            ),
+            Variant("one-transaction", "all in one", lambda s: _commits(s, together=True), _QUIET),
+        ),
+        devices=("hdd", "flush-slow"),
+        remedy=r"one transaction for many rows",
+        tools=_TOOLS,
+    ),
+    Scenario(
+        name="postgres-clients",
+        title="four clients of PostgreSQL commit a row each, again and again",
+        variants=(
+            Variant(
+                "synchronous",
+                "a commit waits until it is on the disk; commits of several go together",
+                lambda s: _clients(s, ""),
+                ("flush-cost", "sync-storm"),
+            ),
+            Variant(
+                "asynchronous",
+                "synchronous_commit = off",
+                lambda s: _clients(s, "synchronous_commit = off\n"),
+                _QUIET,
+            ),
+        ),
+        devices=("hdd", "flush-slow"),
+        remedy=r"synchronous_commit = off",
+        tools=(*_TOOLS, "pg_ctl", "pgbench"),
+    ),
+    Scenario(
+        name="postgres-scan",
+        title="PostgreSQL reads a whole table that is not cached",
+        variants=(
+            Variant("cold", "nothing cached", lambda s: _scan(s, cold=True), ("cache-cold",)),
+            Variant("warm", "all cached", lambda s: _scan(s, cold=False), _QUIET),
+        ),
+        devices=("hdd",),
+        remedy=r"prewarm|in memory then",
+        tools=_TOOLS,
+    ),
+)

@@ -1,0 +1,87 @@
+"""Programs that go through a tree of small files: tar, grep, rm."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
+from iowhy.lab.scenarios._trees import make_tree
+from iowhy.lab.stage import Stage
+
+
+def _through(
+    stage: Stage,
+    files: int,
+    size_bytes: int,
+    argv: Callable[[Path], tuple[str, ...]],
+    *,
+    cold: bool,
+) -> Plan:
+    filesystem = stage.scratch_filesystem(1024)
+    tree = filesystem.path / "tree"
+    make_tree(tree, stage.choice.count(100), files, size_bytes, stage.choice.seed)
+    return Plan(argv(tree), cold=cold)
+
+
+def _tar(tree: Path) -> tuple[str, ...]:
+    # tar does not read what it would write to /dev/null.
+    return ("sh", "-c", 'tar -C "$0" -cf - . | cat > /dev/null', str(tree))
+
+
+def _grep(tree: Path) -> tuple[str, ...]:
+    return ("sh", "-c", 'grep -rl "no such words" "$0" || :', str(tree))
+
+
+def _rm(tree: Path) -> tuple[str, ...]:
+    return ("rm", "-rf", str(tree))
+
+
+def _scenario(
+    name: str,
+    title: str,
+    right: tuple[str, ...],
+    files: int,
+    size_bytes: int,
+    argv: Callable[[Path], tuple[str, ...]],
+) -> Scenario:
+    return Scenario(
+        name=name,
+        title=title,
+        variants=(
+            Variant(
+                "cold",
+                "nothing cached",
+                lambda s: _through(s, files, size_bytes, argv, cold=True),
+                right,
+            ),
+            Variant(
+                "warm",
+                "all cached",
+                lambda s: _through(s, files, size_bytes, argv, cold=False),
+                ("healthy", "not-io", *CPU),
+            ),
+        ),
+        devices=("hdd",),
+        remedy="in memory (then|between runs)",
+        tools=(argv(Path())[0], name.split("-")[0]),
+    )
+
+
+SCENARIOS = (
+    _scenario(
+        "tar-tree",
+        "tar of a cold tree of small files",
+        ("random-access", "cache-cold", "metadata-cold"),
+        8,
+        6000,
+        _tar,
+    ),
+    _scenario(
+        "grep-tree",
+        "grep -r through a cold tree of small files",
+        ("random-access", "cache-cold", "metadata-cold"),
+        8,
+        6000,
+        _grep,
+    ),
+    _scenario("rm-tree", "rm -rf of a cold tree", ("metadata-cold",), 40, 100, _rm),
+)

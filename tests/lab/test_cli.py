@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.cli import lab as command
+from iowhy.cli._parse import parse
 from iowhy.errors import Problem
 from iowhy.lab import disks, verify
 from iowhy.lab.scenario import scenario, scenarios
@@ -126,3 +128,12 @@ def test_an_emulated_disk_that_was_killed_is_said_so(tmp_path: Path) -> None:
             Problem, match=r"emulated disk /dev/loop9 is gone.*iowhy-disk was killed"
         ):
             ask()
+
+
+def test_the_proof_of_a_run_is_the_same_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("iowhy.invocation.as_root", lambda: "sudo iowhy")
+    given = ["imdb", "--fs", "xfs", "--seed", "3", "--scale", "0.5"]
+    typed = command._with_fix(parse(command.Run, given), "in-order")
+    assert typed == "sudo iowhy lab run imdb --variant in-order --fs xfs --seed 3 --scale 0.5"
+    again = parse(command.Run, typed.split()[4:])
+    assert (again.name, again.variant, again.on.fs) == ("imdb", "in-order", "xfs")

@@ -10,6 +10,7 @@ from iowhy.reports import run
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
 
+from . import advice
 from .made import Story
 
 Judge = Callable[[Story], Verdict]
@@ -35,6 +36,7 @@ def judge_with_rows(recording: Recording) -> Verdict:
     Once for each cause, unit and report: more would show the same again.
     """
     verdict = judge(recording)
+    advice.holds(verdict)
     for one in verdict.findings:
         for link in one.chain:
             key = (one.cause, link.unit, link.report)

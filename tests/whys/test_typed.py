@@ -128,6 +128,21 @@ def test_what_it_read_on_standard_input_is_given_again() -> None:
     assert FILE != 77
 
 
+@pytest.mark.parametrize(
+    ("word", "provable"),
+    [
+        ("of=/var/tmp/iowhy-lab-0123456789ab/fs0/x", False),
+        ("/sys/fs/cgroup/cpu/iowhy-123-cpu-0a1b2c/cgroup.procs", False),
+        ("/var/tmp/iowhy-lab-notes", True),
+    ],
+)
+def test_what_the_lab_prepared_is_gone_and_nothing_is_proven_on_it(
+    word: str, provable: bool
+) -> None:
+    verdict = recorded(syncing(), "x.iowhy", argv=["./load rows", word])
+    assert (verdict.findings[0].proof is not None) is provable
+
+
 def test_a_paste_is_settled_by_recording_what_can_be_named() -> None:
     verdict = judge(
         write_recording(Path("p.iowhy"), Manifest.made(source="diagnose", mode="paste"), {})

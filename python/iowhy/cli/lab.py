@@ -146,6 +146,22 @@ def run(options: Run) -> None:
         _say("measured: " + ", ".join(f"{k} {view.number(v)}" for k, v in figures.items()))
         right = " or ".join(chosen.right_on(choice.device))
         _say(f"right here: {right}; found: {found.found} ({found.share:.0%})")
+        if one.fixed is not None and chosen is one.broken:
+            _say(f"prove it: {_with_fix(options, one.fixed.name)}")
+
+
+def _with_fix(options: Run, variant: str) -> str:
+    """The same scenario with its fix, as it is typed: what was prepared for this run is gone."""
+    from iowhy.invocation import as_root, joined
+
+    on = options.on
+    given = {"--fs": on.fs, "--device": on.device, "--dir": on.directory}
+    words = [
+        word for flag, value in given.items() if value is not None for word in (flag, str(value))
+    ]
+    words += [] if on.seed == 1 else ["--seed", str(on.seed)]
+    words += [] if on.scale == 1.0 else ["--scale", f"{on.scale:g}"]
+    return f"{as_root()} lab run {joined([options.name, '--variant', variant, *words])}"
 
 
 def verify_(options: Verify) -> None:

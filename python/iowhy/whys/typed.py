@@ -16,6 +16,8 @@ from iowhy.whys.facts import Facts, started
 #: Who was recorded for less is recorded for so long the next time, in seconds.
 _LEAST_S = 10
 _RUN = re.compile(r"(?:sudo )?iowhy run -- CMD")
+#: Scratch directories of the lab and control groups of ours: they are gone when somebody reads this.
+_GONE = re.compile(r"/iowhy-(?:lab-[0-9a-f]{12}|[0-9]+-[a-z-]+-[0-9a-f]{6})(?:/|$)")
 _REPORT = re.compile(r"`iowhy report ([a-z-]+)`")
 
 
@@ -48,8 +50,12 @@ class Commands:
         return f"{as_root()} run{kept} -a{long}"
 
     def prove(self, lever: str | None, *, unsafe: bool) -> str | None:
-        """The experiment that would prove a cause; None without a lever, and where no command was run."""
+        """The experiment that would prove a cause; None without a lever, where no command was run, and for what
+        the lab ran: what that was prepared with is gone.
+        """
         if lever is None or self.mode != "run" or not self.argv:
+            return None
+        if any(_GONE.search(word) for word in self.argv):
             return None
         allow = " --allow-unsafe" if unsafe else ""
         given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"

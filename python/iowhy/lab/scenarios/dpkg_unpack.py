@@ -44,7 +44,7 @@ SCENARIO = Scenario(
             "durable",
             "as Debian has it, whatever this machine is told",
             lambda s: _unpack(s, "--refuse-unsafe-io"),
-            ("sync-storm",),
+            ("sync-storm", "flush-cost"),
         ),
         Variant(
             "unsafe-io",

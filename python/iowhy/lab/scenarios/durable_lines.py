@@ -63,11 +63,10 @@ def _shell(stage: Stage, each: int) -> Plan:
     return Plan(("sh", "-c", _SHELL, str(path), str(stage.choice.count(_LINES)), str(each)))
 
 
-def _dd(stage: Stage, blocks: int) -> Plan:
+def _dd(stage: Stage, how: str) -> Plan:
     path: Path = stage.scratch_filesystem(256).path / "out"
     count = stage.choice.count(_LINES)
-    sizes = (f"bs={4096 * blocks}", f"count={-(-count // blocks)}")
-    return Plan(("dd", "if=/dev/zero", f"of={path}", *sizes, "oflag=dsync", "status=none"))
+    return Plan(("dd", "if=/dev/zero", f"of={path}", "bs=4K", f"count={count}", how, "status=none"))
 
 
 SCENARIOS = (
@@ -106,13 +105,18 @@ SCENARIOS = (
     ),
     Scenario(
         name="dd-dsync",
-        title="dd with oflag=dsync and small blocks",
+        title="dd with oflag=dsync",
         variants=(
-            Variant("small", "blocks of 4 KiB", lambda s: _dd(s, 1), ("sync-storm", "flush-cost")),
-            Variant("large", "blocks of 200 KiB", lambda s: _dd(s, 50), _QUIET),
+            Variant(
+                "each",
+                "each block durable",
+                lambda s: _dd(s, "oflag=dsync"),
+                ("sync-storm", "flush-cost"),
+            ),
+            Variant("end", "conv=fdatasync", lambda s: _dd(s, "conv=fdatasync"), _QUIET),
         ),
         devices=("hdd", "flush-slow"),
-        remedy=r"conv=fsync|bs=",
+        remedy=r"conv=fdatasync",
         tools=("dd",),
     ),
 )

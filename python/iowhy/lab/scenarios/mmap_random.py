@@ -52,6 +52,6 @@ SCENARIO = Scenario(
             ),
         ),
     ),
-    remedy=r"MADV_RANDOM|fadvise RANDOM",
+    remedy=r"madvise RANDOM",
     devices=("ssd",),
 )

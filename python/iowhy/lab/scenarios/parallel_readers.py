@@ -35,6 +35,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
-    remedy=r"one after the other",
+    remedy=r"one file after the other",
     tools=("dd",),
 )

@@ -26,6 +26,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "flush-slow"),
-    remedy=r"sync",
+    remedy=r"WriteOptions.sync = false",
     tools=("db_bench",),
 )

@@ -141,7 +141,7 @@ CAUSE = Cause(
         "a device that lies about its cache: fast, until the power fails",
     ),
     remedies=(
-        "sync less often: put more into one transaction (group commit)",
+        "sync less often: once for many lines or rows (transactions, group commit)",
         "put the log on a device with a power-safe cache, or on one of its own",
         "mount without barriers only where the cache is power-safe",
     ),

@@ -1,0 +1,63 @@
+"""What every verdict of every test is held to: its advice can be typed, and its order is that of what can be gained."""
+
+import importlib
+import re
+import shlex
+
+from iowhy.cli import experiment
+from iowhy.cli._parse import parse
+from iowhy.experiment.lever import levers
+from iowhy.whys.thresholds import LEADS
+from iowhy.whys.verdict import Verdict
+
+_QUOTED = re.compile(r"`((?:cd \S+ && )?(?:sudo )?\S*iowhy [^`]+)`")
+#: Words that stand for something that the reader would have to know.
+_BARE = {"CMD", "PID", "NAME", "FILE", "REC", "RECORDING"}
+
+
+def commands_of(verdict: Verdict) -> list[str]:
+    """Every command of ours that a verdict names, as one types it."""
+    texts = [
+        verdict.answer,
+        *verdict.unknowns,
+        *verdict.notes,
+        *(verdict.commands.compare_again() or ()),
+    ]
+    found = [text for text in texts if text.startswith(("iowhy ", "sudo "))]
+    for one in verdict.findings:
+        texts += [*one.remedies, *one.against, *one.lowered_by, one.summary, one.gain_condition]
+        found += [one.proof] if one.proof else []
+    return [*found, *(command for text in texts for command in _QUOTED.findall(text))]
+
+
+def parses(command: str) -> list[str]:
+    """Asserts that the command line takes a command; returns its words from the subcommand on."""
+    words = shlex.split(command)
+    words = words[words.index("&&") + 1 :] if words[0] == "cd" else words
+    words = words[1:] if words[0] == "sudo" else words
+    assert words[0].endswith("iowhy"), command
+    assert not _BARE & set(words), f"nobody can type this: {command}"
+    module = importlib.import_module(f"iowhy.cli.{words[1]}")
+    ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
+    options = parse(module.Options, words[2:], ours)
+    if words[1] == "experiment":
+        squeezed, argv = experiment.split(options.words)
+        assert argv and {word.partition("=")[0] for word in squeezed} <= set(levers()), command
+    return words[1:]
+
+
+def holds(verdict: Verdict) -> None:
+    """Asserts of a verdict what must be true of each."""
+    for command in commands_of(verdict):
+        words = parses(command)
+        assert words[0] != "experiment" or verdict.commands.mode == "run", command
+        if command.startswith("sudo"):
+            assert words[0] in ("run", "experiment", "lab"), f"needs no root: {command}"
+    for before, after in zip(verdict.findings, verdict.findings[1:], strict=False):
+        behind = any("stands behind" in text for text in after.against)
+        assert before.healthy or before.gain >= after.gain or behind, (before.cause, after.cause)
+    short = {one.cause for one in verdict.findings if one.share >= LEADS}
+    for one in verdict.findings:
+        if short & {"memory-pressure", "cpu-saturated"}:
+            said = one.remedies[0] if one.remedies else ""
+            assert "in parallel (make -j" not in said, f"there is no room for more: {short}"

@@ -55,6 +55,15 @@ def percent(share: float | None) -> str:
     return f"{value:.1f} %" if 0 < abs(value) < 9.95 else f"{value:.0f} %"
 
 
+def amount(value: float | None, unit: str) -> str:
+    """A value of a measure by its unit: count, ns, bytes or share."""
+    if unit == "ns":
+        return duration(value)
+    if unit == "bytes":
+        return size(value)
+    return percent(value) if unit == "share" else count(value)
+
+
 def _three(value: float) -> str:
     digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
     text = f"{value:,.{digits}f}"

@@ -7,7 +7,7 @@ from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.experiment.interval import Interval
-from iowhy.messages import json_text
+from iowhy.messages import json_text, say
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
@@ -19,6 +19,8 @@ EPILOG = """Examples:
   iowhy compare before.iowhy after.iowhy
 
   iowhy compare --fail-on-regression 5% main/ branch/
+
+  iowhy compare --fail-on 'sync_calls > +0' --fail-on 'device.written_bytes > +10 %' a.iowhy b.iowhy
 
   iowhy compare --baseline j1.iowhy j2.iowhy j2-cached.iowhy two-disks.iowhy
 
@@ -45,7 +47,13 @@ class Options:
         "--fail-on-regression",
         metavar="PERCENT",
         read=percentage,
-        help="Exit with 1 when slower by more, e.g. 5%.",
+        help="Exit with 1 when slower by more, e.g. 5%; three recordings of each are needed to tell.",
+    )
+    growths: tuple[str, ...] = option(
+        "--fail-on",
+        default=(),
+        metavar="'NAME > +N'",
+        help="Exit with 1 when a count grew by more: 'sync_calls > +0', 'device.written_bytes > +10 %'.",
     )
     exports: Exports = group(Exports)
     trials: Trials = group(Trials, panel="Trials of commands, as in hyperfine")
@@ -53,9 +61,10 @@ class Options:
 
 def command(options: Options) -> None:
     """Compare recordings, sets of recordings, or commands: time, layers, findings."""
-    from iowhy.compare.comparison import regressed
+    from iowhy.compare.comparison import regressed, resolvable
 
     options.exports.check()
+    _check_growths(options)
     sides = [*options.sides]
     for text in options.others:
         sides += ["--vs", text]
@@ -70,8 +79,54 @@ def command(options: Options) -> None:
         slower = _log(options, sides, line)
     else:
         slower = _recordings(options, sides, line)
-    if options.limit is not None and any(regressed(one, options.limit) for one in slower):
+    failed = _grown(options, sides)
+    if options.limit is not None:
+        failed |= any(regressed(one, options.limit) for one in slower)
+        if not failed and not all(map(resolvable, slower)):
+            raise Problem(
+                "--fail-on-regression: fewer than three runs of a side, or runs of a fixed duration, do not tell a "
+                "change from chance; give directories of three recordings or more, or --fail-on a count"
+            )
+    if failed:
         raise SystemExit(NO)
+
+
+def _check_growths(options: Options) -> None:
+    """Before anything takes time. Raises Problem."""
+    if options.growths:
+        from iowhy.expect import read_growth
+
+        for text in options.growths:
+            read_growth("--fail-on", text)
+        if options.others or "--vs" in options.sides:
+            raise Problem(
+                "--fail-on goes with recordings; runs of commands are timed, not recorded"
+            )
+
+
+def _grown(options: Options, sides: Sequence[str]) -> bool:
+    """Whether a measure grew by more than it may, from the first side to one after it; each is said."""
+    if not options.growths:
+        return False
+    from iowhy.compare.sides import open_sides
+    from iowhy.expect import grown, read_growth
+
+    growths = [read_growth("--fail-on", text) for text in options.growths]
+    first, *others = open_sides(sides)
+    # Of successive changes the last one counts.
+    found = [
+        one
+        for other in (others[-1:] if options.baseline else others)
+        for one in grown(first.typical, other.typical, growths)
+    ]
+    for one in found:
+        if not one.held:
+            say(one.sentence)
+    if any(one.held is False for one in found):
+        return True
+    if any(one.held is None for one in found):
+        raise Problem("--fail-on: what is not known on a side cannot have grown or not")
+    return False
 
 
 def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> list[Interval | None]:

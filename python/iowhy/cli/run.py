@@ -4,7 +4,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from iowhy.cli._expected import judge_expected, list_expected, read_expected, status_of
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
@@ -18,6 +20,9 @@ from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
 
+if TYPE_CHECKING:  # slow to import
+    from iowhy.expect import Expectation
+
 EPILOG = """Examples:
 
   sudo iowhy run -- fio job.fio
@@ -29,6 +34,8 @@ EPILOG = """Examples:
   sudo iowhy run -p 4711,4712 --duration 30s
 
   sudo iowhy run -a --duration 30s
+
+  sudo iowhy run --expect 'sync_calls <= 10' --expect 'device.written_bytes <= 2 MiB' -- ./load
 
 It ends with CMD's exit status.
 """
@@ -87,6 +94,12 @@ class Options:
         choices=("keep", "end"),
         help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
     )
+    expected: tuple[str, ...] = option(
+        "--expect",
+        default=(),
+        metavar="'NAME <= N'",
+        help="End with 3 where the run costs more, e.g. 'sync_calls <= 10'; list shows the names.",
+    )
     quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
 
@@ -96,14 +109,19 @@ def command(options: Options) -> None:
 
     CMD keeps its stdin, stdout, stderr and exit status. The recording is kept in NAME.iowhy/.
     """
+    if "list" in options.expected:
+        list_expected()
+        return
+    expected = read_expected(options.expected)
     _one_of(options)
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
     status = _record(options, out)
     leave_root()
-    if not options.quiet:
+    asked = DONE
+    if expected or not options.quiet:
         try:
-            _verdict(out, options.as_json)
+            asked = _verdict(out, options, expected)
         except Problem as problem:
             if status == DONE:
                 raise
@@ -112,8 +130,9 @@ def command(options: Options) -> None:
             if error.filename is not None:
                 raise
             give_up()  # nobody reads, or the disk behind it is full; what CMD ended with is still to be passed on
-    if status != DONE:
-        raise SystemExit(status)
+    # What CMD ended with comes first.
+    if (status or asked) != DONE:
+        raise SystemExit(status or asked)
 
 
 def _record(options: Options, out: Path) -> int:
@@ -177,7 +196,8 @@ def _say_what(what: str, duration_s: float | None) -> None:
     say(f"recording {what}{until}; Ctrl-C ends it")
 
 
-def _verdict(out: Path, as_json: bool) -> None:
+def _verdict(out: Path, options: Options, expected: "Sequence[Expectation]") -> int:
+    """Prints it, and what became of what was expected; the exit status of that."""
     # Not before the command has ended: it need not wait for what only the verdict needs.
     from iowhy.overview import overview
     from iowhy.recording import open_recording
@@ -186,9 +206,14 @@ def _verdict(out: Path, as_json: bool) -> None:
     recording = open_recording(out)
     with working(f"judging {out.name}"):
         found = overview(recording, keep=True)
-    verdict_page.print_verdict(found, as_json=as_json, to_stderr=not as_json)
+        outcomes = judge_expected(recording, found.verdict, expected)
+    if not options.quiet:
+        verdict_page.print_verdict(
+            found, as_json=options.as_json, to_stderr=not options.as_json, outcomes=outcomes
+        )
     sys.stdout.flush()
     sys.stderr.flush()
+    return status_of(outcomes)
 
 
 def _named_after(options: Options) -> list[str]:

@@ -103,11 +103,16 @@ def log(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Step, 
 def regressed(slower: Interval | None, limit: float) -> bool:
     """Whether it got slower by more than ``limit``, and not by chance as far as can be told.
 
-    With an interval, it must lie above 1; without one the ratio alone decides.
+    Its interval must lie above 1; without one nothing can be told: see `resolvable`.
     """
-    if slower is None or slower.value <= 1 + limit:
+    if slower is None or not slower.known or slower.value <= 1 + limit:
         return False
-    return not slower.known or slower.low > 1
+    return slower.low > 1
+
+
+def resolvable(slower: Interval | None) -> bool:
+    """Whether a change of time can be told from chance: of two single runs one is slower half of the time."""
+    return slower is not None and slower.known
 
 
 def _time(before: Side, after: Side) -> TwoSamples | None:

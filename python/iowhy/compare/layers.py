@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iowhy.measures import Measure, measures, values
 from iowhy.recording import Recording
 from iowhy.relations import Relations
-from iowhy.whys import classes
 from iowhy.whys.verdict import Verdict
 
 
@@ -30,20 +30,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One number of a layer, by SQL over a recording's relations; unknown without its sensor.
-
-    ``classes`` are those of the budget that it can account for, the first one foremost.
-    """
-
-    name: str
-    unit: str
-    sensor: str
-    classes: tuple[str, ...]
-    sql: str
-
-
-@dataclass(frozen=True)
 class Changed:
     """A measure on both sides; None is unknown."""
 
@@ -58,141 +44,6 @@ class Changed:
         if not self.before or not self.after:
             return None
         return self.after / self.before
-
-
-_STORAGE = (classes.WRITE, classes.SYNC, classes.READ)
-
-MEASURES: tuple[Measure, ...] = (
-    Measure(
-        "CPU time",
-        "s",
-        "thread_time",
-        (classes.USER, classes.KERNEL),
-        "SELECT sum(cpu_ns) / 1e9 FROM thread_totals",
-    ),
-    Measure(
-        "time ready and waiting for a CPU",
-        "s",
-        "thread_time",
-        (classes.RUNNABLE,),
-        "SELECT sum(runnable_ns) / 1e9 FROM thread_totals",
-    ),
-    Measure(
-        "sync calls",
-        "",
-        "syscalls",
-        (classes.SYNC,),
-        "SELECT count(*) FROM sync_calls",
-    ),
-    Measure(
-        "mean sync call",
-        "ms",
-        "syscalls",
-        (classes.SYNC,),
-        "SELECT avg(dur_ns) / 1e6 FROM sync_calls",
-    ),
-    Measure(
-        "device flushes",
-        "",
-        "block_requests",
-        (classes.SYNC,),
-        "SELECT count(*) FROM device_flushes WHERE of_command AND counted",
-    ),
-    Measure(
-        "journal commits",
-        "",
-        "journal_jbd2",
-        (classes.SYNC,),
-        "SELECT coalesce(sum(commits), 0) FROM journal_totals WHERE own AND kind = 'jbd2'",
-    ),
-    Measure(
-        "written to the device",
-        "MB",
-        "block_requests",
-        (classes.WRITE, classes.SYNC),
-        "SELECT coalesce(sum(bytes), 0) / 1e6 FROM command_requests WHERE op = 'write'",
-    ),
-    Measure(
-        "write requests",
-        "",
-        "block_requests",
-        (classes.WRITE, classes.SYNC),
-        "SELECT count(*) FROM command_requests WHERE op = 'write'",
-    ),
-    Measure(
-        "mean write request",
-        "KiB",
-        "block_requests",
-        (classes.WRITE, classes.SYNC),
-        "SELECT avg(bytes) / 1024 FROM command_requests WHERE op = 'write'",
-    ),
-    Measure(
-        "read from the device",
-        "MB",
-        "block_requests",
-        (classes.READ,),
-        "SELECT coalesce(sum(bytes), 0) / 1e6 FROM command_requests WHERE op = 'read'",
-    ),
-    Measure(
-        "read requests",
-        "",
-        "block_requests",
-        (classes.READ,),
-        "SELECT count(*) FROM command_requests WHERE op = 'read'",
-    ),
-    Measure(
-        "mean read request",
-        "KiB",
-        "block_requests",
-        (classes.READ,),
-        "SELECT avg(bytes) / 1024 FROM command_requests WHERE op = 'read'",
-    ),
-    Measure(
-        "requests not next to the one before",
-        "%",
-        "block_requests",
-        _STORAGE,
-        """
-        SELECT 100.0 * count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0)
-        FROM command_requests
-        """,
-    ),
-    Measure(
-        "median time of a request",
-        "ms",
-        "block_requests",
-        _STORAGE,
-        "SELECT median(complete_ns - queue_ns) / 1e6 FROM command_requests",
-    ),
-    Measure(
-        "pages found in the cache",
-        "%",
-        "lookups",
-        (classes.READ,),
-        "SELECT 100.0 * sum(hit_pages) / nullif(sum(hit_of_pages), 0) FROM file_cache",
-    ),
-    Measure(
-        "pages read again after eviction",
-        "",
-        "page_cache",
-        (classes.READ,),
-        "SELECT sum(refault_pages) FROM file_cache",
-    ),
-    Measure(
-        "paused by the dirty limits",
-        "s",
-        "dirty_throttle",
-        (classes.THROTTLED,),
-        "SELECT coalesce(sum(pause_ns), 0) / 1e9 FROM dirty_pauses",
-    ),
-    Measure(
-        "extents of the most fragmented file",
-        "",
-        "extents",
-        (classes.SYNC, classes.WRITE, classes.READ),
-        "SELECT max(extents) FROM file_layout WHERE latest AND bytes > 0",
-    ),
-)
 
 
 #: Of the time, a difference that is none: what a program takes to start and to end differs by as much.
@@ -228,7 +79,7 @@ def changed(
     weights = {part.name: abs(part.difference_s) for part in found}
     first, second = _measured(before), _measured(after)
     out = []
-    for measure in MEASURES:
+    for measure in measures().values():
         one, other = first[measure.name], second[measure.name]
         if one is None or other is None or one == other:
             continue
@@ -237,7 +88,12 @@ def changed(
             continue
         weight = max((weights.get(name, 0.0) for name in measure.classes), default=0.0)
         out.append(Changed(measure, one, other, weight * _distance(one, other)))
-    return tuple(sorted(out, key=lambda one: -one.weight))
+    return tuple(sorted(out, key=_order))
+
+
+def _order(one: Changed) -> tuple[float, int, bool]:
+    """The heaviest first; of equals what is about least else, and the call before what lies below it."""
+    return -one.weight, len(one.measure.classes), "." in one.measure.name
 
 
 def _distance(one: float, other: float) -> float:
@@ -247,18 +103,6 @@ def _distance(one: float, other: float) -> float:
     return 1 - math.exp(-abs(math.log(other / one)))
 
 
-@dataclass(frozen=True)
-class _Value:
-    value: float | None
-
-
 def _measured(recording: Recording) -> dict[str, float | None]:
-    values: dict[str, float | None] = {}
     with recording.damage_named(), Relations.of(recording) as relations:
-        for measure in MEASURES:
-            if not recording.ran(measure.sensor):
-                values[measure.name] = None
-                continue
-            found = relations.one(_Value, f"SELECT ({measure.sql}) AS value")
-            values[measure.name] = found.value
-    return values
+        return values(relations, measures().values())

@@ -57,9 +57,9 @@ def show(found: Comparison, console: Console) -> None:
         console.print(Text("what changed at each layer"))
         table = [
             (
-                one.measure.name,
-                _number(one.before, one.measure.unit),
-                _number(one.after, one.measure.unit),
+                one.measure.title,
+                units.amount(one.before, one.measure.unit),
+                units.amount(one.after, one.measure.unit),
                 _change_of(one),
             )
             for one in found.changed[:_MEASURES_SHOWN]
@@ -214,21 +214,6 @@ def _factor(ratio: float) -> str:
     """× 1.25 or, where it became less, ÷ 15,300: no exponents, nothing below 1."""
     sign, factor = ("÷", 1 / ratio) if 0 < ratio < 1 else ("×", ratio)
     return f"{sign} {factor:,.0f}" if factor >= 100 else f"{sign} {factor:.3g}"
-
-
-_NS = {"s": 1e9, "ms": 1e6}
-_BYTES = {"MB": 1e6, "KiB": 1024}
-
-
-def _number(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit in _NS:
-        return units.duration(value * _NS[unit])
-    if unit in _BYTES:
-        return units.size(value * _BYTES[unit])
-    text = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
-    return f"{text} {unit}".rstrip()
 
 
 def _table(

@@ -1,6 +1,7 @@
 """The verdict of a recording: the answer first, then why, where the time went, and what is unknown."""
 
 import signal
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,12 +9,13 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.expect import Outcome
 from iowhy.invocation import typed
 from iowhy.messages import json_text, printable
 from iowhy.overview import Overview
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested
-from iowhy.views import budget_bar, verdict_tables
+from iowhy.views import budget_bar, expected_page, verdict_tables
 from iowhy.views.terminal import console, paragraph
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict_json import as_json as verdict_as_json
@@ -28,13 +30,17 @@ def print_verdict(
     to_stderr: bool = False,
     every: bool = False,
     kept: bool = True,
+    outcomes: Sequence[Outcome] = (),
 ) -> None:
     """Print the verdict, on the terminal or as the documented JSON object.
 
-    `kept` is that the recording stays where it is, and can be asked more.
+    `kept` is that the recording stays where it is, and can be asked more. `outcomes` are those of expectations.
     """
     if as_json:
-        print(json_text(as_document(overview)))
+        document = as_document(overview)
+        if outcomes:
+            document["expected"] = expected_page.as_json(outcomes)
+        print(json_text(document))
     else:
         show(overview, console(to_stderr), every=every, kept=kept)
 

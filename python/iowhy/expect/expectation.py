@@ -1,0 +1,96 @@
+"""What is expected of a recording: a measure, or the share of a cause, against a bound."""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from iowhy.errors import Problem
+from iowhy.measures import Measure, find
+from iowhy.quantities import (
+    DURATION_EXAMPLES,
+    SIZE_EXAMPLES,
+    duration_ns,
+    percentage,
+    size_bytes,
+)
+from iowhy.whys.cause import causes
+
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+_FORM = re.compile(r"\s*(cause\s+)?([A-Za-z][\w.-]*)\s*(<=|>=|==|<|>)\s*(\S.*?)\s*\Z")
+_COUNT = re.compile(r"[0-9]{1,3}(,[0-9]{3})+\Z|[0-9]{1,18}\Z")
+_PERCENT = re.compile(r"[0-9.]+\s*%\Z")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation. `measure` is None where it is of a `cause`, whose share of the time is meant."""
+
+    text: str
+    comparison: str
+    bound: float
+    measure: Measure | None
+    cause: str | None = None
+
+    @property
+    def unit(self) -> str:
+        """Of its number and its bound."""
+        return "share" if self.measure is None else self.measure.unit
+
+    @property
+    def at_most(self) -> bool:
+        """Whether more than what was seen can only break it."""
+        return self.comparison in ("<", "<=")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value keeps to it."""
+        return _HOLDS[self.comparison](value, self.bound)
+
+
+def read_expectation(option: str, text: str) -> Expectation:
+    """The expectation that `text` says. Raises Problem that names the option and shows the way out."""
+    found = _FORM.match(text)
+    if found is None:
+        raise Problem(
+            f"{option} '{text}': give NAME <= NUMBER, as in 'sync_calls <= 10', 'device.written_bytes <= 2 MiB' "
+            f"or 'cause NAME < 20 %'; `iowhy run {option} list` shows the names"
+        )
+    of_cause, name, comparison, bound = found.groups()
+    where = f"{option} '{text}'"
+    if of_cause:
+        known = [cause.name for cause in causes()]
+        if name not in known:
+            raise Problem(f"{where}: {name} is no cause; there are {', '.join(known)}")
+        return Expectation(text, comparison, number(where, bound, "share"), None, name)
+    try:
+        measure = find(name)
+    except Problem as problem:
+        raise Problem(f"{where}: {problem}") from None
+    return Expectation(text, comparison, number(where, bound, measure.unit), measure)
+
+
+def number(where: str, text: str, unit: str) -> float:
+    """A bound by the unit of its measure. Raises Problem that begins with `where` and shows the way out."""
+    if unit == "count":
+        if not _COUNT.match(text):
+            raise Problem(f"{where}: it is a count; give a whole number")
+        return float(text.replace(",", ""))
+    if unit == "share":
+        if not _PERCENT.match(text):
+            raise Problem(f"{where}: it is a share; give a percentage such as 20 %")
+        return percentage(where, text)
+    value, examples = (
+        (duration_ns(text), DURATION_EXAMPLES)
+        if unit == "ns"
+        else (size_bytes(text), SIZE_EXAMPLES)
+    )
+    if value is None:
+        what = "time" if unit == "ns" else "size"
+        raise Problem(f"{where}: it is a {what}; give one such as {examples}")
+    return float(value)

@@ -1,0 +1,22 @@
+"""Measures: one number of a recording each, by one SQL file; comparisons and expectations read them.
+
+**To add a measure**, write `NAME.sql` here; NAME is what people type (`device.written_bytes`). It begins
+with a header of `--` lines:
+
+    -- title: written to the device
+    -- unit: bytes
+    -- sensor: block_requests
+    -- classes: write, sync
+    SELECT coalesce(sum(bytes), 0) FROM command_requests WHERE op = 'write'
+    -- by file
+    SELECT owner_dev AS dev, owner_ino AS ino, sum(bytes) AS value FROM command_requests …
+
+`title` is how results call it, `unit` one of count, ns, bytes and share, `sensor` what must have run for it to be
+known, `classes` those of the time budget (keys of tables/classes.toml) that it can account for, the first one
+foremost. The SELECT gives one value, of the recording's relations; after `-- by file` another may stand that says
+how much of it is whose, as `dev`, `ino` and `value`. The test of measures looks after the rest.
+"""
+
+from iowhy.measures.measure import Measure, find, largest_file, measures, values
+
+__all__ = ["Measure", "find", "largest_file", "measures", "values"]

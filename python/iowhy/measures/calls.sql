@@ -1,0 +1,7 @@
+-- title: system calls
+-- unit: count
+-- sensor: syscalls
+-- classes: kernel
+SELECT coalesce(sum(calls), 0) FROM thread_calls
+-- by file
+SELECT dev, ino, sum(calls) AS value FROM call_totals GROUP BY dev, ino

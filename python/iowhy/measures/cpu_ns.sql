@@ -1,0 +1,5 @@
+-- title: CPU time
+-- unit: ns
+-- sensor: thread_time
+-- classes: user, kernel
+SELECT sum(cpu_ns) FROM thread_totals

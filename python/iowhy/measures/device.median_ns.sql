@@ -1,0 +1,5 @@
+-- title: median time of a request
+-- unit: ns
+-- sensor: block_requests
+-- classes: write, sync, read
+SELECT median(complete_ns - queue_ns) FROM command_requests

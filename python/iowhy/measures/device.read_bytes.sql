@@ -1,0 +1,7 @@
+-- title: read from the device
+-- unit: bytes
+-- sensor: block_requests
+-- classes: read
+SELECT coalesce(sum(bytes), 0) FROM command_requests WHERE op = 'read'
+-- by file
+SELECT owner_dev AS dev, owner_ino AS ino, sum(bytes) AS value FROM command_requests WHERE op = 'read' GROUP BY owner_dev, owner_ino

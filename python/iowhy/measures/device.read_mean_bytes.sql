@@ -1,0 +1,5 @@
+-- title: mean read request
+-- unit: bytes
+-- sensor: block_requests
+-- classes: read
+SELECT avg(bytes) FROM command_requests WHERE op = 'read'

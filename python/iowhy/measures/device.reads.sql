@@ -1,0 +1,7 @@
+-- title: read requests
+-- unit: count
+-- sensor: block_requests
+-- classes: read
+SELECT count(*) FROM command_requests WHERE op = 'read'
+-- by file
+SELECT owner_dev AS dev, owner_ino AS ino, count(*) AS value FROM command_requests WHERE op = 'read' GROUP BY owner_dev, owner_ino

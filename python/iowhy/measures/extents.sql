@@ -1,0 +1,7 @@
+-- title: extents of the most fragmented file
+-- unit: count
+-- sensor: extents
+-- classes: sync, write, read
+SELECT max(extents) FROM file_layout WHERE latest AND bytes > 0
+-- by file
+SELECT dev, ino, extents AS value FROM file_layout WHERE latest AND bytes > 0

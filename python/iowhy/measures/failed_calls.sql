@@ -1,0 +1,7 @@
+-- title: system calls that returned an error
+-- unit: count
+-- sensor: syscalls
+-- classes: kernel
+SELECT coalesce(sum(errors), 0) FROM thread_calls
+-- by file
+SELECT dev, ino, sum(errors) AS value FROM call_totals GROUP BY dev, ino

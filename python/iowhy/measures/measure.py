@@ -1,0 +1,125 @@
+"""A measure and its value in a recording."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+
+from iowhy.errors import Problem
+from iowhy.relations import Relations
+from iowhy.tables import budget_classes
+
+UNITS = ("count", "ns", "bytes", "share")
+
+_HEADER = re.compile(r"--\s*(title|unit|sensor|classes)\s*:\s*(.*)\Z")
+_BY_FILE = re.compile(r"^--\s*by file\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a recording. `classes` are those of the budget that it can account for, the first one foremost.
+
+    `by_file` is SQL for its parts by file, None where it has none.
+    """
+
+    name: str
+    title: str
+    unit: str
+    sensor: str
+    classes: tuple[str, ...]
+    sql: str
+    by_file: str | None
+
+
+@dataclass(frozen=True)
+class _Part:
+    path: str | None
+    value: float
+
+
+def parse(name: str, text: str) -> Measure:
+    """The measure in `text`. Raises Problem that names what is wrong."""
+    fields: dict[str, str] = {}
+    lines = text.splitlines()
+    while lines and (header := _HEADER.match(lines[0])):
+        fields[header[1]] = header[2].strip()
+        lines.pop(0)
+    for field in ("title", "unit", "sensor", "classes"):
+        if not fields.get(field):
+            raise Problem(f"{name}.sql: the header has no line `-- {field}: …`")
+    if fields["unit"] not in UNITS:
+        raise Problem(f"{name}.sql: unit: {fields['unit']} is none of {', '.join(UNITS)}")
+    known = budget_classes()
+    keys = [key.strip() for key in fields["classes"].split(",")]
+    for key in keys:
+        if key not in known:
+            raise Problem(f"{name}.sql: classes: {key} is none of {', '.join(known)}")
+    whole, *parts = _BY_FILE.split("\n".join(lines), maxsplit=1)
+    if not whole.strip():
+        raise Problem(f"{name}.sql: there is no SQL after the header")
+    return Measure(
+        name,
+        fields["title"],
+        fields["unit"],
+        fields["sensor"],
+        tuple(known[key].name for key in keys),
+        whole.strip(),
+        parts[0].strip() if parts else None,
+    )
+
+
+@cache
+def measures() -> Mapping[str, Measure]:
+    """All measures by name, in alphabetical order."""
+    folder = resources.files("iowhy.measures")
+    found = {}
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if file.name.endswith(".sql"):
+            name = file.name.removesuffix(".sql")
+            found[name] = parse(name, file.read_text("utf-8"))
+    return found
+
+
+def find(name: str) -> Measure:
+    """The measure of that name. Raises Problem that names the nearest ones."""
+    found = measures().get(name)
+    if found is None:
+        near = get_close_matches(name, measures(), 2) or [
+            other for other in measures() if name in other
+        ]
+        meant = f"; did you mean {' or '.join(near[:2])}?" if near else ";"
+        raise Problem(f"{name}: no such measure{meant} `iowhy run --expect list` shows all")
+    return found
+
+
+def values(relations: Relations, chosen: Iterable[Measure]) -> dict[str, float | None]:
+    """The values of measures by name, in one query; None where their sensor did not run, or there is none."""
+    known = list(chosen)
+    asked = [one for one in known if relations.recording.ran(one.sensor)]
+    found: dict[str, float | None] = dict.fromkeys((one.name for one in known), None)
+    if asked:
+        columns = ", ".join(f'CAST(({one.sql}) AS DOUBLE) AS "{one.name}"' for one in asked)
+        names, (row,) = relations.table(f"SELECT {columns}")
+        for name, value in zip(names, row, strict=True):
+            found[name] = value if isinstance(value, float) else None
+    return found
+
+
+def largest_file(relations: Relations, measure: Measure) -> tuple[str, float] | None:
+    """The file of which most of a measure is, and how much; None where none is known."""
+    if measure.by_file is None:
+        return None
+    found = relations.read(
+        _Part,
+        f"""
+        SELECT f.path, CAST(m.value AS DOUBLE) AS value
+        FROM ({measure.by_file}) AS m
+        JOIN named_files AS f ON f.dev = m.dev AND f.ino = m.ino
+        WHERE m.value > 0 AND f.path IS NOT NULL
+        ORDER BY m.value DESC, f.path
+        LIMIT 1
+        """,
+    )
+    return (found[0].path or "", found[0].value) if found else None

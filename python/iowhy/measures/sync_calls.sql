@@ -1,0 +1,7 @@
+-- title: sync calls
+-- unit: count
+-- sensor: syscalls
+-- classes: sync
+SELECT count(*) FROM sync_calls
+-- by file
+SELECT dev, ino, count(*) AS value FROM sync_calls GROUP BY dev, ino

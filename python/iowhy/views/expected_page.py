@@ -1,0 +1,51 @@
+"""Expectations and the measures that there are, for people and for scripts."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+
+from iowhy.expect import Outcome
+from iowhy.measures import Measure
+from iowhy.messages import say
+from iowhy.views.terminal import Field, paragraph, print_rows
+
+
+def show(outcomes: Sequence[Outcome]) -> None:
+    """A line on stderr for each that was broken or is not known; one where all were kept."""
+    bad = [one for one in outcomes if not one.held]
+    for one in bad:
+        say(one.sentence)
+    if outcomes and not bad:
+        number = len(outcomes)
+        say("what was expected holds" if number == 1 else f"all {number} expectations hold")
+
+
+def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
+    """Each with what was found; null is unknown."""
+    return [
+        {
+            "expectation": one.expectation.text,
+            "held": one.held,
+            "value": one.value,
+            "bound": one.expectation.bound,
+            "unit": one.expectation.unit,
+            "why": one.why,
+            "file": one.file,
+            "of_file": one.of_file,
+        }
+        for one in outcomes
+    ]
+
+
+_UNITS = {"count": "N", "ns": "TIME", "bytes": "SIZE", "share": "N %"}
+
+
+def show_measures(measures: Iterable[Measure], out: Console) -> None:
+    """The names that an expectation may have."""
+    table = [(one.name, _UNITS[one.unit], one.title) for one in measures]
+    table.append(
+        ("cause NAME", "N %", "share of the time that a cause has; 0 % where it was not found")
+    )
+    fields = [Field(head, str, left=True) for head in ("name", "unit", "what it is")]
+    print_rows(out, fields, table)
+    paragraph(out, "as in: --expect 'sync_calls <= 10'; also <, >, >= and ==", "dim")

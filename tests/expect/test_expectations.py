@@ -1,0 +1,180 @@
+"""Expectations on made recordings: kept, broken, unknown; and the grammar against anything that one may type."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.generated import generate
+from iowhy.errors import Problem
+from iowhy.expect import outcomes, read_expectation, read_growth
+from iowhy.measures import find, largest_file, measures, values
+from iowhy.measures.measure import parse
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.manifest import Kept
+from iowhy.relations import Relations
+from iowhy.whys.verdict import judge
+from tests.command_line import invoke
+
+from ..whys.made import KIB, MS, Story
+
+
+def syncing(calls: int) -> Story:
+    story = Story(seconds=4.0)
+    story.caller("fsync", calls, blocked=5 * MS, reason="device_flush", bytes_=None, gap_share=0.0)
+    return story.requests(calls, op="write", bytes_=4 * KIB, jump=True).flushes(calls, 2 * MS)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Recording:
+    return syncing(400).write(tmp_path / "a.iowhy")
+
+
+def held(recording: Recording, *texts: str) -> list[bool | None]:
+    expected = [read_expectation("--expect", text) for text in texts]
+    return [one.held for one in outcomes(recording, judge(recording), expected)]
+
+
+def test_each_measure_is_a_number_and_no_file_has_more_than_all(tmp_path: Path) -> None:
+    made = generate(tmp_path / "made.iowhy", calls=2000, seed=7, files=8, threads=3)
+    with Relations.of(made) as relations:
+        found = values(relations, measures().values())
+        for measure in measures().values():
+            value, largest = found[measure.name], largest_file(relations, measure)
+            assert value is None or made.ran(measure.sensor), measure.name
+            if largest is not None and "mean" not in measure.name:
+                assert value is not None and 0 < largest[1] <= value, measure.name
+    assert {"sync_calls", "device.written_bytes", "calls", "cpu_ns"} <= {
+        name for name, value in found.items() if value
+    }
+
+
+def test_bounds_are_kept_or_broken_exactly_at_the_number(recording: Recording) -> None:
+    assert held(recording, "sync_calls <= 400", "sync_calls < 400", "sync_calls == 400") == [
+        True,
+        False,
+        True,
+    ]
+    assert held(recording, "sync_calls >= 401", "sync_calls > 399", "sync_calls<=1,000") == [
+        False,
+        True,
+        True,
+    ]
+    size = 400 * 4
+    assert held(recording, f"device.written_bytes <= {size} KiB") == [True]
+    assert held(recording, f"device.written_bytes < {size}KiB") == [False]
+    assert held(recording, "sync_mean_ns < 4 ms", "sync_mean_ns < 6ms") == [False, True]
+
+
+def test_the_share_of_a_cause_is_that_of_the_verdict(recording: Recording) -> None:
+    first = judge(recording).findings[0]
+    above, below = first.share * 100 + 1, first.share * 100 - 1
+    texts = [f"cause {first.cause} < {bound:.0f} %" for bound in (above, below)]
+    assert held(recording, *texts, "cause memory-pressure == 0 %") == [True, False, True]
+
+
+def test_what_no_sensor_saw_is_unknown_and_not_zero(tmp_path: Path) -> None:
+    blind = syncing(5)
+    blind.missing = {"syscalls"}
+    made = blind.write(tmp_path / "b.iowhy")
+    done = invoke(["why", "--expect", "sync_calls <= 10", str(made.path)])
+    assert done.exit_code == 2
+    assert "expected sync_calls <= 10, which is not known: syscalls did not run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sync_calls <= 1000", None),  # those that were lost may be 601 or more
+        ("sync_calls <= 10", False),
+        ("sync_calls >= 10", True),
+        ("sync_calls >= 1000", None),
+    ],
+)
+def test_lost_events_leave_open_what_they_could_change(
+    recording: Recording, text: str, expected: bool | None
+) -> None:
+    lossy = {**recording.manifest.tables, "syscalls": Kept(400, 700)}
+    text_of = replace(recording.manifest, tables=lossy).as_json()
+    (recording.path / "manifest.json").write_text(text_of)
+    assert held(open_recording(recording.path), text) == [expected]
+
+
+def test_the_command_line_says_each_and_ends_with_its_own_status(recording: Recording) -> None:
+    path = str(recording.path)
+    broken = invoke(["why", "--expect", "sync_calls <= 10", "--expect", "calls > 1", path])
+    assert broken.exit_code == 3
+    (line,) = broken.stderr.splitlines()
+    assert line.startswith("iowhy: expected sync_calls <= 10, found 400")
+    kept = invoke(["why", "--expect", "sync_calls <= 400", path])
+    assert kept.exit_code == 0 and "what was expected holds" in kept.stderr
+    printed = json.loads(invoke(["why", "--json", "--expect", "sync_calls < 1", path]).stdout)
+    (one,) = printed["expected"]
+    assert (one["held"], one["value"], one["bound"], one["unit"]) == (False, 400, 1, "count")
+
+
+def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
+    few, many = (str(syncing(n).write(tmp_path / f"{n}.iowhy").path) for n in (100, 109))
+    for limit, worse in (("+0", 1), ("+8", 1), ("+9", 0), ("+9 %", 0), ("+8.9 %", 1)):
+        done = invoke(["compare", "--fail-on", f"sync_calls > {limit}", few, many])
+        assert done.exit_code == worse, limit
+        assert ("failed on" in done.stderr) == bool(worse)
+    assert invoke(["compare", "--fail-on", "sync_calls > +0", many, few]).exit_code == 0
+    blind = syncing(1)
+    blind.missing = {"syscalls"}
+    unseen = str(blind.write(tmp_path / "blind").path)
+    unknown = invoke(["compare", "--fail-on", "sync_calls > +0", few, unseen])
+    assert isinstance(unknown.exception, Problem)
+    assert "cannot tell sync_calls > +0: sync calls: 100 → unknown" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("sync_calls", "give NAME <= NUMBER"),
+        ("sync_calls <= 1.5", "whole number"),
+        ("sync_call <= 1", "did you mean sync_calls"),
+        ("device.written_bytes <= 2 parsec", "size"),
+        ("cpu_ns <= 2 MiB", "time"),
+        ("cache.hit_share > 0.5", "percentage"),
+        ("cause slowness < 3 %", "no cause"),
+        ("sync_calls <= 1; DROP TABLE x", "whole number"),
+    ],
+)
+def test_what_makes_no_sense_names_the_way_out(text: str, shows: str) -> None:
+    with pytest.raises(Problem, match=shows) as found:
+        read_expectation("--expect", text)
+    assert f"--expect '{text}'" in str(found.value)
+
+
+@given(
+    st.text(max_size=60)
+    | st.from_regex(r"\A(cause )?[a-z_.]{1,12} ?[<>=]{1,2} ?[0-9., %a-zA-Z+]{0,12}\Z")
+)
+def test_any_text_is_read_or_is_a_problem(text: str) -> None:
+    for read in (read_expectation, read_growth):
+        try:
+            read("--expect", text)
+        except Problem:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ("SELECT 1", "no line `-- title"),
+        ("-- title: a\n-- unit: miles\n-- sensor: s\n-- classes: sync\nSELECT 1", "none of count"),
+        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: tea\nSELECT 1", "none of user"),
+        ("-- title: a\n-- unit: ns\n-- sensor: s\n-- classes: sync\n", "no SQL"),
+    ],
+)
+def test_a_measure_without_its_header_is_refused(text: str, shows: str) -> None:
+    with pytest.raises(Problem, match=shows):
+        parse("x", text)
+
+
+def test_a_measure_is_found_by_its_name() -> None:
+    assert find("sync_calls").classes == ("waiting for sync",)

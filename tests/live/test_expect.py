@@ -1,0 +1,45 @@
+"""Expectations of a real command: known counts of syncs and bytes, its own exit status first."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from machine import filesystem
+
+pytestmark = pytest.mark.usefixtures("live")
+
+WORK = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+for _ in range(3):
+    os.write(fd, bytes(8192))
+    os.fsync(fd)
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def expecting(folder: Path, file: Path, status: int, *texts: str) -> tuple[int, str]:
+    """How `iowhy run -q` ended, and what it said."""
+    options = [word for text in texts for word in ("--expect", text)]
+    command = [sys.executable, "-B", "-c", WORK, str(file), str(status)]
+    done = subprocess.run(
+        [sys.executable, "-m", "iowhy", "run", "-q", *options, "--", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_counts_are_kept_and_broken_at_their_number(tmp_path: Path) -> None:
+    with filesystem("ext4", tmp_path) as scratch:
+        file = Path(scratch.mount) / "log"
+        kept = expecting(tmp_path, file, 0, "sync_calls == 3", "written_bytes == 24 KiB")
+        assert kept == (0, "iowhy: all 2 expectations hold\n")
+        broken = expecting(tmp_path, file, 0, "sync_calls <= 2", "written_bytes <= 24 KiB")
+        assert broken == (3, f"iowhy: expected sync_calls <= 2, found 3, all of {file}\n")
+        failed = expecting(tmp_path, file, 7, "sync_calls <= 2")
+        assert failed[0] == 7 and "expected sync_calls <= 2, found 3" in failed[1]

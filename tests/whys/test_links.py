@@ -1,11 +1,13 @@
 """Every number of a chain has its rows in the report that its link names, whatever printed them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
+from iowhy.whys import links
 
 from .conftest import judge_with_rows
 
@@ -20,3 +22,20 @@ def test_of_other_tools_texts(text: Path, tmp_path: Path) -> None:
     except Problem:
         return  # a text without anything to judge
     judge_with_rows(found.recording)
+
+
+@pytest.mark.parametrize(
+    ("others", "depth", "words"),
+    [
+        (0.0, 1.0, "each takes the device 16 ms"),
+        (0.0, None, "each takes the device 16 ms"),
+        (0.0, 5.6, "each is answered in 16 ms, with 5.6 of them at the device at a time"),
+        (0.9, 1.0, "the waiting behind others' requests included"),
+        (None, 5.6, "the waiting behind others' requests included"),
+    ],
+)
+def test_the_wait_behind_other_requests_is_not_the_devices_time(
+    others: float | None, depth: float | None, words: str
+) -> None:
+    requests = SimpleNamespace(others_share=others, own_depth=depth)
+    assert words in links.answered_in(SimpleNamespace(requests=requests), 16e6)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
-from iowhy.whys.evidence import requests_were_recorded
+from iowhy.whys.evidence import alone_on_its_device, requests_were_recorded
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.measured import Load
 from iowhy.whys.finding import Link
@@ -224,3 +224,17 @@ def flushes(facts: Facts) -> Link | None:
         "flushes",
         "devices",
     )
+
+
+#: Requests in flight from which on a part of the time to an answer is the wait behind one's own.
+_TOGETHER = 1.5
+
+
+def answered_in(facts: Facts, service_ns: float) -> str:
+    """How long a request takes, in words that do not count the wait behind other requests as the device's time."""
+    if not alone_on_its_device(facts):
+        return f"each is answered in {duration(service_ns)}, the waiting behind others' requests included"
+    depth = facts.requests.own_depth
+    if depth is not None and depth >= _TOGETHER:
+        return f"each is answered in {duration(service_ns)}, with {depth:.2g} of them at the device at a time"
+    return f"each takes the device {duration(service_ns)}"

@@ -1,8 +1,8 @@
 """Directories and inodes are not in memory."""
 
-from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
+from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, size
+from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import held_share
 from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
@@ -40,7 +40,7 @@ def find(facts: Facts) -> Candidate | None:
                 "waits",
             ),
             _asked(read),
-            *_read(read, evidence.alone_on_its_device(facts)),
+            *_read(facts, read),
             links.device_load(facts),
         ),
         summary="reads directories and inodes that are not in memory yet",
@@ -83,7 +83,7 @@ def _asked(read: Metadata) -> Link | None:
     )
 
 
-def _read(read: Metadata, alone: bool) -> tuple[Link, ...]:
+def _read(facts: Facts, read: Metadata) -> tuple[Link, ...]:
     """How much was read, how long each takes, and how far apart they lie."""
     if not read.requests:
         return ()
@@ -100,9 +100,7 @@ def _read(read: Metadata, alone: bool) -> tuple[Link, ...]:
         None
         if read.mean_service_ns is None
         else link(
-            f"each takes the device {duration(read.mean_service_ns)}"
-            if alone
-            else f"each is answered in {duration(read.mean_service_ns)}, the waiting behind others' requests included",
+            links.answered_in(facts, read.mean_service_ns),
             read.mean_service_ns,
             "ns",
             "request-latency",

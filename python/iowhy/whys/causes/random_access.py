@@ -2,7 +2,7 @@
 
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, duration, link, percent, size
+from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
 from iowhy.whys.finding import Candidate, Claim
@@ -50,9 +50,12 @@ def find(facts: Facts) -> Candidate | None:
             ),
             links.request_shape(facts),
             link(
-                f"each takes the device {duration(service)}: the way to the data, not the data"
-                if evidence.alone_on_its_device(facts)
-                else f"each is answered in {duration(service)}, the waiting behind others' requests included",
+                links.answered_in(facts, service)
+                + (
+                    ": the way to the data, not the data"
+                    if evidence.alone_on_its_device(facts)
+                    else ""
+                ),
                 service,
                 "ns",
                 "request-latency",

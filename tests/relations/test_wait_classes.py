@@ -172,8 +172,19 @@ def test_sleep_for_storage(make: Make) -> None:
 
     rec = make(
         {
-            "files": [file(2, "/srv/a"), file(3, None, "pipe"), file(4, "/srv", "directory")],
+            "files": [
+                file(2, "/srv/a"),
+                file(3, None, "pipe"),
+                file(4, "/srv", "directory"),
+                file(2, "/far/a", dev=9),
+            ],
+            "filesystems": [
+                {"dev": dev, "kind": kind, "mount": mount, "options": "rw"}
+                for dev, kind, mount in ((1, "ext4", "/srv"), (9, "fuse.sshfs", "/far"))
+            ],
             "syscalls": [
+                # Who opens a pipe waits for the other end: only a process that serves the file reads then.
+                asleep("openat", 2) | {"dev": 9},
                 *(asleep(name, 2) for name in ("read", "pwrite64", "fsync", "openat", "futex")),
                 asleep("read", 3),
                 asleep("read", None),
@@ -190,6 +201,7 @@ def test_sleep_for_storage(make: Make) -> None:
         ("fsync", "sync"),
         ("getdents64", "read"),
         ("io_uring_enter", "collect"),
+        ("openat", "read"),
         ("pwrite64", "write"),
         ("read", "read"),
     ]

@@ -2,7 +2,8 @@
 -- filtered as: nothing
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, and where that shows no requests (a mapped device) what
--- lies below. A wait without a file, or on a filesystem without a disk of its own (overlay), has none; sync(2)
+-- lies below. What a process serves (FUSE) is no device. A wait without a file, or on a filesystem without a disk of its
+-- own (overlay), has none; sync(2)
 -- waits for every filesystem.
 -- column dev: block device; NULL where the file tells none, id
 -- column everywhere: it is sync(2), bool
@@ -20,6 +21,9 @@ JOIN main.wait_classes c
     AND c.syscall IS NOT DISTINCT FROM w.syscall
     AND c.io IS NOT DISTINCT FROM w.io
 LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev
+LEFT JOIN served_filesystems u ON u.dev = w.dev
 LEFT JOIN (SELECT dev, max(below_dev) AS below_dev FROM main.devices GROUP BY dev) d ON d.dev = f.disk_dev
-WHERE w.dur_ns > 0 AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
+WHERE w.dur_ns > 0 AND u.dev IS NULL
+    AND w.reason IS DISTINCT FROM 'fuse' AND w.reason IS DISTINCT FROM 'network_filesystem'
+    AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
 GROUP BY 1, 2

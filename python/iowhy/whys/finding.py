@@ -26,8 +26,8 @@ class Claim:
     """
 
     classes: frozenset[str]
-    calls: frozenset[str] | None = None
-    reasons: frozenset[str] | None = None
+    calls: frozenset[str | None] | None = None
+    reasons: frozenset[str | None] | None = None
     modes: frozenset[str] | None = None
     fraction: float = 1.0
 

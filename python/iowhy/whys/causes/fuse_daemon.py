@@ -1,0 +1,118 @@
+"""A process in user space serves the filesystem, and takes its time."""
+
+from iowhy.invocation import as_root
+from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.chain import chain_of, count, duration, link, percent
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.served import Served, served
+from iowhy.whys.finding import Candidate, Claim
+
+
+def find(facts: Facts) -> Candidate | None:
+    """Waits for files of a FUSE filesystem."""
+    if not _is_there(facts):
+        return None
+    found = served(facts.relations)
+    share = sum(_share(facts, one) for one in found)
+    if share < thresholds.LISTED:
+        return None
+    most = found[0]
+    waits, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)
+    process, next_step = _daemon(most.tgid)
+    where = "a filesystem of FUSE" if most.mount is None else f"{most.mount} ({most.kind})"
+    return Candidate(
+        claims=tuple(_claim(one) for one in found),
+        chain=chain_of(
+            link(
+                f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"
+            ),
+            link(
+                f"{count(waits)} waits, {duration(total_ns / waits)} each, most of them in {most.call or 'page faults'}",
+                waits,
+                "waits",
+                "syscalls" if most.reason is None else "waits",
+            ),
+            link(f"{process} answers them, no device of its own", total_ns, "ns", "files"),
+        ),
+        summary=f"waits for {process}, which serves {where}",
+        saving=saving.all_of_it("if it answered at once"),
+        remedy=next_step,
+        confidence=0.85,
+        needs=("waits", "syscalls"),
+    )
+
+
+def _is_there(facts: Facts) -> bool:
+    """Whether there is any such filesystem: nearly no command has one, and the rest asks for all of its calls."""
+    if any(piece.reason == "fuse" for piece in facts.budget.pieces):
+        return True
+    known = "SELECT count(*) AS n FROM served_filesystems"
+    return facts.relations.has("filesystems") and facts.relations.rows(known) != [(0,)]
+
+
+def _daemon(tgid: int | None) -> tuple[str, str]:
+    """The process in words, and the next step."""
+    if tgid is None:
+        return (
+            "a process in user space",
+            "find the process that serves it (fuser -v /dev/fuse lists such) and record that by its number while this runs again",
+        )
+    return (
+        f"process {tgid}",
+        f"see what that process waits for: `{as_root()} run -p {tgid} --duration 30s` while this runs again",
+    )
+
+
+def _claim(one: Served) -> Claim:
+    return Claim(
+        classes.STORAGE,
+        calls=frozenset({one.call}),
+        reasons=frozenset({one.reason}),
+        fraction=one.part,
+    )
+
+
+def _share(facts: Facts, one: Served) -> float:
+    """Of the elapsed time, in the pieces that the claim is about."""
+    return one.part * sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls in classes.STORAGE and piece.call == one.call and piece.reason == one.reason
+    )
+
+
+CAUSE = Cause(
+    name="fuse-daemon",
+    title="A process serves the filesystem",
+    meaning=(
+        "The files lie on a filesystem that a program serves (FUSE: sshfs, s3fs, NTFS, encryption, an emulated "
+        "disk). Every request goes to it and back, and it waits for a network, a disk or a CPU of its own: what "
+        "the machine's disks do tells nothing of that."
+    ),
+    measured=(
+        "Waits, and sleep, in calls on files of filesystems of kind fuse; the process that has their connection open "
+        "(/proc/PID/fdinfo, Linux 6.13 and later)."
+    ),
+    thresholds=(
+        Threshold(
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
+        ),
+    ),
+    fooled_by=(
+        "a mapped file: whose it is, is not known of a page fault",
+        "kernels before 6.13 do not tell which process serves which filesystem",
+    ),
+    remedies=(
+        "ask for more at once: larger reads, readahead (max_read, max_readahead of the mount), writeback_cache",
+        "let the kernel keep what it learnt: longer entry and attribute timeouts (-o entry_timeout, attr_timeout, kernel_cache)",
+        "keep what is used often on a filesystem of the kernel's own",
+    ),
+    experiment=None,
+    find=find,
+    settled_by=next_command.CALLS,
+    beats=(
+        "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost", "metadata-cold",
+        "queue-shallow", "random-access", "readahead-poor", "small-requests", "sync-storm", "cache-thrash",
+    ),
+)  # fmt: skip

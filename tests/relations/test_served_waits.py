@@ -1,0 +1,35 @@
+"""What a process serves: sleeps and waits in calls on its files, and their part of all such."""
+
+from iowhy.relations import Relations
+from tests.reports.conftest import MS, Make, call, file, wait
+
+
+def test_of_which_filesystem_and_what_part(make: Make) -> None:
+    far = {"dev": 9}
+    rec = make(
+        {
+            "files": [file(2, "/srv/a"), file(2, "/far/a", dev=9)],
+            "filesystems": [
+                {"dev": dev, "kind": kind, "mount": mount, "options": "rw"}
+                for dev, kind, mount in ((1, "ext4", "/srv"), (9, "fuse", "/far"))
+            ],
+            "syscalls": [
+                call(0, 3 * MS, "read", blocked_ns=0, sleeping_ns=3 * MS) | far,
+                call(0, MS, "read", blocked_ns=0, sleeping_ns=MS),
+            ],
+            "waits": [
+                wait(0, MS, "page_read", syscall="read", ino=2) | far,
+                wait(MS, 4 * MS, "page_read", syscall="read", ino=2, dev=1),
+                wait(6 * MS, MS, "fuse", syscall="newfstatat", ino=None, dev=None),
+            ],
+        }
+    )
+    with Relations.of(rec) as relations:
+        rows = relations.rows(
+            "SELECT syscall, reason, dev, waits, total_ns, part FROM served_waits ORDER BY 1, 2"
+        )
+    assert rows == [
+        ("newfstatat", "fuse", None, 1, MS, 1.0),
+        ("read", "page_read", 9, 1, MS, 0.2),
+        ("read", None, 9, 1, 3 * MS, 0.75),
+    ]

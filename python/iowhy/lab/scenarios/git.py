@@ -25,7 +25,11 @@ def _repository(
 
 def _status(stage: Stage, *, cold: bool) -> Plan:
     tree = _repository(stage, stage.choice.count(300), 10, 200)
-    return Plan(("git", "-C", str(tree), "status", "--short"), cold=cold)
+    argv = ("git", "-C", str(tree), "status", "--short")
+    if not cold:
+        # What was just written may be on its way out of memory already.
+        shell.run(argv)
+    return Plan(argv, cold=cold)
 
 
 def _add(stage: Stage, method: str) -> Plan:

@@ -92,6 +92,19 @@ impl Column {
         self.levels.clear();
         self.repeats.clear();
     }
+
+    /// Adds the rows of another column of the same type, which it leaves empty.
+    fn append(&mut self, other: &mut Column) {
+        match (&mut self.values, &mut other.values) {
+            (Values::Ints(values), Values::Ints(more)) => values.append(more),
+            (Values::Floats(values), Values::Floats(more)) => values.append(more),
+            (Values::Bools(values), Values::Bools(more)) => values.append(more),
+            (Values::Texts(values), Values::Texts(more)) => values.append(more),
+            _ => unreachable!("type of a column"),
+        }
+        self.levels.append(&mut other.levels);
+        self.repeats.append(&mut other.repeats);
+    }
 }
 
 /// Rows of one table.
@@ -105,6 +118,14 @@ impl Batch {
     pub fn new(table: &Table) -> Batch {
         let columns = table.columns.iter().map(|c| Column::new(c.kind)).collect();
         Batch { columns, rows: 0 }
+    }
+
+    /// Adds the rows of another batch of the same table, which it leaves empty.
+    pub fn append(&mut self, other: &mut Batch) {
+        for (column, more) in self.columns.iter_mut().zip(&mut other.columns) {
+            column.append(more);
+        }
+        self.rows += std::mem::take(&mut other.rows);
     }
 
     /// Empties it and keeps the memory for the next rows.

@@ -18,6 +18,9 @@ use crate::writer::{queued_bytes, Order, Shared, Writer, Written};
 pub struct Limits {
     /// Rows of a file.
     pub rows_per_file: usize,
+    /// Rows up to which a file is written anew with the next ones: many small files take longer to open than to read.
+    /// Each writing costs what is in the file once more, so it ends here.
+    pub small_file_rows: usize,
     /// Shortest time between two closings of all tables.
     pub close_every_ns: i64,
     /// The interval grows to a twentieth of the recording's age, up to this: a killed recorder loses at
@@ -31,8 +34,9 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             rows_per_file: 128 * 1024,
+            small_file_rows: 16 * 1024,
             close_every_ns: 3_000_000_000,
-            close_at_most_ns: 15_000_000_000,
+            close_at_most_ns: 60_000_000_000,
             queue_bytes: 512 << 20,
         }
     }
@@ -104,7 +108,10 @@ impl Recording {
         recording
             .snapshot()
             .write(folder.inside())
-            .and_then(|()| Writer::new(folder.clone(), start_ns, shared, spare_sender))
+            .and_then(|()| {
+                let small = limits.small_file_rows;
+                Writer::new(folder.clone(), start_ns, small, shared, spare_sender)
+            })
             .and_then(|writer| {
                 let (orders, received) = channel();
                 recording.orders = Some(orders);

@@ -56,6 +56,7 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     spares: Sender<(usize, Batch)>,
     tables: Vec<TableFiles>,
+    small_file_rows: usize,
     written: Written,
     start_ns: Option<i64>,
     closed_ns: Option<i64>,
@@ -67,6 +68,9 @@ struct TableFiles {
     schema: TypePtr,
     encodings: Encodings,
     files: u32,
+    /// The rows of the last file while it is small, and the bytes of that file: the next rows are added to it.
+    last: Batch,
+    last_bytes: u64,
 }
 
 /// Enough for the manifest of any recording.
@@ -76,6 +80,7 @@ impl Writer {
     pub fn new(
         folder: Arc<Folder>,
         start_ns: Option<i64>,
+        small_file_rows: usize,
         shared: Arc<Shared>,
         spares: Sender<(usize, Batch)>,
     ) -> io::Result<Writer> {
@@ -87,6 +92,8 @@ impl Writer {
                 schema: parquet_schema(table),
                 encodings: Encodings::new(table),
                 files: 0,
+                last: Batch::new(table),
+                last_bytes: 0,
             })
             .collect();
         Ok(Writer {
@@ -94,6 +101,7 @@ impl Writer {
             shared,
             spares,
             tables,
+            small_file_rows,
             written: Written {
                 kept: vec![0; TABLES.len()],
                 dropped: vec![0; TABLES.len()],
@@ -109,10 +117,9 @@ impl Writer {
         for order in orders {
             match order {
                 Order::Rows(index, mut batch) => {
+                    let bytes = queued_bytes(&batch);
                     self.rows(index, &mut batch);
-                    self.shared
-                        .queued_bytes
-                        .fetch_sub(queued_bytes(&batch), Ordering::Relaxed);
+                    self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
                     batch.clear();
                     let _ = self.spares.send((index, batch));
                 }
@@ -137,47 +144,79 @@ impl Writer {
             self.written.dropped[index] += batch.rows as u64;
             return;
         }
-        let name = TABLES[index].name;
-        let table = &mut self.tables[index];
-        let file_name = format!("{name}/{:06}.parquet", table.files + 1);
-        let path = self.folder.inside().join(&file_name);
-        let temporary = self.folder.inside().join(format!("{file_name}.tmp"));
         let rows = batch.rows as u64;
-        let written = table
-            .encodings
-            .properties(&TABLES[index], batch)
-            .map_err(io_error)
-            .and_then(|properties| {
-                if table.files == 0 {
-                    self.folder.add(name)?;
-                }
-                let file = private_file(&temporary)?;
-                write_file(
-                    file,
-                    &TABLES[index],
-                    table.schema.clone(),
-                    properties,
-                    batch,
-                )
-                .map_err(io_error)?;
-                std::fs::rename(&temporary, &path)?;
-                let bytes = std::fs::metadata(&path)?.len();
-                self.shared
-                    .written_bytes
-                    .fetch_add(bytes, Ordering::Relaxed);
-                Ok(())
-            });
+        let table = &mut self.tables[index];
+        // Of batches that are large themselves, what merging saves is not worth writing them twice.
+        let merges = batch.rows * 4 <= self.small_file_rows;
+        if !merges || table.last.rows + batch.rows > self.small_file_rows {
+            // Its file stays as it is.
+            table.last.clear();
+            table.last_bytes = 0;
+        }
+        let written = if merges {
+            self.add_to_last(index, batch)
+        } else {
+            table.files += 1;
+            self.write(index, batch).map(|_| ())
+        };
         match written {
-            Ok(()) => {
-                table.files += 1;
-                self.written.kept[index] += rows;
-            }
+            Ok(()) => self.written.kept[index] += rows,
             Err(error) => {
-                let _ = std::fs::remove_file(&temporary);
                 self.written.dropped[index] += rows;
-                self.fail(&file_name, &error);
+                self.fail(&file_name(index, self.tables[index].files), &error);
             }
         }
+    }
+
+    /// Writes the last file of a table anew, with more rows, which go to it. The file is whole at any time: what was
+    /// in it stays there until the new one has its name.
+    fn add_to_last(&mut self, index: usize, batch: &mut Batch) -> io::Result<()> {
+        let table = &mut self.tables[index];
+        if table.last.rows == 0 {
+            table.files += 1;
+        }
+        let mut last = std::mem::replace(&mut table.last, Batch::new(&TABLES[index]));
+        last.append(batch);
+        let before = table.last_bytes;
+        let bytes = self.write(index, &last)?;
+        self.shared
+            .written_bytes
+            .fetch_sub(before, Ordering::Relaxed);
+        let table = &mut self.tables[index];
+        (table.last, table.last_bytes) = (last, bytes);
+        Ok(())
+    }
+
+    /// Writes a batch as the last file of its table, in the place of the one that has the name; its bytes.
+    fn write(&mut self, index: usize, batch: &Batch) -> io::Result<u64> {
+        let table = &mut self.tables[index];
+        let name = file_name(index, table.files);
+        let path = self.folder.inside().join(&name);
+        let temporary = self.folder.inside().join(format!("{name}.tmp"));
+        let mut write = || {
+            let properties = table
+                .encodings
+                .properties(&TABLES[index], batch)
+                .map_err(io_error)?;
+            self.folder.add(TABLES[index].name)?;
+            let file = private_file(&temporary)?;
+            let schema = table.schema.clone();
+            write_file(file, &TABLES[index], schema, properties, batch).map_err(io_error)?;
+            let bytes = std::fs::metadata(&temporary)?.len();
+            std::fs::rename(&temporary, &path)?;
+            Ok(bytes)
+        };
+        let written = write();
+        match &written {
+            Ok(bytes) => {
+                let closed = &self.shared.written_bytes;
+                closed.fetch_add(*bytes, Ordering::Relaxed);
+            }
+            Err(_) => {
+                let _ = std::fs::remove_file(&temporary);
+            }
+        }
+        written
     }
 
     /// Puts the counts of this thread into a manifest.
@@ -223,6 +262,11 @@ impl Writer {
         }
         self.shared.failed.store(true, Ordering::Release);
     }
+}
+
+/// The path of a table's file in the recording.
+fn file_name(index: usize, number: u32) -> String {
+    format!("{}/{number:06}.parquet", TABLES[index].name)
 }
 
 /// About the memory of a batch: eight bytes a value, and levels.
@@ -293,11 +337,11 @@ fn write_file(
     table: &Table,
     schema: TypePtr,
     properties: WriterProperties,
-    batch: &mut Batch,
+    batch: &Batch,
 ) -> Result<(), ParquetError> {
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
-    for (column_type, column) in table.columns.iter().zip(&mut batch.columns) {
+    for (column_type, column) in table.columns.iter().zip(&batch.columns) {
         let mut out = group
             .next_column()?
             .ok_or_else(|| ParquetError::General(format!("no column {}", column_type.name)))?;
@@ -312,12 +356,12 @@ fn write_file(
 fn write_column(
     out: &mut SerializedColumnWriter<'_>,
     column_type: &ColumnType,
-    column: &mut Column,
+    column: &Column,
 ) -> Result<usize, ParquetError> {
     let is_list = matches!(column_type.kind, Kind::Ints | Kind::Texts);
     let levels = (column_type.nullable || is_list).then_some(column.levels.as_slice());
     let repeats = is_list.then_some(column.repeats.as_slice());
-    match &mut column.values {
+    match &column.values {
         Values::Ints(values) => out
             .typed::<Int64Type>()
             .write_batch(values, levels, repeats),
@@ -326,16 +370,16 @@ fn write_column(
             .write_batch(values, levels, repeats),
         Values::Bools(values) => out.typed::<BoolType>().write_batch(values, levels, repeats),
         Values::Texts(values) => {
-            let texts: Vec<ByteArray> = values.drain(..).map(byte_array).collect();
+            let texts: Vec<ByteArray> = values.iter().map(byte_array).collect();
             out.typed::<ByteArrayType>()
                 .write_batch(&texts, levels, repeats)
         }
     }
 }
 
-fn byte_array(name: Name) -> ByteArray {
+fn byte_array(name: &Name) -> ByteArray {
     ByteArray::from(match name {
         Name::Borrowed(text) => Bytes::from_static(text.as_bytes()),
-        Name::Owned(text) => Bytes::from(text),
+        Name::Owned(text) => Bytes::copy_from_slice(text.as_bytes()),
     })
 }

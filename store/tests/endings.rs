@@ -43,6 +43,8 @@ fn killed_while_writing() {
     if let Some(dir) = child_dir() {
         let limits = Limits {
             rows_per_file: 500,
+            // Four of them in a file, so that it is killed while a file is written anew as well.
+            small_file_rows: 2_000,
             close_every_ns: 1,
             ..Limits::default()
         };

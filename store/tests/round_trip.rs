@@ -59,6 +59,7 @@ fn files_close_by_rows_and_by_time_and_are_readable_before_the_end() {
     let dir = temporary.path().join("a.iowhy");
     let limits = Limits {
         rows_per_file: 100,
+        small_file_rows: 0,
         ..Limits::default()
     };
     let manifest = Manifest::new(Source::Live);
@@ -125,4 +126,53 @@ fn a_queue_that_is_full_counts_what_it_loses() {
         manifest.tables["block_requests"],
         Kept { kept: 0, lost: 25 }
     );
+}
+
+#[test]
+fn small_files_grow_together_and_are_whole_at_any_time() {
+    let temporary = tempfile::tempdir().unwrap();
+    let dir = temporary.path().join("a.iowhy");
+    let limits = Limits {
+        close_every_ns: 1,
+        close_at_most_ns: 1,
+        small_file_rows: 1_000,
+        ..Limits::default()
+    };
+    let manifest = Manifest::new(Source::Live);
+    let mut recording = Recording::create_with(&dir, manifest, limits).unwrap();
+    recording.tick(0).unwrap();
+    for closing in 1..=50 {
+        for i in 0..70 {
+            recording.push(request((closing - 1) * 70 + i)).unwrap();
+        }
+        recording.tick(closing * 10).unwrap();
+        // As another process finds it: what the manifest counts is there, in order.
+        let kept = Manifest::read(&dir).unwrap().tables["block_requests"].kept;
+        let rows = read(&dir, "block_requests");
+        assert!(rows.len() as u64 >= kept);
+        for (i, row) in rows.iter().enumerate() {
+            same(row, &request(i as i64));
+        }
+    }
+    // A batch that is large by itself is a file of its own, and the next small ones begin another.
+    for i in 3_500..6_000 {
+        recording.push(request(i)).unwrap();
+    }
+    recording.tick(600).unwrap();
+    recording.push(request(6_000)).unwrap();
+    recording.tick(700).unwrap();
+    while Manifest::read(&dir).unwrap().tables["block_requests"].kept < 6_001 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let closed = recording.written_bytes();
+    recording.finish().unwrap();
+    let found = files(&dir, "block_requests");
+    assert_eq!(found.len(), 4 + 2); // of 980 rows or less; the large one; the last
+    let bytes: u64 = found.iter().map(|f| f.metadata().unwrap().len()).sum();
+    assert_eq!(closed, bytes);
+    let rows = read(&dir, "block_requests");
+    assert_eq!(rows.len(), 6_001);
+    for (i, row) in rows.iter().enumerate() {
+        same(row, &request(i as i64));
+    }
 }

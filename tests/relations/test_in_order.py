@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
@@ -60,6 +60,7 @@ def union_ns(spans: Iterable[tuple[int, int]]) -> int:
     return len({moment for begin, end in spans for moment in range(begin // MS, end // MS)}) * MS
 
 
+@settings(max_examples=25)
 @given(REQUESTS)
 def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) -> None:
     end = T0 + 10 * MS
@@ -93,6 +94,7 @@ def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) ->
     assert found == expected
 
 
+@settings(max_examples=25)
 @given(REQUESTS, CALLS, WAITS)
 def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
     make: Make, requests: list[Row], calls: list[Row], waits: list[Row]
@@ -116,6 +118,7 @@ def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
         )
 
 
+@settings(max_examples=25)
 @given(CALLS, WAITS)
 def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
     make: Make, calls: list[Row], waits: list[Row]

@@ -2,24 +2,34 @@
 -- filtered as: extents
 -- kept: table
 -- As filefrag: an extent continues the one before it when it follows on disk at once, or at the
--- distance that the hole between them has in the file. The other columns are those of extents.
+-- distance that the hole between them has in the file.
+-- column phase: before or after the command, text
+-- column dev: filesystem, id
+-- column ino: inode, id
+-- column logical_bytes: offset in the file, bytes
+-- column physical_bytes: offset on the device; NULL: no place yet, or inline, bytes
+-- column bytes: length, bytes
+-- column unwritten: allocated and never written, bool
+-- column shared: shared with another file or snapshot, bool
 -- column starts_run: it does not continue the extent before it on disk, bool
--- column run: number of the run in the file, from 1, number
-SELECT
-    *,
-    sum(CASE WHEN starts_run THEN 1 ELSE 0 END) OVER (
-        PARTITION BY phase, dev, ino ORDER BY logical_bytes ROWS UNBOUNDED PRECEDING
-    ) AS run
-FROM (
+-- column run: number of the run, counted over all files, number
+WITH in_order AS (
+    SELECT
+        phase, dev, ino, logical_bytes, physical_bytes, bytes,
+        list_contains(flags, 'unwritten') AS unwritten,
+        list_contains(flags, 'shared') AS shared
+    FROM main.extents
+    ORDER BY phase, dev, ino, logical_bytes
+), steps AS (
     SELECT
         *,
         NOT coalesce(
-            physical_bytes = lag(physical_bytes + bytes) OVER (
-                PARTITION BY phase, dev, ino ORDER BY logical_bytes
-            ) OR physical_bytes - logical_bytes = lag(physical_bytes - logical_bytes) OVER (
-                PARTITION BY phase, dev, ino ORDER BY logical_bytes
+            phase = lag(phase) OVER () AND dev = lag(dev) OVER () AND ino = lag(ino) OVER () AND (
+                physical_bytes = lag(physical_bytes + bytes) OVER ()
+                OR physical_bytes - logical_bytes = lag(physical_bytes - logical_bytes) OVER ()
             ),
             false
         ) AS starts_run
-    FROM main.extents
-) AS e
+    FROM in_order
+)
+SELECT *, sum(CASE WHEN starts_run THEN 1 ELSE 0 END) OVER (ROWS UNBOUNDED PRECEDING) AS run FROM steps

@@ -32,8 +32,8 @@ WITH sizes AS (
         sum(bytes) AS run_bytes,
         sum(CASE WHEN physical_bytes IS NOT NULL THEN bytes ELSE 0 END) AS bytes,
         sum(CASE WHEN physical_bytes IS NULL THEN bytes ELSE 0 END) AS unplaced_bytes,
-        sum(CASE WHEN list_contains(flags, 'unwritten') THEN bytes ELSE 0 END) AS unwritten_bytes,
-        sum(CASE WHEN list_contains(flags, 'shared') THEN bytes ELSE 0 END) AS shared_bytes
+        sum(CASE WHEN unwritten THEN bytes ELSE 0 END) AS unwritten_bytes,
+        sum(CASE WHEN shared THEN bytes ELSE 0 END) AS shared_bytes
     FROM extent_runs
     GROUP BY phase, dev, ino, run
 ), placed AS (

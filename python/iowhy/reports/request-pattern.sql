@@ -14,22 +14,35 @@
 -- column p90_seek_bytes: 90th percentile of that distance, bytes
 -- column backward_share: of those that do not, towards lower addresses, share
 -- Requests are taken in the order in which they were issued to the driver, whoever made them.
+WITH summed AS (
+    SELECT
+        dev,
+        op,
+        whose,
+        count(*) AS requests,
+        sum(bytes) AS bytes,
+        count(seek_bytes) AS steps,
+        count(*) FILTER (WHERE seek_bytes <> 0) AS seeks,
+        count(*) FILTER (WHERE seek_bytes < 0) AS backward
+    FROM request_sequence
+    GROUP BY dev, op, whose
+)
 SELECT
     coalesce(d.name, CAST(q.dev >> 20 AS VARCHAR) || ':' || CAST(q.dev & 1048575 AS VARCHAR))
         AS device,
     q.op,
     q.whose,
-    count(*) AS requests,
-    sum(q.bytes) AS bytes,
-    sum(q.bytes) / count(*) AS mean_bytes,
-    quantile_cont(q.bytes, 0.5) AS p50_bytes,
-    count(*) FILTER (WHERE q.seek_bytes = 0) / nullif(count(q.seek_bytes), 0) AS sequential_share,
-    count(*) FILTER (WHERE q.seek_bytes <> 0) / nullif(count(q.seek_bytes), 0) AS seek_share,
-    quantile_cont(CASE WHEN q.seek_bytes <> 0 THEN abs(q.seek_bytes) END, 0.5) AS p50_seek_bytes,
-    quantile_cont(CASE WHEN q.seek_bytes <> 0 THEN abs(q.seek_bytes) END, 0.9) AS p90_seek_bytes,
-    count(*) FILTER (WHERE q.seek_bytes < 0) / nullif(count(*) FILTER (WHERE q.seek_bytes <> 0), 0)
-        AS backward_share
-FROM request_sequence q
+    q.requests,
+    q.bytes,
+    q.bytes / q.requests AS mean_bytes,
+    l.p50_bytes,
+    (q.steps - q.seeks) / nullif(q.steps, 0) AS sequential_share,
+    q.seeks / nullif(q.steps, 0) AS seek_share,
+    k.p50_bytes AS p50_seek_bytes,
+    k.p90_bytes AS p90_seek_bytes,
+    q.backward / nullif(q.seeks, 0) AS backward_share
+FROM summed q
 LEFT JOIN devices d ON d.dev = q.dev
-GROUP BY 1, 2, 3
-ORDER BY bytes DESC, device, op, whose
+LEFT JOIN request_lengths l ON l.dev = q.dev AND l.op = q.op AND l.whose = q.whose AND l.what = 'bytes'
+LEFT JOIN request_lengths k ON k.dev = q.dev AND k.op = q.op AND k.whose = q.whose AND k.what = 'seek'
+ORDER BY q.bytes DESC, device, q.op, q.whose

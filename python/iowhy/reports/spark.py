@@ -89,19 +89,27 @@ def _own_names(outer: exp.CTE) -> None:
 def _order_windows(query: exp.Expression) -> None:
     """Say the order of windows that have none: rows of a definition in order, which DuckDB keeps and Spark does not."""
     orders: dict[str, exp.Order] = {}
-    for definition in query.ctes:
-        select = definition.this
-        order = select.args.get("order") or _order_below(select, orders)
+    for name, select in [*((one.alias, one.this) for one in query.ctes), ("", query)]:
+        own = select.args.get("order")
+        order = own or _order_below(select, orders)
         if order is None:
             continue
-        orders[definition.alias] = order
-        for window in select.find_all(exp.Window) if not select.args.get("order") else ():
+        orders[name] = order
+        for window in [] if own else _own_windows(select):
             named = window.args.get("alias") is not None and isinstance(window.this, exp.Func)
             if not (named or window.args.get("partition_by") or window.args.get("order")):
                 window.set("order", order.copy())
 
 
+def _own_windows(select: exp.Expression) -> list[exp.Window]:
+    """Those of a SELECT, without those of what it defines before."""
+    parts = [*select.expressions, *select.args.get("windows", [])]
+    return [window for part in parts for window in part.find_all(exp.Window)]
+
+
 def _order_below(select: exp.Expression, orders: dict[str, exp.Order]) -> exp.Order | None:
     """The order of the one definition that a SELECT reads; None of several."""
-    tables = [] if select.args.get("group") else list(select.find_all(exp.Table))
-    return orders.get(tables[0].name) if len(tables) == 1 else None
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None or select.args.get("joins") or select.args.get("group"):
+        return None
+    return orders.get(source.this.name) if isinstance(source.this, exp.Table) else None

@@ -97,8 +97,6 @@ WITH in_order AS (
         sum(dur_ns) AS total_ns,
         sum(cpu_ns) AS cpu_ns,
         sum(runnable_ns) AS runnable_ns,
-        quantile_cont(dur_ns, 0.5) AS p50_ns,
-        quantile_cont(dur_ns, 0.99) AS p99_ns,
         max(dur_ns) AS max_ns,
         count(DISTINCT CASE WHEN ino IS NOT NULL THEN (dev, ino) END) AS files
     FROM sync_calls
@@ -110,8 +108,8 @@ WITH in_order AS (
         s.total_ns,
         s.cpu_ns,
         s.runnable_ns,
-        s.p50_ns,
-        s.p99_ns,
+        l.p50_ns,
+        l.p99_ns,
         s.max_ns,
         s.files,
         coalesce(p.own_ns, CASE WHEN r.ran_waits THEN 0 END) AS own_data_ns,
@@ -121,6 +119,7 @@ WITH in_order AS (
         coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
     FROM summed s
     CROSS JOIN recording r
+    LEFT JOIN sync_lengths l ON l.name = s.name
     LEFT JOIN parts p ON p.name = s.name
     LEFT JOIN overlap o ON o.name = s.name
 )

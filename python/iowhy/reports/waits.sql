@@ -12,18 +12,30 @@
 -- column p99_ns: 99th percentile of the duration, ns
 -- column max_ns: longest, ns
 -- column io_share: of the time, what the kernel itself counts as I/O wait, share
+WITH summed AS (
+    SELECT
+        reason,
+        syscall,
+        count(*) AS waits,
+        count(DISTINCT tid) AS threads,
+        sum(dur_ns) AS total_ns,
+        max(dur_ns) AS max_ns,
+        sum(CASE WHEN io THEN dur_ns ELSE 0 END) AS io_ns
+    FROM waits
+    GROUP BY reason, syscall
+)
 SELECT
-    reason,
-    syscall,
-    count(*) AS waits,
-    count(DISTINCT tid) AS threads,
-    sum(dur_ns) AS total_ns,
-    sum(dur_ns) / nullif(sum(sum(dur_ns)) OVER (), 0) AS share,
-    sum(dur_ns) / count(*) AS mean_ns,
-    quantile_cont(dur_ns, 0.5) AS p50_ns,
-    quantile_cont(dur_ns, 0.99) AS p99_ns,
-    max(dur_ns) AS max_ns,
-    sum(CASE WHEN io THEN dur_ns ELSE 0 END) / nullif(sum(dur_ns), 0) AS io_share
-FROM waits
-GROUP BY reason, syscall
-ORDER BY total_ns DESC, reason, syscall
+    s.reason,
+    s.syscall,
+    s.waits,
+    s.threads,
+    s.total_ns,
+    s.total_ns / nullif(sum(s.total_ns) OVER (), 0) AS share,
+    s.total_ns / s.waits AS mean_ns,
+    l.p50_ns,
+    l.p99_ns,
+    s.max_ns,
+    s.io_ns / nullif(s.total_ns, 0) AS io_share
+FROM summed s
+LEFT JOIN wait_lengths l ON l.reason = s.reason AND l.syscall IS NOT DISTINCT FROM s.syscall
+ORDER BY s.total_ns DESC, s.reason, s.syscall

@@ -66,12 +66,14 @@ static __always_inline struct cache_counts *counts_of(const struct file_id *file
 		if (counts)
 			return counts;
 		bpf_map_update_elem(&cache_1, &key, &fresh, BPF_NOEXIST);
+		__sync_fetch_and_add(&new_counts[1], 1);
 		counts = bpf_map_lookup_elem(&cache_1, &key);
 	} else {
 		counts = bpf_map_lookup_elem(&cache_0, &key);
 		if (counts)
 			return counts;
 		bpf_map_update_elem(&cache_0, &key, &fresh, BPF_NOEXIST);
+		__sync_fetch_and_add(&new_counts[0], 1);
 		counts = bpf_map_lookup_elem(&cache_0, &key);
 	}
 	if (!counts)

@@ -9,6 +9,8 @@
 
 #define CALLS 512
 
+#define TOTAL_KEYS 1024 /* a power of 2 */
+
 /* Bits of call_shape.how. */
 enum call_how {
 	HOW_IOVEC = 1, /* bytes_arg is an array of iovec, the argument after it its length */
@@ -42,7 +44,11 @@ __u32 half = 0; /* which of the two halves of a drained table is written */
 __u64 lost[EVENT_KINDS] = {};
 __u64 lost_counts = 0;
 __u64 lost_totals = 0;
-__u64 new_totals = 0; /* entries that were made in totals_0 and totals_1 */
+/* Entries that were made in the halves of the drained tables: one without any since it was drained is empty. */
+__u64 new_totals[2] = {};
+/* The keys of the last of them, in turns: to take a few entries by key costs less than to walk the buckets for them. */
+struct total_key total_keys[2][TOTAL_KEYS] = {};
+__u64 new_counts[2] = {};
 __u64 lost_threads = 0;
 /* Addresses of functions that show what a bio is (symbols.h finds them; 0: not in this kernel). */
 __u64 iomap_dio_end = 0;

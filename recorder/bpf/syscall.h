@@ -204,13 +204,24 @@ static __always_inline bool is_error(long ret)
 	return ret < 0 && ret >= -MAX_ERRNO;
 }
 
+/* There is another entry of this key in a half. */
+static __always_inline void note_total(const struct total_key *key, __u32 in)
+{
+	if (HAS_ATOMICS)
+		total_keys[in][__sync_fetch_and_add(&new_totals[in], 1) & (TOTAL_KEYS - 1)] = *key;
+	else
+		__sync_fetch_and_add(&new_totals[in], 1);
+}
+
 static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, long ret)
 {
 	struct total_key key = { .tid = t->tid, .nr = t->call };
 	struct total fresh = {};
+	/* Read once: the entry and the count of entries are of the same half. */
+	__u32 in = *(volatile __u32 *)&half & 1;
 	struct total *total;
 
-	total = half & 1 ? bpf_map_lookup_elem(&totals_1, &key) : bpf_map_lookup_elem(&totals_0, &key);
+	total = in ? bpf_map_lookup_elem(&totals_1, &key) : bpf_map_lookup_elem(&totals_0, &key);
 	if (!total) {
 		fresh.calls = 1;
 		fresh.errors = is_error(ret);
@@ -218,11 +229,11 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 		fresh.max = dur;
 		fresh.cpu = cpu;
 		fresh.tgid = t->tgid;
-		if (half & 1 ? bpf_map_update_elem(&totals_1, &key, &fresh, BPF_ANY) :
-			       bpf_map_update_elem(&totals_0, &key, &fresh, BPF_ANY))
+		if (in ? bpf_map_update_elem(&totals_1, &key, &fresh, BPF_ANY) :
+			 bpf_map_update_elem(&totals_0, &key, &fresh, BPF_ANY))
 			__sync_fetch_and_add(&lost_totals, 1);
 		else
-			__sync_fetch_and_add(&new_totals, 1);
+			note_total(&key, in);
 		return;
 	}
 	/* Only this thread writes its own counts. */

@@ -14,7 +14,7 @@ from pathlib import Path
 def main() -> int:
     """Tortures for so many minutes, which the parts share; 1 when something failed."""
     words = _words()
-    from tests.torture import disks, kills, mutants, texts
+    from tests.torture import disks, kills, mixes, mutants, texts
     from tests.torture.report import Part, Tally
 
     parts: dict[str, Part] = {
@@ -22,6 +22,7 @@ def main() -> int:
         "texts": texts.run_python,
         "logs": lambda seed, end: texts.run_rust(seed, end, words.most),
         "disks": lambda seed, end: disks.run(seed, end, words.most),
+        "mixes": lambda seed, end: mixes.run(seed, end, words.most),
         "kills": lambda seed, end: kills.run(seed, end, words.most),
     }
     chosen = words.part or list(parts)

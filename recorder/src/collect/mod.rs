@@ -118,6 +118,11 @@ impl Collector {
         self.threads.processes()
     }
 
+    /// Processes in scope that ran on a CPU since this was last asked.
+    pub fn take_ran(&mut self) -> HashSet<i64> {
+        self.threads.take_ran()
+    }
+
     /// The first failure to write, which ends the recording.
     pub fn failed(&mut self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)

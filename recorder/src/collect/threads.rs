@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
@@ -27,6 +27,8 @@ struct Thread {
     exiting: bool,
     /// Readings of all clocks that have begun since it was last met.
     unmet: u32,
+    /// Its time on a CPU when its clock was last read.
+    on_cpu: u64,
 }
 
 impl Thread {
@@ -40,6 +42,7 @@ impl Thread {
             kernel: Spent::default(),
             exiting: false,
             unmet: 1,
+            on_cpu: 0,
         }
     }
 }
@@ -56,6 +59,8 @@ pub struct Threads {
     main: Option<u32>,
     main_ended: bool,
     faults: Faults,
+    /// Processes that ran on a CPU since they were last asked for.
+    ran: HashSet<i64>,
     /// Which sums their clocks have.
     pub kept: thread::Kept,
 }
@@ -69,6 +74,7 @@ impl Threads {
             main: None,
             main_ended: false,
             faults: Faults::default(),
+            ran: HashSet::new(),
             kept: thread::Kept {
                 waits: true,
                 reclaim: true,
@@ -97,6 +103,11 @@ impl Threads {
         processes.sort_unstable();
         processes.dedup();
         processes
+    }
+
+    /// Processes that ran on a CPU since this was last asked; the others have done nothing.
+    pub fn take_ran(&mut self) -> HashSet<i64> {
+        std::mem::take(&mut self.ran)
     }
 
     /// A thread that has come into scope, or has run exec.
@@ -159,6 +170,11 @@ impl Threads {
         }
         thread.comm = clock.comm;
         thread.unmet = 0;
+        let on_cpu = clock.states[usize::from(layout::ON_CPU_USER)]
+            + clock.states[usize::from(layout::ON_CPU_KERNEL)];
+        if std::mem::replace(&mut thread.on_cpu, on_cpu) != on_cpu {
+            self.ran.insert(clock.tgid.into());
+        }
         let Some(row) = thread::time(
             &thread.written,
             clock,

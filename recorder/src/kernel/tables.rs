@@ -58,3 +58,29 @@ pub fn empty<K: Plain, V: Plain>(map: BorrowedFd<'_>) -> Vec<(K, V)> {
         first = false;
     }
 }
+
+/// Takes the entries of these keys out of a hash map; None where the kernel cannot (before 5.14). A key without an entry
+/// is left out.
+pub fn take<K: Plain, V: Plain>(map: BorrowedFd<'_>, keys: &[K]) -> Option<Vec<(K, V)>> {
+    let mut out = Vec::with_capacity(keys.len());
+    for key in keys {
+        let mut value = MaybeUninit::<V>::uninit();
+        // SAFETY: key and value are of the map's sizes (both are generated from the same layout).
+        let done = unsafe {
+            libbpf_rs::libbpf_sys::bpf_map_lookup_and_delete_elem(
+                map.as_raw_fd(),
+                std::ptr::from_ref(key).cast(),
+                value.as_mut_ptr().cast(),
+            )
+        };
+        if done == 0 {
+            // SAFETY: the kernel has filled it in; Plain types take every value.
+            out.push((*key, unsafe { value.assume_init() }));
+        } else if std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOENT)
+            && out.is_empty()
+        {
+            return None;
+        }
+    }
+    Some(out)
+}

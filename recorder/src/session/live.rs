@@ -157,7 +157,8 @@ impl Live {
             if end.is_some_and(|end| now >= end) {
                 return Ok(None);
             }
-            if let Ok(fate) = fate.recv_timeout(pause(taken)) {
+            let pause = self.watch.pause(taken).min(self.until_interval());
+            if let Ok(fate) = fate.recv_timeout(pause) {
                 return Ok(Some(fate));
             }
         }
@@ -173,6 +174,11 @@ impl Live {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    fn until_interval(&self) -> Duration {
+        let left_ns = self.next_interval - host::now_ns();
+        Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0))
     }
 
     fn interval(&mut self, now: i64) -> Result<()> {
@@ -201,12 +207,20 @@ impl Live {
     /// One reading of every sampler.
     fn sample(&mut self, now: i64) {
         let alive = self.alive();
+        let ran = self.watch.take_ran(&self.collector);
         let mut collector = self.collector.borrow_mut();
         self.samplers
             .sample(now, &mut |reading| collector.reading(reading));
         if let Ok(process_io) = &mut self.process_io {
-            let watched = alive.iter().copied().take(PROCESSES_READ);
-            if let Err(error) = process_io.sample(now, watched.clone()) {
+            // Who has not run has read and written nothing: its last reading stands.
+            let has_run = |tgid| ran.as_ref().is_none_or(|ran| ran.contains(tgid));
+            let watched: Vec<i64> = alive
+                .iter()
+                .take(PROCESSES_READ)
+                .filter(|tgid| has_run(tgid) || !self.read.contains(tgid))
+                .copied()
+                .collect();
+            if let Err(error) = process_io.sample(now, watched.iter().copied()) {
                 self.process_io = Err(format!("{error:#}"));
                 return;
             }
@@ -275,14 +289,4 @@ impl Live {
 pub fn write_costs(watch: &Watch, path: &Path) -> Result<()> {
     let json = serde_json::to_vec(&watch.costs())?;
     std::fs::write(path, json).with_context(|| path.display().to_string())
-}
-
-/// How long to leave the ring alone after this many bytes of records. It holds 64 MiB; to look at it seldom costs the
-/// command fewest of its turns on a CPU.
-fn pause(taken: usize) -> Duration {
-    Duration::from_millis(match taken {
-        0x80_0000.. => 0,
-        0x10_0000.. => 5,
-        _ => 25,
-    })
 }

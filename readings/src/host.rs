@@ -1,5 +1,7 @@
 //! The machine and its clocks, for the manifest.
 
+use std::sync::OnceLock;
+
 use iowhy_store::manifest::{Clock, Host};
 use nix::time::{clock_gettime, ClockId};
 
@@ -38,15 +40,22 @@ pub fn tick_ns() -> i64 {
     1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1)
 }
 
-/// CLOCK_MONOTONIC, the clock of every table.
+/// CLOCK_MONOTONIC of the machine, the clock of every table: that of the programs in the kernel, also where this process
+/// is in a time namespace.
 pub fn now_ns() -> i64 {
-    read(ClockId::CLOCK_MONOTONIC)
+    static OFFSET_NS: OnceLock<i64> = OnceLock::new();
+    let offset_ns = OFFSET_NS.get_or_init(|| {
+        let offsets = std::fs::read_to_string("/proc/self/timens_offsets");
+        offsets.map_or(0, |text| monotonic_offset_ns(&text).unwrap_or(0))
+    });
+    read(ClockId::CLOCK_MONOTONIC) - offset_ns
 }
 
-/// How far CLOCK_BOOTTIME, in which /proc says when a process started, is ahead of CLOCK_MONOTONIC: the
-/// time that the machine was suspended.
+/// How far the clock in which /proc says when a process started (CLOCK_BOOTTIME, in a time namespace that one's) is ahead
+/// of [`now_ns`]: the time that the machine was suspended, and what the namespace adds to it.
 pub fn suspended_ns() -> i64 {
-    (read(ClockId::CLOCK_BOOTTIME) - now_ns()).max(0)
+    let now_ns = now_ns();
+    read(ClockId::CLOCK_BOOTTIME) - now_ns
 }
 
 /// One instant on both clocks: the wall clock is read between two readings of the other.
@@ -63,6 +72,17 @@ pub fn clock() -> Clock {
 fn read(clock: ClockId) -> i64 {
     // These clocks exist on every kernel that runs us, so this does not fail.
     clock_gettime(clock).map_or(0, |t| t.tv_sec() * 1_000_000_000 + t.tv_nsec())
+}
+
+/// What a time namespace adds to CLOCK_MONOTONIC (time_namespaces(7)): seconds and nanoseconds in /proc/PID/timens_offsets.
+fn monotonic_offset_ns(offsets: &str) -> Option<i64> {
+    let mut words = offsets
+        .lines()
+        .find_map(|line| line.strip_prefix("monotonic"))?
+        .split_whitespace()
+        .map(str::parse::<i64>);
+    let (seconds, nanoseconds) = (words.next()?.ok()?, words.next()?.ok()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
 /// CPUs of a list like "0-3,8".
@@ -96,6 +116,21 @@ mod tests {
         assert_eq!(count("0"), Some(1));
         for bad in ["", "3-0", "a", "0-99999999999999999999"] {
             assert_eq!(count(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn offsets_of_a_time_namespace() {
+        let of = monotonic_offset_ns;
+        let text = "monotonic      -86400         7\nboottime        172800         0\n";
+        assert_eq!(of(text), Some(-86_399_999_999_993));
+        for bad in [
+            "",
+            "boottime 1 2\n",
+            "monotonic\n",
+            "monotonic 9223372036854775807 0\n",
+        ] {
+            assert_eq!(of(bad), None, "{bad}");
         }
     }
 

@@ -308,3 +308,19 @@ def _wait_for(condition: object, seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_a_recorder_in_a_time_namespace_has_the_clock_of_the_machine(tmp_path: Path) -> None:
+    ahead = ["unshare", "--time", "--fork", "--monotonic", "86400", "--boottime", "86400"]
+    if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no time namespaces here")
+    before_ns = time.monotonic_ns()
+    words = ["run", "-o", str(tmp_path / "r.iowhy"), "--", "dd", "if=/dev/zero", f"of={tmp_path}/f"]
+    run(*ahead, str(program(RECORDER)), *words, "bs=4k", "count=3", "status=none")
+    good(tmp_path / "r.iowhy")
+    recording = open_recording(tmp_path / "r.iowhy")
+    command = recording.manifest.command
+    assert command.start_ns is not None and command.end_ns is not None
+    assert before_ns < command.start_ns < command.end_ns < time.monotonic_ns()
+    begun = one(recording, "SELECT min(ts_ns) FROM syscalls WHERE name = 'write'")
+    assert command.start_ns <= begun <= command.end_ns

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use iowhy_readings::containers::Wanted;
 use iowhy_readings::names::visible;
 use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
 
@@ -40,6 +41,25 @@ enum Command {
         #[arg(long = "pid", required = true, value_delimiter = ',')]
         pids: Vec<u32>,
         /// Seconds to record; without it until they end, or Ctrl-C
+        #[arg(long, value_parser = seconds)]
+        duration: Option<Duration>,
+    },
+    /// Record what runs in control groups: containers, pods, services
+    #[command(group(clap::ArgGroup::new("which").required(true).multiple(true)
+        .args(["cgroups", "containers", "pods"])))]
+    Group {
+        #[command(flatten)]
+        common: Common,
+        /// Directory of a control group, or its path as /proc/PID/cgroup has it
+        #[arg(long = "cgroup")]
+        cgroups: Vec<String>,
+        /// Name or id of a container, or name of a systemd service
+        #[arg(long = "container")]
+        containers: Vec<String>,
+        /// Name of a pod, or NAMESPACE/NAME
+        #[arg(long = "pod")]
+        pods: Vec<String>,
+        /// Seconds to record; without it until the groups are gone, or Ctrl-C
         #[arg(long, value_parser = seconds)]
         duration: Option<Duration>,
     },
@@ -98,6 +118,19 @@ fn main() {
             pids,
             duration,
         } => request(common, None, Target::Attach { pids, duration }),
+        Command::Group {
+            common,
+            cgroups,
+            containers,
+            pods,
+            duration,
+        } => {
+            let groups = cgroups.into_iter().map(Wanted::Group);
+            let containers = containers.into_iter().map(Wanted::Container);
+            let pods = pods.into_iter().map(Wanted::Pod);
+            let wanted = groups.chain(containers).chain(pods).collect();
+            request(common, None, Target::Groups { wanted, duration })
+        }
         Command::Machine { common, duration } => {
             request(common, None, Target::Machine { duration })
         }

@@ -14,6 +14,7 @@ pub enum Reading {
     ProcessIo(rows::ProcessIo),
     ThreadTime(rows::ThreadTime),
     Thread(rows::Threads),
+    Container(rows::Containers),
 }
 
 impl Reading {
@@ -29,6 +30,7 @@ impl Reading {
             Reading::ProcessIo(row) => recording.push(row),
             Reading::ThreadTime(row) => recording.push(row),
             Reading::Thread(row) => recording.push(row),
+            Reading::Container(row) => recording.push(row),
         }
     }
 }

@@ -31,7 +31,7 @@ static __always_inline void emit_allocation(struct inode *inode, __u64 logical, 
 {
 	struct file_id file = identify(inode);
 	struct event_allocation *e;
-	__u64 who = bpf_get_current_pid_tgid();
+	__u64 who = current_ids();
 
 	if (!whole_machine && !is_touched(&file))
 		return;

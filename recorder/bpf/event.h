@@ -146,11 +146,20 @@ struct event_file {
 	__u32 nlink;
 };
 
+/* Bits of event_thread.header.flags; none: it came into scope. */
+enum thread_flag {
+	THREAD_RAN_EXEC = 1,
+	THREAD_MOVED = 2, /* to another control group */
+};
+
 struct event_thread {
-	struct event_header header; /* flags bit 0: it ran exec */
+	struct event_header header;
 	__u64 ts;
+	__u64 cgroup; /* number of its control group (cgroup.h) */
 	__u32 tgid;
 	__u32 ppid;
+	__u32 mnt_ns; /* number of its mount namespace */
+	__u32 pad;
 	char comm[16];
 };
 

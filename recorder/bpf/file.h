@@ -137,7 +137,7 @@ __noinline int emit_file(__u64 address)
 	s->event.header.kind = EVENT_FILE;
 	s->event.header.flags = 0;
 	s->event.header.nr = 0xffff;
-	s->event.header.tid = (__u32)bpf_get_current_pid_tgid();
+	s->event.header.tid = (__u32)current_ids();
 	s->event.ino = id.ino;
 	s->event.dev = id.dev;
 	s->event.generation = id.generation;

@@ -43,7 +43,7 @@ int BPF_PROG(on_commit_start, struct journal_s *journal, struct transaction_s *t
 		return 0;
 	e.header.kind = EVENT_COMMIT;
 	e.header.nr = 0xffff;
-	e.header.tid = tid;
+	e.header.tid = (__u32)current_ids();
 	e.ts = bpf_ktime_get_ns();
 	e.dev = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
 	e.transaction = transaction->t_tid;
@@ -128,7 +128,7 @@ static __always_inline void emit_force(__u64 start, __u64 end, __u32 dev)
 	e->header.kind = EVENT_COMMIT;
 	e->header.flags = COMMIT_XFS;
 	e->header.nr = 0xffff;
-	e->header.tid = (__u32)bpf_get_current_pid_tgid();
+	e->header.tid = (__u32)current_ids();
 	e->ts = start;
 	e->end = end;
 	e->dev = dev;

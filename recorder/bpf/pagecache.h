@@ -202,7 +202,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 	}
 	/* Given up (POSIX_FADV_DONTNEED): it is for no want of memory when they are read again. */
 	walk_chunks(&file, page, page + pages, kind == CALL_AHEAD ? FORGET : SET_EVICTED);
-	counts = counts_of(&file, OF_CURRENT(task, tgid));
+	counts = counts_of(&file, CURRENT_TGID(task));
 	if (!counts)
 		return 0;
 	COUNT(counts, evicted, pages);
@@ -296,7 +296,7 @@ static __always_inline void dirtied_outside(struct inode *inode, struct folio *f
 
 	if (!bpf_map_lookup_elem(&touched_filesystems, &filesystem.dev))
 		return;
-	counts = counts_of(&filesystem, bpf_get_current_pid_tgid() >> 32);
+	counts = counts_of(&filesystem, current_ids() >> 32);
 	if (!counts)
 		return;
 	COUNT(counts, dirtied, folio_pages(folio));

@@ -277,8 +277,8 @@ static __always_inline void describe(struct bio *bio, __u32 opf, struct event_re
 
 	r->header.kind = EVENT_REQUEST;
 	r->header.nr = 0xffff;
-	r->header.tid = OF_CURRENT(task, pid);
-	r->tgid = OF_CURRENT(task, tgid);
+	r->header.tid = CURRENT_TID(task);
+	r->tgid = CURRENT_TGID(task);
 	r->ring = ring_of(task, t);
 	r->op = operation(opf);
 	r->flags = request_flags(opf);

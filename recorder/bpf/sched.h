@@ -134,7 +134,7 @@ int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
 	struct task_struct *leader = task->group_leader;
 	struct thread *t = thread_of(task);
 
-	if (t || !leader || leader == task || task->tgid == recorder_tgid)
+	if (t || !leader || leader == task || tgid_of(task) == recorder_tgid)
 		return 0;
 	if (!whole_machine && !thread_of(leader))
 		return 0;
@@ -149,50 +149,13 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct thread *t;
 
-	if (whole_machine ? parent->tgid == recorder_tgid : !thread_of(parent))
+	if (whole_machine ? tgid_of(parent) == recorder_tgid : !thread_of(parent) && !in_chosen_group(child))
 		return 0;
 	t = adopt(child, RUNNABLE);
 	if (t) {
 		begin_chain(t, thread_of(parent));
 		emit_thread(child, t, 0);
 	}
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
-{
-	struct thread *t = thread_of(task);
-
-	if (!t)
-		return 0;
-	if (t->tid != task->pid) {
-		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
-		emit_calls(t);
-		emit_exit(task, t, 1);
-		t->tid = task->pid;
-		for (int i = 0; i < STATES; i++)
-			t->states[i] = 0;
-		t->start = t->since = bpf_ktime_get_ns();
-		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
-		begin_accounts(t, task, t->start);
-	}
-	emit_thread(task, t, 1);
-	touch_program(task);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
-{
-	struct thread *t = thread_of(task);
-
-	if (!t)
-		return 0;
-	add_unreturned(t);
-	emit_calls(t);
-	/* It still closes its files: its last word comes when it leaves the CPU for good. */
-	emit_exit(task, t, 0);
 	return 0;
 }
 
@@ -211,6 +174,66 @@ static __always_inline __u32 state_of(struct task_struct *task)
 	return SLEEPING;
 }
 
+/*
+ * What comes into the control group comes into scope. Of a process only its first thread is traced: the others are
+ * found by the walk that user space begins when this counts.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	if (t) {
+		emit_thread(task, t, THREAD_MOVED);
+		return 0;
+	}
+	if (!in_chosen_group(task) || tgid_of(task) == recorder_tgid)
+		return 0;
+	t = adopt(task, state_of(task));
+	if (t) {
+		emit_thread(task, t, 0);
+		__sync_fetch_and_add(&entered, 1);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	if (!t)
+		return 0;
+	if (t->tid != tid_of(task)) {
+		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
+		emit_calls(t);
+		emit_exit(task, t, 1);
+		t->tid = tid_of(task);
+		for (int i = 0; i < STATES; i++)
+			t->states[i] = 0;
+		t->start = t->since = bpf_ktime_get_ns();
+		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
+		begin_accounts(t, task, t->start);
+	}
+	emit_thread(task, t, THREAD_RAN_EXEC);
+	touch_program(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct thread *t = thread_of(task);
+
+	if (!t)
+		return 0;
+	add_unreturned(t);
+	emit_calls(t);
+	/* It still closes its files: its last word comes when it leaves the CPU for good. */
+	emit_exit(task, t, 0);
+	return 0;
+}
+
 /* Ten times a second: every thread's clock, and the call that it is in. Adopts the targets on the way. */
 SEC("iter/task")
 int each_thread(struct bpf_iter__task *ctx)
@@ -223,10 +246,15 @@ int each_thread(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	t = thread_of(task);
-	if (!t && adopting && task->tgid != recorder_tgid) {
-		__u32 tgid = task->tgid;
+	if (!t && adopting) {
+		__u32 tgid;
 
-		if (!whole_machine && !bpf_map_lookup_elem(&targets, &tgid))
+		if (inner_pids && !pid_space)
+			find_pid_space();
+		tgid = tgid_of(task);
+		if (tgid == recorder_tgid)
+			return 0;
+		if (!whole_machine && !bpf_map_lookup_elem(&targets, &tgid) && !in_chosen_group(task))
 			return 0;
 		/* What it does at this moment is not known: its first switch or wake-up shows it. */
 		t = adopt(task, state_of(task));

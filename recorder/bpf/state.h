@@ -5,6 +5,7 @@
 
 #include "kernel.h"
 #include "older.h"
+#include "pids.h"
 #include "event.h"
 
 #define CALLS 512
@@ -232,7 +233,7 @@ static __always_inline struct thread *make_thread(struct task_struct *task)
 		return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	t = bpf_map_lookup_elem(&threads_by_address, &address);
 	/* One whose end was not seen, and whose place in memory is another's now, is forgotten. */
-	if (t && t->tid == task->pid)
+	if (t && t->tid == tid_of(task))
 		return t;
 	bpf_map_update_elem(&threads_by_address, &address, &no_thread, BPF_ANY);
 	return bpf_map_lookup_elem(&threads_by_address, &address);

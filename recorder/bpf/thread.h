@@ -9,6 +9,7 @@
 #define IOWHY_THREAD_H
 
 #include "state.h"
+#include "cgroup.h"
 
 static __always_inline void advance(struct thread *t, __u64 now, __u32 state)
 {
@@ -41,9 +42,14 @@ static __always_inline void begin_accounts(struct thread *t, struct task_struct 
 
 static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
 {
-	struct thread *t = make_thread(task);
+	__u32 tid = tid_of(task);
+	struct thread *t;
 	__u64 now;
 
+	/* Outside of the recorder's pid namespace. */
+	if (!tid)
+		return NULL;
+	t = make_thread(task);
 	if (!t) {
 		__sync_fetch_and_add(&lost_threads, 1);
 		return NULL;
@@ -55,8 +61,8 @@ static __always_inline struct thread *adopt(struct task_struct *task, __u32 stat
 	t->arrived = now;
 	t->state = state;
 	t->call = NOT_SEEN;
-	t->tgid = task->tgid;
-	t->tid = task->pid;
+	t->tgid = tgid_of(task);
+	t->tid = tid;
 	t->kernel_thread = !!(task->flags & PF_KTHREAD);
 	t->wait_stack = -1;
 	begin_accounts(t, task, now);
@@ -64,19 +70,22 @@ static __always_inline struct thread *adopt(struct task_struct *task, __u32 stat
 	return t;
 }
 
-static __always_inline void emit_thread(struct task_struct *task, const struct thread *t, __u8 exec)
+static __always_inline void emit_thread(struct task_struct *task, const struct thread *t, __u8 flags)
 {
 	struct event_thread *e = RESERVE(struct event_thread, EVENT_THREAD);
 
 	if (!e)
 		return;
 	e->header.kind = EVENT_THREAD;
-	e->header.flags = exec;
+	e->header.flags = flags;
 	e->header.nr = 0xffff;
 	e->header.tid = t->tid;
-	e->ts = exec ? bpf_ktime_get_ns() : t->start;
+	e->ts = flags ? bpf_ktime_get_ns() : t->start;
 	e->tgid = t->tgid;
-	e->ppid = BPF_CORE_READ(task, real_parent, tgid);
+	e->ppid = tgid_of(BPF_CORE_READ(task, real_parent));
+	e->cgroup = cgroup_id(cgroup_of(task));
+	e->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	e->pad = 0;
 	bpf_probe_read_kernel(e->comm, sizeof(e->comm), task->comm);
 	SUBMIT(e);
 }
@@ -117,7 +126,7 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		clock->waited = t->waited;
 		clock->waited_runnable = t->waited_runnable;
 		clock->waited_blocked = t->waited_blocked;
-		clock->ppid = BPF_CORE_READ(task, real_parent, tgid);
+		clock->ppid = tgid_of(BPF_CORE_READ(task, real_parent));
 		clock->exit_code = task->exit_code;
 		bpf_probe_read_kernel(clock->comm, sizeof(clock->comm), task->comm);
 		return true;

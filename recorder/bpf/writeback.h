@@ -60,7 +60,7 @@ static __always_inline void emit_pass(__u8 reason, __u64 start, __u64 age, const
 	/* At once: a verifier before 6.2 forgets over a call that it was NULL. */
 	if (!e)
 		return;
-	who = bpf_get_current_pid_tgid();
+	who = current_ids();
 	now = bpf_ktime_get_ns();
 	e->header.kind = EVENT_WRITEBACK;
 	e->header.flags = reason;
@@ -155,7 +155,7 @@ int BPF_PROG(on_ext4_written, struct inode *inode, struct writeback_control *wbc
 
 static __always_inline void add_written(struct thread *t, const struct inode *inode, __u64 pages)
 {
-	__u32 tid = t->tid;
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 
 	if (bpf_map_lookup_elem(&passes, &tid))
 		return;

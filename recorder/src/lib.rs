@@ -5,6 +5,7 @@ pub mod calls;
 pub mod collect;
 pub mod event;
 pub mod files;
+pub mod groups;
 pub mod identity;
 pub mod kernel;
 pub mod process;

@@ -12,6 +12,7 @@ use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
 use crate::collect::Collector;
+use crate::groups::Groups;
 use crate::kernel::{choice, Cost, Probe};
 
 /// Between two looks at the threads in /proc.
@@ -36,6 +37,7 @@ pub struct Proc {
     watcher: Option<ProcWatcher>,
     looked_ns: i64,
     whole_machine: bool,
+    groups: Groups,
     /// Why the programs do not run.
     why: String,
 }
@@ -60,6 +62,7 @@ impl Watch {
             watcher: None,
             looked_ns: 0,
             whole_machine,
+            groups: Groups::default(),
             why,
         }))
     }
@@ -86,16 +89,18 @@ impl Watch {
         }
     }
 
-    /// Takes these processes into scope, or on the whole machine all.
-    pub fn adopt(&mut self, pids: &[u32]) -> Result<()> {
+    /// Takes these processes into scope, or what is in the groups, or on the whole machine all.
+    pub fn adopt(&mut self, pids: &[u32], groups: &Groups) -> Result<()> {
         match self {
-            Watch::Programs(programs) => programs.probe.adopt(pids),
+            Watch::Programs(programs) => programs.probe.adopt(pids, &groups.numbers()),
             Watch::Proc(proc) => {
                 let pids = if proc.whole_machine {
                     processes()?
                 } else {
-                    pids.iter().map(|&p| p.into()).collect()
+                    let pids = pids.iter().map(|&p| p.into());
+                    pids.chain(groups.processes()).collect()
                 };
+                proc.groups = groups.clone();
                 proc.watcher = Some(ProcWatcher::new(
                     &Roots::default(),
                     pids,
@@ -113,6 +118,7 @@ impl Watch {
             Watch::Programs(programs) => {
                 programs.taken.set(0);
                 programs.ring.consume_raw();
+                programs.probe.adopt_entered()?;
                 Ok(programs.taken.get())
             }
             Watch::Proc(proc) => {
@@ -120,6 +126,7 @@ impl Watch {
                 if now - proc.looked_ns >= LOOK_EVERY_NS {
                     proc.looked_ns = now;
                     if let Some(watcher) = &mut proc.watcher {
+                        watcher.add(proc.groups.processes());
                         let mut collector = collector.borrow_mut();
                         watcher.sample(now, &mut |reading| collector.reading(reading))?;
                     }

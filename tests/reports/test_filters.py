@@ -58,6 +58,7 @@ def test_moments(text: str, after_start_ns: int) -> None:
         (Filters(since="2", until="1"), "--since 2: not before --until 1"),
         (Filters(pids=(-1,)), "--pid -1"),
         (Filters(file=""), "--file: the pattern is empty"),
+        (Filters(container=" "), "--container: the name is empty"),
     ],
 )
 def test_bad_filters(filters: Filters, message: str) -> None:
@@ -186,3 +187,41 @@ def test_kernel_workers_writes_belong_to_the_file(make: Make) -> None:
     )
     (row,) = run(rec, "request-pattern", Filters(pids=(10,))).to_pylist()
     assert row["requests"] == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "threads"),
+    [
+        ("web", {11, 12}),
+        ("abcd", {11, 12}),
+        ("abcd0123", {11, 12}),
+        ("abc", set()),
+        ("ssh", {21}),
+        ("ssh.service", {21}),
+        ("we_", set()),
+        ("x' OR true --", set()),
+    ],
+)
+def test_a_container_is_chosen_by_name_or_id(make: Make, asked: str, threads: set[int]) -> None:
+    def thread(tid: int, container: str | None) -> dict[str, object]:
+        return {"tid": tid, "tgid": tid, "comm": "c", "start_ns": T0, "container": container}
+
+    recording = make(
+        {
+            "threads": [
+                thread(11, "abcd0123"),
+                thread(12, "abcd0123"),
+                thread(21, "ssh.service"),
+                thread(31, ""),
+                thread(41, None),
+            ],
+            "containers": [
+                {"id": "abcd0123", "name": "web", "runtime": "docker", "cgroup": "/docker/abcd0123"},
+                {"id": "ssh.service", "name": "ssh.service", "runtime": "systemd", "cgroup": "/s"},
+            ],
+        }
+    )
+    found = run(recording, reports()["threads"], Filters(container=asked))
+    assert {row["tid"] for row in found.rows()} == threads
+    names = {row["tid"]: row["container"] for row in run(recording, reports()["threads"]).rows()}
+    assert names == {11: "web", 12: "web", 21: "ssh.service", 31: "", 41: None}

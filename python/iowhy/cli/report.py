@@ -32,6 +32,11 @@ class Part:
     )
     until: str | None = option("--until", metavar="TIME", help="Up to here, as --since.")
     pids: tuple[int, ...] = pids_given("Processes or threads.")
+    container: str | None = option(
+        "--container",
+        metavar="NAME|ID",
+        help="Processes of this container, or service of systemd.",
+    )
     file: str | None = option(
         "--file", help="Files: a part of the path, or a pattern with * and ? for all of it."
     )
@@ -63,7 +68,7 @@ def command(options: Options) -> None:
         raise Problem(f"report {name}: of which recording? `iowhy report {name} NAME.iowhy`")
     opened = open_recording(recording)
     part = options.part
-    filters = Filters(part.since, part.until, part.pids, part.file)
+    filters = Filters(part.since, part.until, part.pids, part.file, part.container)
     if options.sql:
         print(statement(opened, report, filters))
         return

@@ -12,6 +12,7 @@ from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import option, switch, word
+from iowhy.options.names import one_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
@@ -37,6 +38,8 @@ EPILOG = """Examples:
 
   sudo iowhy run --expect 'sync_calls <= 10' --expect 'device.written_bytes <= 2 MiB' -- ./load
 
+  sudo iowhy run --container web --duration 30s
+
 It ends with CMD's exit status.
 """
 
@@ -61,11 +64,32 @@ class Options:
         "--no-children", help="With -p: without the processes that it has started already."
     )
     all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
+    cgroups: tuple[str, ...] = option(
+        "--cgroup",
+        default=(),
+        metavar="PATH",
+        read=one_name,
+        help="Watch what runs in a control group, and what comes into it, instead.",
+    )
+    containers: tuple[str, ...] = option(
+        "--container",
+        default=(),
+        metavar="NAME|ID",
+        read=one_name,
+        help="The same of a container, or a service of systemd.",
+    )
+    pods: tuple[str, ...] = option(
+        "--pod",
+        default=(),
+        metavar="NAME",
+        read=one_name,
+        help="The same of a pod: NAME, or NAMESPACE/NAME.",
+    )
     duration_ns: int | None = option(
         "--duration",
         metavar="TIME",
         read=positive_duration_ns,
-        help="With -p and -a: how long, e.g. 500ms, 30s, 2m.",
+        help="With all but CMD: how long, e.g. 500ms, 30s, 2m.",
     )
     max_time_ns: int | None = option(
         "--max-time",
@@ -151,9 +175,24 @@ def _record(options: Options, out: Path) -> int:
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if options.pids:
         return _attach(options, out, duration_s)
+    groups = _groups(options)
+    if groups:
+        if not options.quiet:
+            _say_what(", ".join(" ".join(pair).removeprefix("--") for pair in groups), duration_s)
+        return live.groups(groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)])
     if not options.quiet:
         _say_what("the machine", duration_s)
     return live.machine(out, duration_s=duration_s, extra=_bounds(options))
+
+
+def _groups(options: Options) -> list[tuple[str, str]]:
+    """The recorder's options for whose control groups are recorded."""
+    asked = {"--cgroup": options.cgroups, "--container": options.containers, "--pod": options.pods}
+    return [(flag, name) for flag, names in asked.items() for name in names]
+
+
+def _mode(options: Options) -> list[str]:
+    return ["--mode", options.mode]
 
 
 def _bounds(options: Options) -> list[str]:
@@ -220,16 +259,19 @@ def _named_after(options: Options) -> list[str]:
     """What gives a recording its name: the command, a process, or nothing for the machine."""
     if options.argv:
         return list(options.argv)
-    return [f"pid-{options.pids[0]}"] if options.pids else []
+    if options.pids:
+        return [f"pid-{options.pids[0]}"]
+    groups = _groups(options)
+    return [groups[0][1].rstrip("/")] if groups else []
 
 
 def _one_of(options: Options) -> None:
-    targets = [bool(options.argv), bool(options.pids), options.all_]
+    targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
     if sum(targets) == 0:
-        raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, or -a")
+        raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a")
     if sum(targets) > 1:
-        raise Problem("choose one of: a command, -p PID, -a")
+        raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
     if options.alone and not options.pids:
         raise Problem("--no-children goes with -p")
     if options.argv and options.duration_ns is not None:
-        raise Problem("--duration goes with -p or -a; a command is watched until it ends")
+        raise Problem("--duration goes with -p, --container and the like, or -a; a command is watched until it ends")

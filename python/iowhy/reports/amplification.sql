@@ -1,7 +1,7 @@
 -- title: Amplification
 -- question: How much did each layer do for what was asked?
 -- stands in for: nothing; no other tool joins the layers
--- filters: since until pid file
+-- filters: since until pid container file
 -- column layer: asked (calls), page cache, requests (the command's, each once), device (everybody's), text
 -- column what: what the layer did, text
 -- column operations: how often; lookups and the like count pages, count

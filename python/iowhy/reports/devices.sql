@@ -1,7 +1,7 @@
 -- title: Devices
 -- question: How busy was each device, with what, and for whom?
 -- stands in for: iostat -x
--- filters: since until pid file
+-- filters: since until pid container file
 -- column device: block device, text
 -- column reads_per_s: read requests completed, 1/s
 -- column writes_per_s: write requests completed, 1/s

@@ -1,4 +1,4 @@
-"""Choose a part of a recording: by time, by process, by file."""
+"""Choose a part of a recording: by time, by process, by container, by file."""
 
 import re
 from dataclasses import dataclass, replace
@@ -11,6 +11,9 @@ from iowhy.recording.schema import Table, tables
 from iowhy.relations import RecordedFacts
 
 
+_SHORTEST_ID = 4  # of fewer characters nobody means the beginning of an id
+
+
 @dataclass(frozen=True)
 class Filters:
     """What part to look at. The defaults choose everything.
@@ -20,16 +23,24 @@ class Filters:
     What begins in [since, until) is in.
     pids: process ids; in tables that name threads, thread ids too.
     file: part of a path, or a pattern with `*` and `?` for the whole path.
+    container: name, id or the beginning of an id; a service of systemd.
     """
 
     since: str | None = None
     until: str | None = None
     pids: tuple[int, ...] = ()
     file: str | None = None
+    container: str | None = None
 
     def given(self) -> tuple[str, ...]:
         """The names of the filters that choose something."""
-        named = {"since": self.since, "until": self.until, "pid": self.pids, "file": self.file}
+        named = {
+            "since": self.since,
+            "until": self.until,
+            "pid": self.pids,
+            "file": self.file,
+            "container": self.container,
+        }
         return tuple(name for name, value in named.items() if value not in (None, ()))
 
 
@@ -41,6 +52,8 @@ class Selection:
     until_ns: int | None = None
     pids: tuple[int, ...] = ()
     path_like: str | None = None
+    in_container: str | None = None
+    """SQL for the processes of the container, `SELECT tgid …`."""
 
     def facts(self, facts: RecordedFacts) -> RecordedFacts:
         """The facts of the chosen part: less time elapsed, the same origin of times."""
@@ -58,7 +71,11 @@ class Selection:
         """The SQL condition for the rows of a table, None when nothing is filtered."""
         described = tables()[table]
         columns = {column.name for column in described.columns}
-        conditions = [*self._times(described), *self._processes(table, columns)]
+        conditions = self._times(described)
+        if self.pids:
+            conditions += self._processes(table, columns, ", ".join(map(str, self.pids)), True)
+        if self.in_container is not None:
+            conditions += self._processes(table, columns, self.in_container, False)
         if self.path_like is not None:
             conditions += self._files(columns)
         return " AND ".join(conditions) or None
@@ -81,21 +98,22 @@ class Selection:
             conditions.append(f"{table.time} < {self.until_ns}")
         return conditions
 
-    def _processes(self, table: str, columns: set[str]) -> list[str]:
-        if not self.pids or "tgid" not in columns:
+    def _processes(self, table: str, columns: set[str], ids: str, threads: bool) -> list[str]:
+        """What these processes did (`threads`: or threads of these ids)."""
+        if "tgid" not in columns:
             return []
-        ids = ", ".join(map(str, self.pids))
         mine = f"tgid IN ({ids})"
-        if "tid" in columns:
+        if threads and "tid" in columns:
             mine = f"({mine} OR tid IN ({ids}))"
         if table not in ("block_requests", "writeback"):
             return [mine]
         # Kernel workers write back what a process dirtied: by the file, unless it was the work of
         # another process of the recording.
         dev, ino = ("owner_dev", "owner_ino") if table == "block_requests" else ("dev", "ino")
+        whose = f"(tgid IN ({ids}) OR tid IN ({ids}))" if threads else f"tgid IN ({ids})"
         touched = (
-            f"({dev}, {ino}) IN (SELECT dev, ino FROM main.syscalls WHERE (tgid IN ({ids}) OR "
-            f"tid IN ({ids})) AND dev IS NOT NULL AND ino IS NOT NULL)"
+            f"({dev}, {ino}) IN (SELECT dev, ino FROM main.syscalls WHERE {whose} "
+            "AND dev IS NOT NULL AND ino IS NOT NULL)"
         )
         foreign = "coalesce(tgid NOT IN (SELECT tgid FROM main.threads), true)"
         return [
@@ -128,7 +146,25 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     if filters.file == "":
         raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
     like = None if filters.file is None else _like(filters.file)
-    return Selection(since, until, filters.pids, like)
+    return Selection(since, until, filters.pids, like, _of_container(filters.container))
+
+
+def _of_container(asked: str | None) -> str | None:
+    if asked is None:
+        return None
+    if not asked.strip():
+        raise Problem("--container: the name is empty; give a name or an id")
+    name = _quoted(asked.strip())
+    start = _like(asked.strip() + "*") if len(asked.strip()) >= _SHORTEST_ID else name
+    return (
+        "SELECT tgid FROM main.threads WHERE container IN (SELECT id FROM main.containers WHERE "
+        f"name = {name} OR id = {name} OR id = {_quoted(asked.strip() + '.service')} OR "
+        f"runtime IS DISTINCT FROM 'systemd' AND id LIKE {start} ESCAPE '!')"
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:

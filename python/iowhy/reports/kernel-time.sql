@@ -1,7 +1,7 @@
 -- title: CPU time in the kernel
 -- question: What did the kernel do on a CPU for the command?
 -- stands in for: perf top, mpstat
--- filters: since until pid
+-- filters: since until pid container
 -- column kind: calls on files, other calls, freeing memory, page faults and interrupts; NULL where that is not told apart, text
 -- column thread_ns: time of all threads, ns
 -- column share_of_kernel_time: of their time in the kernel on a CPU, share

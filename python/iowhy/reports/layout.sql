@@ -1,7 +1,7 @@
 -- title: Layout on disk
 -- question: How contiguous is each file on disk, before and after, and who allocated it how?
 -- stands in for: fileplace, filefrag
--- filters: pid file
+-- filters: pid container file
 -- column path: path when first seen, text
 -- column phase: before or after the command, text
 -- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count

@@ -27,7 +27,7 @@ from iowhy.errors import Problem
 from iowhy.relations.relation import Column, relations
 from iowhy.relations.relation import column as parse_column
 
-FILTERS = ("since", "until", "pid", "file")
+FILTERS = ("since", "until", "pid", "container", "file")
 
 REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
 

@@ -1,7 +1,7 @@
 -- title: Latency of block requests
 -- question: How long do requests take, from queue to completion?
 -- stands in for: biolatency, btt's D2C and Q2C
--- filters: since until pid file
+-- filters: since until pid container file
 -- column device: block device, text
 -- column op: read, write, flush, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text

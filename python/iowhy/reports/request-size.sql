@@ -1,7 +1,7 @@
 -- title: Sizes of block requests
 -- question: How large are the requests that reach each device?
 -- stands in for: bitesize, iosnoop's size column
--- filters: since until pid file
+-- filters: since until pid container file
 -- column device: block device, text
 -- column op: read, write, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text

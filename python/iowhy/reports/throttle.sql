@@ -1,7 +1,7 @@
 -- title: Paused writers
 -- question: Which threads did the dirty limits pause, and for how long?
 -- stands in for: balance_dirty_pages probes
--- filters: since until pid
+-- filters: since until pid container
 -- column comm: name of the thread, text
 -- column tgid: process, id
 -- column tid: thread, id

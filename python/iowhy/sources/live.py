@@ -93,6 +93,20 @@ def attach(
     return _recorder(options, out)
 
 
+def groups(
+    asked: Sequence[tuple[str, str]],
+    out: Path,
+    *,
+    duration_s: float | None = None,
+    extra: Sequence[str] = (),
+) -> int:
+    """Record what runs in control groups: `asked` are pairs of --cgroup, --container or --pod and a name."""
+    options = ["group", "-o", str(out), *(f"{flag}={name}" for flag, name in asked), *extra]
+    if duration_s is not None:
+        options += ["--duration", str(duration_s)]
+    return _recorder(options, out)
+
+
 def machine(out: Path, *, duration_s: float | None = None, extra: Sequence[str] = ()) -> int:
     """Record the whole machine for `duration_s`, or until Ctrl-C."""
     options = ["machine", "-o", str(out), *extra]

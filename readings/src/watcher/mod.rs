@@ -83,6 +83,13 @@ impl ProcWatcher {
         Ok(())
     }
 
+    /// Watches these, too, from the next look on.
+    pub fn add(&mut self, pids: impl IntoIterator<Item = i64>) {
+        for pid in pids {
+            self.processes.entry(pid).or_default();
+        }
+    }
+
     /// The processes that are watched and have not ended.
     pub fn tgids(&self) -> Vec<i64> {
         let alive = |all: &BTreeMap<i64, Thread>| all.values().any(|t| !t.has_ended());

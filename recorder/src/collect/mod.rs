@@ -1,5 +1,6 @@
 //! From the programs' records to the rows of a recording.
 
+mod containers;
 mod parts;
 mod rings;
 mod threads;
@@ -24,6 +25,7 @@ use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::thread::Kept;
 use crate::rows::{call, convert, request, TABLES};
+pub use containers::Seen;
 use parts::Parts;
 use rings::Rings;
 use threads::Threads;
@@ -55,6 +57,7 @@ pub struct Collector {
     rings: Rings,
     /// Processes outside the command that were seen.
     neighbours: HashSet<u32>,
+    containers: Seen,
     interval_start: u64,
     cache: Cache,
     files: Files,
@@ -65,7 +68,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    pub fn new(recording: Recording, start_ns: u64) -> Collector {
+    pub fn new(recording: Recording, start_ns: u64, containers: Seen) -> Collector {
         Collector {
             recording,
             threads: Threads::new(start_ns),
@@ -73,6 +76,7 @@ impl Collector {
             waits: Waits::default(),
             rings: Rings::default(),
             neighbours: HashSet::new(),
+            containers,
             interval_start: start_ns,
             cache: Cache::default(),
             files: Files::new(),
@@ -156,8 +160,12 @@ impl Collector {
                 }
                 Some(Ok(()))
             }
-            layout::EVENT_THREAD => event::read(bytes).map(|e| self.threads.begins(&e, recording)),
-            layout::EVENT_EXIT => event::read(bytes).map(|e| self.threads.exits(&e, recording)),
+            layout::EVENT_THREAD => {
+                event::read(bytes).map(|e| self.threads.begins(&e, &mut self.containers, recording))
+            }
+            layout::EVENT_EXIT => {
+                event::read(bytes).map(|e| self.threads.exits(&e, &mut self.containers, recording))
+            }
             kind => convert(kind, bytes, identities, recording),
         }
     }
@@ -181,10 +189,14 @@ impl Collector {
         }
         match name() {
             None => Ok(()),
-            Some(comm) => self.recording.push(rows::Neighbours {
-                tgid: tgid.into(),
-                comm: Cow::Owned(comm),
-            }),
+            Some(comm) => {
+                let container = self.containers.of_process(tgid, &mut self.recording)?;
+                self.recording.push(rows::Neighbours {
+                    tgid: tgid.into(),
+                    comm: Cow::Owned(comm),
+                    container,
+                })
+            }
         }
     }
 
@@ -265,7 +277,7 @@ impl Collector {
         for sample in samples {
             self.threads.clock(&sample.clock, false, recording)?;
         }
-        self.threads.end_missing(recording)?;
+        self.threads.end_missing(&mut self.containers, recording)?;
         for (key, total) in drained.totals.into_iter().chain(self.totals.take()) {
             recording.push(call::total(key, &total, interval))?;
         }
@@ -310,7 +322,8 @@ impl Collector {
             let ring = self.rings.of(request.tgid, request.ring);
             self.recording.push(request::row(&request, ring))?;
         }
-        self.threads.finish(&mut self.recording)
+        self.threads
+            .finish(&mut self.containers, &mut self.recording)
     }
 }
 

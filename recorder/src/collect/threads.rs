@@ -11,6 +11,8 @@ use crate::event::{self, layout, Clock};
 use crate::rows::kernel_time::{Faults, Spent};
 use crate::rows::thread;
 
+use super::Seen;
+
 /// Readings of all clocks that miss a thread before its end is taken for lost.
 const MISSED_MOST: u32 = 2;
 
@@ -20,6 +22,8 @@ struct Thread {
     ppid: u32,
     comm: [u8; 16],
     start: u64,
+    /// The number of its control group; 0: not known.
+    group: u64,
     /// Its clock when its time was last written.
     written: Clock,
     /// Its time in the kernel, as far as rows have it.
@@ -38,6 +42,7 @@ impl Thread {
             ppid: clock.ppid,
             comm: clock.comm,
             start: clock.start,
+            group: 0,
             written,
             kernel: Spent::default(),
             exiting: false,
@@ -111,15 +116,23 @@ impl Threads {
     }
 
     /// A thread that has come into scope, or has run exec.
-    pub fn begins(&mut self, e: &event::Thread, recording: &mut Recording) -> Result<()> {
+    pub fn begins(
+        &mut self,
+        e: &event::Thread,
+        containers: &mut Seen,
+        recording: &mut Recording,
+    ) -> Result<()> {
         let tid = e.header.tid;
+        // Now: when it has ended, its group may be gone.
+        containers.of_number(e.cgroup, e.tgid, recording)?;
         if let Some(thread) = self.alive.get_mut(&tid) {
-            if e.header.flags & 1 != 0 || thread.start == e.ts {
+            if e.header.flags != 0 || thread.start == e.ts {
                 thread.comm = e.comm;
+                thread.group = e.cgroup;
                 return Ok(());
             }
             // The number is in use again: the end of the one before was not seen.
-            self.end(tid, None, recording)?;
+            self.end(tid, None, containers, recording)?;
         }
         let clock = Clock {
             start: e.ts,
@@ -128,13 +141,19 @@ impl Threads {
             comm: e.comm,
             ..Clock::default()
         };
-        let thread = Thread::new(&clock, self.first_clock(tid, e.ts));
+        let mut thread = Thread::new(&clock, self.first_clock(tid, e.ts));
+        thread.group = e.cgroup;
         self.alive.insert(tid, thread);
         Ok(())
     }
 
     /// A thread begins to end, or has ended.
-    pub fn exits(&mut self, e: &event::Exit, recording: &mut Recording) -> Result<()> {
+    pub fn exits(
+        &mut self,
+        e: &event::Exit,
+        containers: &mut Seen,
+        recording: &mut Recording,
+    ) -> Result<()> {
         self.clock(&e.clock, true, recording)?;
         let tid = e.clock.tid;
         if e.header.flags & 1 == 0 {
@@ -146,7 +165,8 @@ impl Threads {
         if self.main == Some(tid) {
             self.main_ended = true;
         }
-        self.end(tid, Some((e.clock.now, e.clock.exit_code)), recording)
+        let end = Some((e.clock.now, e.clock.exit_code));
+        self.end(tid, end, containers, recording)
     }
 
     /// Writes a thread's time since it was last written; `last`: also when it only slept.
@@ -190,7 +210,7 @@ impl Threads {
     }
 
     /// All clocks were read: threads that two readings have not met have ended, and the record of it was lost.
-    pub fn end_missing(&mut self, recording: &mut Recording) -> Result<()> {
+    pub fn end_missing(&mut self, containers: &mut Seen, recording: &mut Recording) -> Result<()> {
         let mut ended = Vec::new();
         for (&tid, thread) in &mut self.alive {
             thread.unmet += 1;
@@ -199,7 +219,7 @@ impl Threads {
             }
         }
         for tid in ended {
-            self.end(tid, None, recording)?;
+            self.end(tid, None, containers, recording)?;
         }
         self.gone.swap(0, 1);
         self.gone[0].clear();
@@ -207,19 +227,35 @@ impl Threads {
     }
 
     /// The recording ends: threads that live on get their rows, too.
-    pub fn finish(&mut self, recording: &mut Recording) -> Result<()> {
+    pub fn finish(&mut self, containers: &mut Seen, recording: &mut Recording) -> Result<()> {
         let alive: Vec<u32> = self.alive.keys().copied().collect();
         for tid in alive {
-            self.end(tid, None, recording)?;
+            self.end(tid, None, containers, recording)?;
         }
         Ok(())
     }
 
-    fn end(&mut self, tid: u32, end: Option<(u64, u32)>, recording: &mut Recording) -> Result<()> {
+    fn end(
+        &mut self,
+        tid: u32,
+        end: Option<(u64, u32)>,
+        containers: &mut Seen,
+        recording: &mut Recording,
+    ) -> Result<()> {
         let Some(thread) = self.alive.remove(&tid) else {
             return Ok(());
         };
         self.gone[0].insert(tid, thread.start);
+        // A process moves as a whole, which is traced of its first thread.
+        let leader = self
+            .alive
+            .get(&thread.tgid)
+            .map_or(0, |leader| leader.group);
+        let group = if leader != 0 { leader } else { thread.group };
+        let container = match group {
+            0 => None,
+            _ => containers.of_number(group, thread.tgid, recording)?,
+        };
         recording.push(rows::Threads {
             tid: tid.into(),
             tgid: thread.tgid.into(),
@@ -228,6 +264,7 @@ impl Threads {
             start_ns: self.began(tid, thread.start) as i64,
             end_ns: end.map(|(at, _)| at as i64),
             exit_code: end.map(|(_, code)| code.into()),
+            container,
         })
     }
 

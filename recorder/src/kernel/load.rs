@@ -108,7 +108,9 @@ fn attempt(
         program.set_autoload(wanted);
         program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
     }
-    set_constants(&mut open, options, &choice);
+    let controller = options.group_controller;
+    let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));
+    set_constants(&mut open, options, &choice, controller);
     let threads = &mut open.maps.threads;
     threads
         .set_autocreate(helpers.tasks())
@@ -122,7 +124,12 @@ fn attempt(
     Ok(Loaded { skel, choice })
 }
 
-fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options, choice: &Choice) {
+fn set_constants(
+    open: &mut OpenRecorderSkel<'_>,
+    options: &Options,
+    choice: &Choice,
+    group_controller: i32,
+) {
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         unreachable!("the programs have constants");
     };
@@ -139,10 +146,21 @@ fn set_constants(open: &mut OpenRecorderSkel<'_>, options: &Options, choice: &Ch
         shape.how = calls::how(call);
     }
     rodata.whole_machine = options.whole_machine;
+    rodata.by_group = options.by_group;
+    rodata.group_controller = group_controller;
+    rodata.inner_pids = pids_are_inner();
     rodata.recorder_tgid = std::process::id();
     rodata.estimate_lookups = !choice.programs.contains("on_get_pages");
     rodata.no_io_start = !choice.programs.contains("on_io_start");
     rodata.direct_flag = libc::O_DIRECT as u32;
+}
+
+/// Whether this process is in a pid namespace below the machine's first.
+fn pids_are_inner() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    /// include/uapi/linux/nsfs.h, PID_NS_INIT_INO
+    const FIRST: u64 = 0xeffffffc;
+    std::fs::metadata("/proc/self/ns/pid").is_ok_and(|ours| ours.ino() != FIRST)
 }
 
 /// The tracepoint in a program's section name (`tp_btf/NAME`); None for the iterator.

@@ -45,6 +45,10 @@ const RECLAIM: [&str; 4] = [
 pub struct Options {
     /// Every thread of the machine, not only the command's.
     pub whole_machine: bool,
+    /// Control groups are recorded ([`Probe::adopt`] says which).
+    pub by_group: bool,
+    /// The controller of version 1 whose groups count (enum cgroup_subsys_id); None: those of version 2.
+    pub group_controller: Option<&'static str>,
     /// Tracepoints to do without, as on a kernel that lacks them.
     pub without: Vec<String>,
 }
@@ -57,6 +61,8 @@ pub struct Probe {
     /// What had been made in each half of the drained tables when it was last emptied.
     emptied: [Made; 2],
     drains: u32,
+    /// Processes that had come into a recorded control group when their threads were last looked for.
+    entered: u64,
     pub sensors: Vec<Sensor>,
     /// What is known of the page cache.
     pub known: Known,
@@ -102,6 +108,7 @@ impl Probe {
             threads: None,
             emptied: [Made::default(); 2],
             drains: 0,
+            entered: 0,
             sensors: choice.sensors,
             known,
             kept,
@@ -155,8 +162,13 @@ impl Probe {
         }
     }
 
-    /// Takes these processes, or on the whole machine all, into scope as they run now.
-    pub fn adopt(&mut self, tgids: &[u32]) -> Result<()> {
+    /// Takes these processes, what is in these control groups (by their numbers), or on the whole machine all, into
+    /// scope as they run now.
+    pub fn adopt(&mut self, tgids: &[u32], groups: &[u64]) -> Result<()> {
+        for group in groups {
+            let map = &self.skel.maps.groups;
+            map.update(&group.to_ne_bytes(), &[1], MapFlags::ANY)?;
+        }
         for tgid in tgids {
             self.skel
                 .maps
@@ -170,6 +182,17 @@ impl Probe {
             let _ = self.skel.maps.targets.delete(&tgid.to_ne_bytes());
         }
         walked.map(drop)
+    }
+
+    /// Takes the threads of processes that have come into a recorded control group into scope.
+    pub fn adopt_entered(&mut self) -> Result<()> {
+        // SAFETY: as in `drain`; aligned 64-bit reads do not tear.
+        let entered = unsafe { addr_of!((*self.bss()).entered).read_volatile() };
+        if entered == self.entered {
+            return Ok(());
+        }
+        self.entered = entered;
+        self.adopt(&[], &[])
     }
 
     /// The clocks of all threads in scope, and the calls that they are in.

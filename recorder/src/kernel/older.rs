@@ -1,6 +1,6 @@
 //! What older kernels lack (bpf/older.h): which helpers a kernel has, and programs that its parser takes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use libbpf_rs::btf::types::Enum;
 use libbpf_rs::btf::Btf;
@@ -20,7 +20,11 @@ const WITHOUT_WIDTH: u8 = 0xe7;
 const NOTHING: u8 = 0xbf;
 
 /// The helpers of programs that the kernel has, as its types name them, without BPF_FUNC_.
-pub struct Helpers(HashSet<String>);
+pub struct Helpers {
+    names: HashSet<String>,
+    /// Places of the controllers in css_set.subsys, by their names.
+    controllers: HashMap<String, i32>,
+}
 
 impl Helpers {
     pub fn new(btf: &Btf<'_>) -> Helpers {
@@ -32,11 +36,19 @@ impl Helpers {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         });
-        Helpers(names.collect())
+        Helpers {
+            names: names.collect(),
+            controllers: controllers(btf),
+        }
     }
 
     pub fn has(&self, helper: &str) -> bool {
-        self.0.contains(helper)
+        self.names.contains(helper)
+    }
+
+    /// The place of a controller of control groups (enum cgroup_subsys_id).
+    pub fn controller(&self, name: &str) -> Option<i32> {
+        self.controllers.get(name).copied()
     }
 
     /// Threads are in the storage of their tasks (5.11).
@@ -48,6 +60,20 @@ impl Helpers {
     fn functions(&self) -> bool {
         self.has("for_each_map_elem")
     }
+}
+
+fn controllers(btf: &Btf<'_>) -> HashMap<String, i32> {
+    let known = btf.type_by_name::<Enum<'_>>("cgroup_subsys_id");
+    let members = known.iter().flat_map(|known| {
+        known
+            .iter()
+            .filter_map(|member| {
+                let name = member.name?.to_str()?.strip_suffix("_cgrp_id")?;
+                Some((name.to_owned(), i32::try_from(member.value).ok()?))
+            })
+            .collect::<Vec<_>>()
+    });
+    members.collect()
 }
 
 /// Takes out of the programs what the parser of a kernel before 5.13 refuses even in a branch that is never taken. The

@@ -18,7 +18,7 @@ use iowhy_store::{rows, Owner, Recording};
 
 use super::manifest::manifest;
 use super::{own, Bounds, Request, Target};
-use crate::collect::Collector;
+use crate::collect::{Collector, Seen};
 use crate::kernel::Probe;
 use crate::process::spawn::Fate;
 use crate::watch::{Shared, Watch};
@@ -59,10 +59,11 @@ impl Live {
         request: &Request,
         probe: Result<Probe, String>,
         owner: Option<Owner>,
+        containers: Seen,
     ) -> Result<Live> {
         let roots = Roots::default();
         let recording = Recording::create_for(&request.out, manifest(request), owner)?;
-        let collector = Collector::new(recording, host::now_ns() as u64);
+        let collector = Collector::new(recording, host::now_ns() as u64, containers);
         let collector = Rc::new(RefCell::new(collector));
         let whole_machine = matches!(request.target, Target::Machine { .. });
         let watch = match probe {

@@ -15,7 +15,7 @@ pub fn manifest(request: &Request) -> Manifest {
     let text = |s: &OsString| iowhy_readings::names::escaped(s.as_encoded_bytes());
     let (mode, argv) = match &request.target {
         Target::Run(argv) => (Mode::Run, argv.iter().map(text).collect()),
-        Target::Attach { .. } => (Mode::Attach, Vec::new()),
+        Target::Attach { .. } | Target::Groups { .. } => (Mode::Attach, Vec::new()),
         Target::Machine { .. } => (Mode::Machine, Vec::new()),
     };
     manifest.command = Command {

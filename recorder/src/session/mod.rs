@@ -11,10 +11,13 @@ use std::sync::mpsc::{channel, Receiver, RecvError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use iowhy_readings::containers::{Containers, Wanted};
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, names, Roots};
 use iowhy_store::Owner;
 
+use crate::collect::Seen;
+use crate::groups::Groups;
 use crate::kernel::{choice, LoadError, Options, Probe};
 use crate::process::owner;
 use crate::process::parent::Parent;
@@ -58,6 +61,11 @@ pub enum Target {
         pids: Vec<u32>,
         duration: Option<Duration>,
     },
+    /// What runs in control groups, whole containers or pods.
+    Groups {
+        wanted: Vec<Wanted>,
+        duration: Option<Duration>,
+    },
     Machine {
         duration: Option<Duration>,
     },
@@ -88,13 +96,28 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let signals = Signals::catch()?;
     let parent = Parent::named();
     let account = request.user.as_deref().map(Account::of).transpose()?;
-    let probe = load(request)?;
+    let groups = match &request.target {
+        Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent)?,
+        _ => Groups::default(),
+    };
+    let containers = match groups.hierarchy() {
+        Some(on) => Some(Containers::on(
+            &Roots::default(),
+            on.clone(),
+            Path::new("/"),
+        )),
+        None => Containers::new(&Roots::default()),
+    };
+    let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner, || request.out.exists());
-    let mut live = Live::new(request, probe, owner)?;
+    let mut live = Live::new(request, probe, owner, Seen::new(containers))?;
     let status = match &request.target {
         Target::Run(argv) => run(&mut live, argv, account.as_ref(), &signals, &parent),
         Target::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
+        Target::Groups { duration, .. } => {
+            in_groups(&mut live, &groups, *duration, &signals, &parent)
+        }
         Target::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
     };
     match status {
@@ -127,12 +150,18 @@ enum Ended {
 }
 
 /// The programs, or why they are not used.
-fn load(request: &Request) -> Result<Result<Probe, String>, Failure> {
+fn load(
+    request: &Request,
+    groups: &Groups,
+    containers: Option<&Containers>,
+) -> Result<Result<Probe, String>, Failure> {
     if request.backend == Backend::Proc {
         return Ok(Err("/proc alone was asked for (--mode proc)".into()));
     }
     let options = Options {
         whole_machine: matches!(request.target, Target::Machine { .. }),
+        by_group: groups.hierarchy().is_some(),
+        group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
     };
     match Probe::load(&options) {
@@ -176,7 +205,7 @@ fn run(
     held.settle();
     live.prepare();
     live.watch
-        .adopt(&[held.pid])
+        .adopt(&[held.pid], &Groups::default())
         .context("cannot watch the command")?;
     if signals.count() > 0 {
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
@@ -265,7 +294,7 @@ fn attach(
     live.prepare();
     live.begin();
     live.watch
-        .adopt(pids)
+        .adopt(pids, &Groups::default())
         .context("cannot watch the processes")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
@@ -278,6 +307,42 @@ fn attach(
     Ok(Ended::With(0))
 }
 
+/// Until the time is over or the groups are gone; that nothing runs in one at a time is no end.
+fn in_groups(
+    live: &mut Live,
+    groups: &Groups,
+    duration: Option<Duration>,
+    signals: &Signals,
+    parent: &Parent,
+) -> Result<Ended, Failure> {
+    if let Some(first) = groups.processes().first() {
+        live.follow(u32::try_from(*first).unwrap_or(0));
+    }
+    live.prepare();
+    live.begin();
+    live.watch
+        .adopt(&[], groups)
+        .context("cannot watch the control group")?;
+    let (_never, fate) = channel();
+    live.until(&fate, duration, &|live| {
+        signals.count() > 0 || parent.died() || live.alive().is_empty() && !groups.exist()
+    })?;
+    if let Some(bound) = live.bound.take() {
+        live.note_bound(&bound, "it ends here");
+    }
+    live.ended(host::now_ns(), None, None);
+    Ok(Ended::With(0))
+}
+
+/// What was to be recorded is not there.
+fn absent(message: String) -> Failure {
+    Failure {
+        message,
+        status: 2,
+        ran_nothing: true,
+    }
+}
+
 fn machine(
     live: &mut Live,
     duration: Option<Duration>,
@@ -286,7 +351,9 @@ fn machine(
 ) -> Result<Ended, Failure> {
     live.prepare();
     live.begin();
-    live.watch.adopt(&[]).context("cannot watch the machine")?;
+    live.watch
+        .adopt(&[], &Groups::default())
+        .context("cannot watch the machine")?;
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     if let Some(bound) = live.bound.take() {
@@ -300,6 +367,8 @@ fn machine(
 pub fn probe(without: &[String]) -> String {
     let options = Options {
         whole_machine: false,
+        by_group: false,
+        group_controller: None,
         without: without.to_vec(),
     };
     let sensors = match Probe::load(&options) {

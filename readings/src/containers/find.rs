@@ -1,0 +1,172 @@
+//! From what a user calls a control group, a container or a pod to the groups that are meant.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Container, Containers, Hierarchy};
+use crate::mounts::Mounts;
+use crate::Roots;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A directory of the control groups' filesystem, or a path as /proc/PID/cgroup has it.
+    Group(String),
+    /// Name, id or the beginning of an id (four characters at least); a service of systemd.
+    Container(String),
+    /// Name, or NAMESPACE/NAME.
+    Pod(String),
+}
+
+/// Names of what there is that an error lists.
+const LISTED: usize = 12;
+
+/// The hierarchy and the groups on it; an error says what there is instead.
+pub fn find(roots: &Roots, wanted: &Wanted) -> Result<(Hierarchy, Vec<String>), String> {
+    let mounts = Mounts::read(roots).map_err(|error| error.to_string())?;
+    let none = || "no control groups are mounted here (/sys/fs/cgroup)".to_owned();
+    let machine = Hierarchy::of_machine(&mounts).ok_or_else(none);
+    if let Wanted::Group(path) = wanted {
+        return group(&mounts, machine?, path);
+    }
+    let hierarchy = machine?;
+    let containers = Containers::on(roots, hierarchy.clone(), Path::new("/"));
+    let found = chosen(all(containers), wanted)?;
+    Ok((hierarchy, found))
+}
+
+fn group(
+    mounts: &Mounts,
+    machine: Hierarchy,
+    path: &str,
+) -> Result<(Hierarchy, Vec<String>), String> {
+    let lacking = || format!("--cgroup {path}: there is no such control group");
+    let asked = Path::new(path);
+    if let Ok(directory) = asked.canonicalize() {
+        if let Some(hierarchy) = Hierarchy::of_directory(mounts, &directory) {
+            let group = hierarchy.group_of(&directory).ok_or_else(lacking)?;
+            hierarchy.number(&group).ok_or_else(lacking)?;
+            return Ok((hierarchy, vec![group]));
+        }
+        if directory.starts_with("/sys/fs/cgroup") {
+            return Err(format!(
+                "--cgroup {path}: not a control group on a hierarchy with a controller"
+            ));
+        }
+    }
+    let group = format!("/{}", path.trim_matches('/'));
+    machine.number(&group).ok_or_else(lacking)?;
+    Ok((machine, vec![group]))
+}
+
+/// Every container that runs, each once, by its outermost group.
+fn all(mut containers: Containers) -> Vec<Arc<Container>> {
+    let hierarchy = containers.hierarchy().clone();
+    let mut found: BTreeMap<(String, String), Arc<Container>> = BTreeMap::new();
+    hierarchy.walk(&hierarchy.top(), &mut |group, _| {
+        if let Some(Some(container)) = containers.of_group(group, 0) {
+            let key = (container.id.clone(), container.group.clone());
+            found.entry(key).or_insert(container);
+        }
+    });
+    found.into_values().collect()
+}
+
+/// The groups of those that are meant.
+pub(super) fn chosen(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, String> {
+    match wanted {
+        Wanted::Group(path) => Ok(vec![path.clone()]),
+        Wanted::Container(asked) => one(all, asked).map(|container| vec![container.group.clone()]),
+        Wanted::Pod(asked) => {
+            let of_pod = |container: &&Arc<Container>| is_pod(container, asked);
+            let groups: Vec<String> = all.iter().filter(of_pod).map(|c| c.group.clone()).collect();
+            match groups.is_empty() {
+                true => Err(format!(
+                    "--pod {asked}: no such pod runs here{}",
+                    listed(all.iter().filter_map(|c| c.pod.as_deref()))
+                )),
+                false => Ok(together(groups)),
+            }
+        }
+    }
+}
+
+fn one(all: Vec<Arc<Container>>, asked: &str) -> Result<Arc<Container>, String> {
+    let named = |container: &&Arc<Container>| {
+        container.id == asked
+            || container.name.as_deref() == Some(asked)
+            || container.runtime == "systemd"
+                && container.id.strip_suffix(".service") == Some(asked)
+    };
+    let begins = |container: &&Arc<Container>| {
+        container.runtime != "systemd" && asked.len() >= 4 && container.id.starts_with(asked)
+    };
+    let mut found: Vec<_> = all.iter().filter(named).collect();
+    if found.is_empty() {
+        found = all.iter().filter(begins).collect();
+    }
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => {
+            let others = all.iter().filter(|c| c.runtime != "systemd");
+            Err(format!(
+                "--container {asked}: no such container or service runs here{}",
+                listed(others.map(|c| c.name.as_deref().unwrap_or(&c.id)))
+            ))
+        }
+        several => Err(format!(
+            "--container {asked}: that may be {}",
+            joined(several.iter().map(|c| c.id.as_str()))
+        )),
+    }
+}
+
+fn is_pod(container: &Container, asked: &str) -> bool {
+    let Some(pod) = container.pod.as_deref() else {
+        return false;
+    };
+    let in_space = asked.split_once('/').is_some_and(|(space, name)| {
+        name == pod && Some(space) == container.pod_namespace.as_deref()
+    });
+    pod == asked || in_space
+}
+
+/// The group of the pod where all lie in one: containers that it starts later do, too.
+fn together(groups: Vec<String>) -> Vec<String> {
+    let above = |group: &String| group.rsplit_once('/').map(|(above, _)| above.to_owned());
+    let first = groups.first().and_then(above).unwrap_or_default();
+    let is_pods = first
+        .rsplit('/')
+        .next()
+        .is_some_and(|name| name.contains("pod"));
+    if is_pods
+        && groups
+            .iter()
+            .all(|group| above(group).as_ref() == Some(&first))
+    {
+        return vec![first];
+    }
+    groups
+}
+
+/// `: a, b and 3 more`, or nothing.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let text = joined(names);
+    match text.is_empty() {
+        true => "; none does that can be seen".to_owned(),
+        false => format!("; there are {text}"),
+    }
+}
+
+fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut all: Vec<&str> = names.collect();
+    all.sort_unstable();
+    all.dedup();
+    let more = all.len().saturating_sub(LISTED);
+    let shown = all[..all.len() - more].join(", ");
+    match more {
+        0 => shown,
+        _ => format!("{shown} and {more} more"),
+    }
+}

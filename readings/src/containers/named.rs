@@ -1,0 +1,85 @@
+//! What the names of control groups tell: runtimes put a container's id into that of its group.
+
+use super::Container;
+
+/// Who made a group, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Docker,
+    Podman,
+    CriO,
+    Containerd,
+    Lxc,
+    Unknown,
+}
+
+/// A container's group, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Which component of the path it is, from 0.
+    pub at: usize,
+    pub id: &'a str,
+    pub by: By,
+}
+
+/// The innermost container in a group's path.
+pub fn container(group: &str) -> Option<Named<'_>> {
+    let parts: Vec<&str> = group.split('/').skip(1).collect();
+    (0..parts.len()).rev().find_map(|at| {
+        let above = at.checked_sub(1).map_or("", |above| parts[above]);
+        let (id, by) = of_part(parts[at], above)?;
+        Some(Named { at, id, by })
+    })
+}
+
+fn of_part<'a>(part: &'a str, above: &str) -> Option<(&'a str, By)> {
+    if let Some(name) = part.strip_prefix("lxc.payload.") {
+        return Some((name, By::Lxc));
+    }
+    if matches!(above, "lxc" | "lxc.payload") && !part.is_empty() {
+        return Some((part, By::Lxc));
+    }
+    let plain = part.strip_suffix(".scope").unwrap_or(part);
+    let (maker, id) = plain.rsplit_once('-').unwrap_or(("", plain));
+    if !is_id(id) {
+        return None;
+    }
+    let by = match (maker, above) {
+        ("docker", _) | ("", "docker") => By::Docker,
+        ("libpod" | "libpod-payload", _) => By::Podman,
+        ("crio", _) => By::CriO,
+        ("cri-containerd" | "nerdctl", _) => By::Containerd,
+        ("", _) => By::Unknown,
+        // What looks after a container (libpod-conmon, crio-conmon) is not in it.
+        _ => return None,
+    };
+    Some((id, by))
+}
+
+/// Ids of containers are SHA-256 sums or as long.
+pub fn is_id(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// The innermost service of systemd in a group's path.
+pub fn service(group: &str) -> Option<Container> {
+    let name = group.rsplit('/').find(|part| part.ends_with(".service"))?;
+    let end = group.rfind(name)? + name.len();
+    Some(Container {
+        id: name.to_owned(),
+        name: Some(name.to_owned()),
+        runtime: "systemd",
+        group: group[..end].to_owned(),
+        ..Container::default()
+    })
+}
+
+/// The user whose part of systemd's tree a group lies in.
+pub fn user_of(group: &str) -> Option<u32> {
+    let part = group
+        .split('/')
+        .find(|p| p.starts_with("user-") && p.ends_with(".slice"))?;
+    part["user-".len()..part.len() - ".slice".len()]
+        .parse()
+        .ok()
+}

@@ -1,0 +1,301 @@
+use std::os::unix::fs::symlink;
+
+use proptest::prelude::*;
+
+use super::named::{container, service, By};
+use super::state::json;
+use super::*;
+
+const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn mounts(text: &str) -> Mounts {
+    let temporary = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(temporary.path().join("self")).unwrap();
+    std::fs::write(temporary.path().join("self/mountinfo"), text).unwrap();
+    let roots = Roots {
+        proc: temporary.path().into(),
+        sys: "/sys".into(),
+    };
+    Mounts::read(&roots).unwrap()
+}
+
+/// Version 2, mounted at a directory of our own.
+fn hierarchy(point: &Path) -> Hierarchy {
+    let text = format!("30 1 0:27 / {} rw - cgroup2 cgroup2 rw\n", point.display());
+    Hierarchy::of_machine(&mounts(&text)).unwrap()
+}
+
+fn on(point: &Path, files: &Path) -> Containers {
+    let mut containers = Containers::on(&Roots::default(), hierarchy(point), files);
+    containers.whole_view = true;
+    containers
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn of(containers: &mut Containers, group: &str) -> Container {
+    let found = containers.of_group(group, 0).unwrap().unwrap();
+    Container::clone(&found)
+}
+
+#[test]
+fn the_name_of_a_group_tells_the_container() {
+    let other = ID.replace('0', "f");
+    for (group, at, id, by) in [
+        (format!("/docker/{ID}"), 1, ID, By::Docker),
+        (
+            format!("/system.slice/docker-{ID}.scope"),
+            1,
+            ID,
+            By::Docker,
+        ),
+        (
+            format!("/docker/{ID}/docker/{other}/x"),
+            3,
+            other.as_str(),
+            By::Docker,
+        ),
+        (
+            format!("/machine.slice/libpod-{ID}.scope/container"),
+            1,
+            ID,
+            By::Podman,
+        ),
+        (
+            format!("/kubepods/burstable/pod1-2/{ID}"),
+            3,
+            ID,
+            By::Unknown,
+        ),
+        (
+            format!("/kubepods.slice/x.slice/cri-containerd-{ID}.scope"),
+            2,
+            ID,
+            By::Containerd,
+        ),
+        (
+            format!("/kubepods.slice/x.slice/crio-{ID}.scope"),
+            2,
+            ID,
+            By::CriO,
+        ),
+        (
+            "/lxc.payload.web/system.slice/a.service".into(),
+            0,
+            "web",
+            By::Lxc,
+        ),
+        ("/lxc/web".into(), 1, "web", By::Lxc),
+    ] {
+        let found = container(&group).unwrap();
+        assert_eq!((found.at, found.id, found.by), (at, id, by), "{group}");
+    }
+    for group in [
+        "/".into(),
+        "/user.slice/user-0.slice/session-1.scope".into(),
+        format!("/machine.slice/libpod-conmon-{ID}.scope"),
+        format!("/docker/{}", &ID[1..]),
+    ] {
+        assert_eq!(container(&group), None, "{group}");
+    }
+    let nginx = service("/system.slice/nginx.service/worker").unwrap();
+    assert_eq!(
+        (nginx.id.as_str(), nginx.group.as_str()),
+        ("nginx.service", "/system.slice/nginx.service")
+    );
+}
+
+#[test]
+fn each_runtime_is_read_from_its_own_files() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    let ids: Vec<String> = "12345".chars().map(|c| c.to_string().repeat(64)).collect();
+    write(
+        root,
+        &format!("var/lib/docker/containers/{}/config.v2.json", ids[0]),
+        r#"{"Name":"/web","Config":{"Image":"nginx:1","Labels":{"io.kubernetes.pod.name":"p"}}}"#,
+    );
+    write(
+        root,
+        &format!(
+            "run/containerd/io.containerd.runtime.v2.task/k8s.io/{}/config.json",
+            ids[1]
+        ),
+        r#"{"annotations":{"io.kubernetes.cri.container-name":"db","io.kubernetes.cri.image-name":"pg:16",
+            "io.kubernetes.cri.sandbox-name":"db-0","io.kubernetes.cri.sandbox-namespace":"prod"}}"#,
+    );
+    let podman = format!(
+        r#"[{{"id":"{}","names":["job"],"metadata":"{{\"image-name\":\"box:1\",\"name\":\"job\"}}"}},
+            {{"id":"{}","names":["k8s_c"],"metadata":"{{\"image-name\":\"i\",\"metadata-name\":\"c\",\"pod-name\":\"q\",\"namespace\":\"n\"}}"}}]"#,
+        ids[2], ids[3]
+    );
+    write(
+        root,
+        "var/lib/containers/storage/vfs-containers/containers.json",
+        &podman,
+    );
+    let point = root.join("groups");
+    let state = format!(
+        r#"{{"cgroup_paths":{{"":"{}/mine"}},"config":{{"labels":["bundle=/b"]}}}}"#,
+        point.display()
+    );
+    write(root, "run/runc/one/state.json", &state);
+    write(root, "run/crun/two/status", r#"{"cgroup-path":"/yours"}"#);
+    std::fs::create_dir_all(point.join("mine/below")).unwrap();
+
+    let mut containers = on(&point, root);
+    let text = |c: &Container| {
+        let all = [&c.name, &c.image, &c.pod, &c.pod_namespace];
+        all.map(|t| t.clone().unwrap_or_default()).join(" ")
+    };
+    for (group, runtime, told) in [
+        (format!("/docker/{}", ids[0]), "docker", "web nginx:1 p "),
+        (
+            format!("/kubepods/pod1/{}", ids[1]),
+            "containerd",
+            "db pg:16 db-0 prod",
+        ),
+        (
+            format!("/m/libpod-{}.scope", ids[2]),
+            "podman",
+            "job box:1  ",
+        ),
+        (format!("/m/crio-{}.scope", ids[3]), "cri-o", "c i q n"),
+        (format!("/docker/{}", ids[4]), "docker", "   "),
+        ("/mine/below".into(), "runc", "one   "),
+        ("/yours".into(), "crun", "two   "),
+    ] {
+        let found = of(&mut containers, &group);
+        assert_eq!(
+            (found.runtime, text(&found).as_str()),
+            (runtime, told),
+            "{group}"
+        );
+    }
+    assert_eq!(of(&mut containers, "/mine/below").group, "/mine");
+    assert_eq!(containers.of_group("/user.slice", 0), Some(None));
+    // One that sees a part of the tree alone does not know what it lies in.
+    containers.whole_view = false;
+    assert_eq!(containers.of_group("/user.slice", 0), None);
+}
+
+#[test]
+fn a_runtime_may_write_its_files_after_the_group_is_made() {
+    let tree = tempfile::tempdir().unwrap();
+    let point = tree.path().join("groups");
+    std::fs::create_dir_all(point.join("late")).unwrap();
+    let mut containers = on(&point, tree.path());
+    assert_eq!(containers.of_group("/late", 0), Some(None));
+    let state = format!(r#"{{"cgroup_paths":{{"":"{}/late"}}}}"#, point.display());
+    write(tree.path(), "run/runc/late/state.json", &state);
+    assert_eq!(
+        containers.of_group("/late", 1),
+        Some(None),
+        "not asked again at once"
+    );
+    assert_eq!(
+        containers.of_group("/late", AGAIN_NS).flatten().unwrap().id,
+        "late"
+    );
+}
+
+#[test]
+fn no_link_leads_out_of_a_runtimes_files_and_nothing_but_files_is_read() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = tree.path();
+    write(root, "secret.json", r#"{"Name":"/secret"}"#);
+    let containers = root.join("var/lib/docker/containers");
+    std::fs::create_dir_all(containers.join(ID)).unwrap();
+    symlink(
+        root.join("secret.json"),
+        containers.join(ID).join("config.v2.json"),
+    )
+    .unwrap();
+    let mut seen = on(&root.join("groups"), root);
+    assert_eq!(of(&mut seen, &format!("/docker/{ID}")).name, None);
+    let pipe = containers.join("pipe.json");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(json::<serde_json::Value>(&containers, "pipe.json"), None);
+    assert_eq!(
+        json::<serde_json::Value>(&containers, "../containers/../../secret.json"),
+        None
+    );
+}
+
+fn made(id: &str, name: &str, pod: Option<&str>, group: &str) -> Arc<Container> {
+    Arc::new(Container {
+        id: id.into(),
+        name: Some(name.into()),
+        runtime: if id.ends_with(".service") {
+            "systemd"
+        } else {
+            "docker"
+        },
+        pod: pod.map(str::to_owned),
+        group: group.into(),
+        ..Container::default()
+    })
+}
+
+#[test]
+fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
+    let all = || {
+        vec![
+            made("aaaa1111", "web", Some("p"), "/kubepods/pod7/a"),
+            made("aaaa2222", "db", Some("p"), "/kubepods/pod7/b"),
+            made("bbbb0000", "aaaa1111", None, "/c"),
+            made(
+                "ssh.service",
+                "ssh.service",
+                None,
+                "/system.slice/ssh.service",
+            ),
+        ]
+    };
+    let chosen = |wanted| find::chosen(all(), &wanted);
+    let container = |name: &str| chosen(Wanted::Container(name.into()));
+    assert_eq!(container("web").unwrap(), ["/kubepods/pod7/a"]);
+    assert_eq!(container("aaaa2").unwrap(), ["/kubepods/pod7/b"]);
+    assert_eq!(container("ssh").unwrap(), ["/system.slice/ssh.service"]);
+    assert!(container("aaaa")
+        .unwrap_err()
+        .contains("aaaa1111, aaaa2222"));
+    assert!(container("aaaa1111").unwrap_err().contains("may be"));
+    assert!(container("x")
+        .unwrap_err()
+        .contains("there are aaaa1111, db, web"));
+    assert_eq!(chosen(Wanted::Pod("p".into())).unwrap(), ["/kubepods/pod7"]);
+    assert!(chosen(Wanted::Pod("q".into()))
+        .unwrap_err()
+        .contains("there are p"));
+}
+
+#[test]
+fn a_group_is_found_by_its_number_on_this_machine() {
+    let Some(containers) = Containers::new(&Roots::default()) else {
+        return;
+    };
+    let on = containers.hierarchy();
+    let top = on.top();
+    // Only root may ask for a group by its number.
+    if let (Some(number), true) = (on.number(&top), nix::unistd::geteuid().is_root()) {
+        let found = on.group_of_number(number);
+        assert!(found.is_none() || found == Some(top));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_group_and_any_text(group: String, text: Vec<u8>) {
+        let tree = tempfile::tempdir().unwrap();
+        let mut containers = on(&tree.path().join("groups"), tree.path());
+        containers.of_group(&group, 0);
+        let _ = containers.hierarchy().group_in(&text);
+        std::fs::write(tree.path().join("x.json"), &text).unwrap();
+        let _ = json::<serde_json::Value>(tree.path(), "x.json");
+    }
+}

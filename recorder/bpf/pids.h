@@ -46,7 +46,8 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 
 static __always_inline __u32 tgid_of(struct task_struct *task)
 {
-	return inner_pids ? number_of(BPF_CORE_READ(task, group_leader, thread_pid)) : BPF_CORE_READ(task, tgid);
+	return inner_pids ? number_of(BPF_CORE_READ(task, group_leader, thread_pid)) :
+			    BPF_CORE_READ(task, tgid);
 }
 
 /* Of the current task, where the verifier knows it. */

@@ -216,12 +216,23 @@ def test_a_container_is_chosen_by_name_or_id(make: Make, asked: str, threads: se
                 thread(41, None),
             ],
             "containers": [
-                {"id": "abcd0123", "name": "web", "runtime": "docker", "cgroup": "/docker/abcd0123"},
+                {
+                    "id": "abcd0123",
+                    "name": "web",
+                    "runtime": "docker",
+                    "cgroup": "/docker/abcd0123",
+                },
                 {"id": "ssh.service", "name": "ssh.service", "runtime": "systemd", "cgroup": "/s"},
             ],
         }
     )
-    found = run(recording, reports()["threads"], Filters(container=asked))
-    assert {row["tid"] for row in found.rows()} == threads
-    names = {row["tid"]: row["container"] for row in run(recording, reports()["threads"]).rows()}
+    if threads:
+        found = run(recording, "threads", Filters(container=asked))
+        assert set(found["tid"].to_pylist()) == threads
+    else:
+        with pytest.raises(Problem, match="no process of the recording is in it"):
+            run(recording, "threads", Filters(container=asked))
+    names = dict(
+        zip(*(run(recording, "threads")[c].to_pylist() for c in ("tid", "container")), strict=True)
+    )
     assert names == {11: "web", 12: "web", 21: "ssh.service", 31: "", 41: None}

@@ -12,7 +12,7 @@ from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import option, switch, word
-from iowhy.options.names import one_name
+from iowhy.options.given_names import one_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
@@ -179,7 +179,9 @@ def _record(options: Options, out: Path) -> int:
     if groups:
         if not options.quiet:
             _say_what(", ".join(" ".join(pair).removeprefix("--") for pair in groups), duration_s)
-        return live.groups(groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)])
+        return live.groups(
+            groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)]
+        )
     if not options.quiet:
         _say_what("the machine", duration_s)
     return live.machine(out, duration_s=duration_s, extra=_bounds(options))
@@ -268,10 +270,14 @@ def _named_after(options: Options) -> list[str]:
 def _one_of(options: Options) -> None:
     targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
     if sum(targets) == 0:
-        raise Problem("nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a")
+        raise Problem(
+            "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
+        )
     if sum(targets) > 1:
         raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
     if options.alone and not options.pids:
         raise Problem("--no-children goes with -p")
     if options.argv and options.duration_ns is not None:
-        raise Problem("--duration goes with -p, --container and the like, or -a; a command is watched until it ends")
+        raise Problem(
+            "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
+        )

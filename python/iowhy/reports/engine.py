@@ -212,6 +212,8 @@ def _must_choose(
         _must_match(rec, filters, opened, facts)
     if filters.pids:
         _must_have_run(rec, filters, opened)
+    if filters.container is not None:
+        _must_have_contained(rec, filters, opened, facts)
 
 
 def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts) -> None:
@@ -223,6 +225,20 @@ def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: Rec
         raise Problem(
             f"--file {filters.file}: no file of the recording matches; "
             f"`iowhy report files {quoted(str(rec.path))}` lists them"
+        )
+
+
+def _must_have_contained(
+    rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
+) -> None:
+    chosen = resolve(Filters(container=filters.container), rec.manifest, facts).in_container
+    assert chosen is not None
+    opened.need(tables_in(chosen))
+    counted = opened.connection.execute(f"SELECT count(*) FROM ({chosen}) AS c").fetchall()
+    if counted[0][0] == 0:
+        raise Problem(
+            f"--container {filters.container}: no process of the recording is in it; "
+            f"`iowhy sql {quoted(str(rec.path))} 'FROM containers'` lists them"
         )
 
 

@@ -10,7 +10,6 @@ from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
 from iowhy.relations import RecordedFacts
 
-
 _SHORTEST_ID = 4  # of fewer characters nobody means the beginning of an id
 
 

@@ -94,6 +94,10 @@ fn the_name_of_a_group_tells_the_container() {
         let found = container(&group).unwrap();
         assert_eq!((found.at, found.id, found.by), (at, id, by), "{group}");
     }
+}
+
+#[test]
+fn what_has_no_containers_name_is_none_and_may_be_a_service() {
     for group in [
         "/".into(),
         "/user.slice/user-0.slice/session-1.scope".into(),
@@ -110,6 +114,7 @@ fn the_name_of_a_group_tells_the_container() {
 }
 
 #[test]
+// long: a file of each runtime, and what is read of it.
 fn each_runtime_is_read_from_its_own_files() {
     let tree = tempfile::tempdir().unwrap();
     let root = tree.path();

@@ -194,10 +194,12 @@ impl Files {
     }
 
     /// The end: the names that are left, the maps of the heaviest files, the filesystems and disks.
-    pub fn finish(mut self, recording: &mut Recording) -> anyhow::Result<Sensor> {
+    ///
+    /// `elsewhere`: some paths may be those of another mount namespace, where a file may be there that is not here.
+    pub fn finish(mut self, recording: &mut Recording, elsewhere: bool) -> anyhow::Result<Sensor> {
         self.settle();
         for (key, known) in self.known.iter().filter(|(_, k)| !k.named) {
-            recording.push(last_row(*key, known))?;
+            recording.push(last_row(*key, known, elsewhere))?;
         }
         let roots = Roots::default();
         let mounts = Mounts::read(&roots)?;
@@ -342,8 +344,8 @@ fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
     }
 }
 
-/// The row with the file's size and whether it is still there.
-fn last_row(key: Key, known: &Known) -> rows::Files {
+/// The row with the file's size and whether it is still there, as far as that can be seen from here.
+fn last_row(key: Key, known: &Known, elsewhere: bool) -> rows::Files {
     match &known.path {
         Some(path)
             if matches!(known.kind, "file" | "directory")
@@ -354,7 +356,7 @@ fn last_row(key: Key, known: &Known) -> rows::Files {
             let (size_bytes, deleted) = names::at_end(known.inode as i64, &path);
             rows::Files {
                 size_bytes,
-                deleted: Some(deleted),
+                deleted: (!deleted || !elsewhere).then_some(deleted),
                 ..name_row(key, known)
             }
         }

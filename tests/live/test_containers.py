@@ -98,6 +98,9 @@ def test_all_that_a_container_starts_is_recorded_and_nothing_else(tmp_path: Path
     assert written(recording) == [
         ("iowhy-test-1", "dd", COPIES, COPIES * BLOCKS, COPIES * BLOCKS * BLOCK)
     ]
+    # Under the host's /data they are not, which does not tell that they are gone.
+    gone = "SELECT count(*) FROM files WHERE path LIKE '%/data/%' AND deleted"
+    assert ask(recording, gone) == [(0,)]
     others = "SELECT count(*) FROM threads WHERE container IS DISTINCT FROM 'iowhy-test-1'"
     assert ask(recording, others) == [(0,)]
     assert ask(recording, "SELECT id, name, runtime FROM containers") == [

@@ -92,7 +92,9 @@ impl Collector {
 
     /// Writes what is known of files at the end; gives the recording and the sensor of extents.
     pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
-        let sensor = self.files.finish(&mut self.recording)?;
+        let sensor = self
+            .files
+            .finish(&mut self.recording, self.threads.elsewhere)?;
         Ok((self.recording, sensor))
     }
 

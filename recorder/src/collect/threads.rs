@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
 
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
@@ -68,6 +69,10 @@ pub struct Threads {
     ran: HashSet<i64>,
     /// Which sums their clocks have.
     pub kept: thread::Kept,
+    /// The recorder's mount namespace; None: not known.
+    mounts: Option<u64>,
+    /// A thread was met in another mount namespace: a path may be of a file that is not seen from here.
+    pub elsewhere: bool,
 }
 
 impl Threads {
@@ -84,6 +89,10 @@ impl Threads {
                 waits: true,
                 reclaim: true,
             },
+            mounts: std::fs::metadata("/proc/self/ns/mnt")
+                .ok()
+                .map(|of| of.ino()),
+            elsewhere: false,
         }
     }
 
@@ -123,6 +132,7 @@ impl Threads {
         recording: &mut Recording,
     ) -> Result<()> {
         let tid = e.header.tid;
+        self.elsewhere |= e.mnt_ns != 0 && Some(e.mnt_ns.into()) != self.mounts;
         // Now: when it has ended, its group may be gone.
         containers.of_number(e.cgroup, e.tgid, recording)?;
         if let Some(thread) = self.alive.get_mut(&tid) {

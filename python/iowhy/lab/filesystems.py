@@ -10,6 +10,8 @@ from iowhy.lab import shell
 from iowhy.lab.disks import Disk
 from iowhy.undo import Undo
 
+#: What mkfs refuses to go below (mkfs.xfs(8): 300 MB since xfsprogs 5.19).
+LEAST_MIB = {"xfs": 320}
 #: mkfs for each kind. No discard: the disk is empty. ext4 without lazy initialisation, which would
 #: write in the background of what is measured, and without blocks kept back for root, so that ageing can fill it.
 _MKFS = {

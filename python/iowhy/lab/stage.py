@@ -74,8 +74,9 @@ class Stage:
         return made
 
     def scratch_filesystem(self, mebibytes: int, **more: Sequence[str]) -> Filesystem:
-        """A disk of the chosen kind with a filesystem of the chosen kind."""
-        return self.filesystem(self.disk(mebibytes), **more)  # type: ignore[arg-type]
+        """A disk of the chosen kind with a filesystem of the chosen kind, which may need a larger one."""
+        least = filesystems.LEAST_MIB.get(self.choice.fs, 0)
+        return self.filesystem(self.disk(max(mebibytes, least)), **more)  # type: ignore[arg-type]
 
     def limited(self, controller: str, knobs: Mapping[str, Mapping[int, str]]) -> tuple[str, ...]:
         """The words to put before a command so that it runs in a new control group.

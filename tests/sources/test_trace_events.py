@@ -370,3 +370,19 @@ def test_requests_and_calls_of_a_generated_trace_are_those_that_were_written() -
     waits = rows(parsed, "waits")
     assert sum(w["dur_ns"] for w in waits) >= sum(r["blocked_ns"] for r in blocked)  # type: ignore[misc]
     assert all(w["syscall"] == "pread64" for w in waits)
+
+
+def test_a_long_trace_whose_disorder_comes_late_is_read_again() -> None:
+    """By then rows have been written, into tables that were never ended."""
+    one = (
+        "  app-31 [{cpu:03}] ..... {at}.{n:06}: block_rq_issue: 8,0 R 4096 () {sector} + 8 [app]\n"
+        "  app-31 [{cpu:03}] ..... {at}.{n:06}: block_rq_complete: 8,0 R () {sector} + 8 [0]\n"
+    )
+    late = 70_000  # more than one batch of rows (BATCH_ROWS)
+    text = "".join(one.format(cpu=0, at=9, n=n, sector=8 * n) for n in range(late))
+    parsed = read_text("ftrace", text + one.format(cpu=1, at=8, n=1, sector=8 * late))
+    assert parsed.rejects == []
+    ((requests, first),) = query(
+        parsed, "SELECT count(*), arg_min(sector, issue_ns) FROM block_requests"
+    )
+    assert (requests, first) == (late + 1, 8 * late)

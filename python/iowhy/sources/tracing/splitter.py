@@ -111,18 +111,19 @@ def from_file(
 
 def _split(job: _Job) -> Split:
     split = _run(job)
-    if split.summary.get("disordered"):
+    if split is None:
         # The buffers of several CPUs, one after the other: read again in the order of time.
         job.parsed.rejects.clear()
         split = _run(job, "--sort")
+        assert split is not None
     rejected = int(split.summary["rejected"])
     job.parsed.rejects_dropped += max(0, rejected - len(job.parsed.rejects))
     job.parsed.lines_understood += int(split.summary["lines"]) - rejected
     return split
 
 
-def _run(job: _Job, *options: str) -> Split:
-    """One pass over the log."""
+def _run(job: _Job, *options: str) -> Split | None:
+    """One pass over the log; None where it is not in the order of time, and no table was ended."""
     if job.file is not None:
         job.file.seek(0)
     with (
@@ -149,6 +150,8 @@ def _run(job: _Job, *options: str) -> Split:
             raise Problem(
                 f"{job.source}: cannot be taken apart: {message or 'iowhy-logs was stopped'}"
             )
+        if summary.get("disordered"):
+            return None
         # A mapped file outlives its name.
         files = {
             path.stem: pa.ipc.open_file(pa.memory_map(str(path)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
@@ -13,6 +14,9 @@ from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
 from iowhy.quantities import percentage
 from iowhy.views.progress import TrialsLine
+
+if TYPE_CHECKING:  # slow to import
+    from iowhy.expect import Growth
 
 EPILOG = """Examples:
 
@@ -64,7 +68,7 @@ def command(options: Options) -> None:
     from iowhy.compare.comparison import regressed, resolvable
 
     options.exports.check()
-    _check_growths(options)
+    growths = _growths(options)
     sides = [*options.sides]
     for text in options.others:
         sides += ["--vs", text]
@@ -79,7 +83,7 @@ def command(options: Options) -> None:
         slower = _log(options, sides, line)
     else:
         slower = _recordings(options, sides, line)
-    failed = _grown(options, sides)
+    failed = _grown(options, growths, sides)
     if options.limit is not None:
         failed |= any(regressed(one, options.limit) for one in slower)
         if not failed and not all(map(resolvable, slower)):
@@ -91,27 +95,25 @@ def command(options: Options) -> None:
         raise SystemExit(NO)
 
 
-def _check_growths(options: Options) -> None:
-    """Before anything takes time. Raises Problem."""
-    if options.growths:
-        from iowhy.expect import read_growth
-
-        for text in options.growths:
-            read_growth("--fail-on", text)
-        if options.others or "--vs" in options.sides:
-            raise Problem(
-                "--fail-on goes with recordings; runs of commands are timed, not recorded"
-            )
-
-
-def _grown(options: Options, sides: Sequence[str]) -> bool:
-    """Whether a measure grew by more than it may, from the first side to one after it; each is said."""
+def _growths(options: Options) -> "list[Growth]":
+    """What --fail-on asks, read before anything takes time. Raises Problem."""
     if not options.growths:
+        return []
+    from iowhy.expect import read_growth
+
+    found = [read_growth("--fail-on", text) for text in options.growths]
+    if options.others or "--vs" in options.sides:
+        raise Problem("--fail-on goes with recordings; runs of commands are timed, not recorded")
+    return found
+
+
+def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> bool:
+    """Whether a measure grew by more than it may, from the first side to one after it; each is said."""
+    if not growths:
         return False
     from iowhy.compare.sides import open_sides
-    from iowhy.expect import grown, read_growth
+    from iowhy.expect import grown
 
-    growths = [read_growth("--fail-on", text) for text in options.growths]
     first, *others = open_sides(sides)
     # Of successive changes the last one counts.
     found = [

@@ -56,19 +56,23 @@ def found(tool: str) -> str | None:
 
 def missing(tools: Sequence[str]) -> str | None:
     """Which tools are not installed and what installs them; None when none is missing."""
-    lacking = [tool for tool in tools if found(tool) is None]
+    lacking, packages = _lacking(tools)
     if not lacking:
         return None
-    packages = sorted({PACKAGES.get(tool, tool) for tool in lacking})
     verb = "is" if len(lacking) == 1 else "are"
     return f"{', '.join(lacking)} {verb} not installed (apt-get install {' '.join(packages)})"
 
 
+def _lacking(tools: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Tools that are not installed, and the packages that have them."""
+    lacking = [tool for tool in tools if found(tool) is None]
+    return lacking, sorted({PACKAGES.get(tool, tool) for tool in lacking})
+
+
 def need(*tools: str) -> None:
     """Raises Problem that names the tools that are not installed and the packages that have them."""
-    lacking = [tool for tool in tools if found(tool) is None]
+    lacking, packages = _lacking(tools)
     if lacking:
-        packages = sorted({PACKAGES.get(tool, tool) for tool in lacking})
         raise Problem(
             f"the lab needs {', '.join(lacking)} here; install {' '.join(packages)} (Debian's names)"
         )

@@ -35,7 +35,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class _Part:
-    path: str | None
+    path: str
     value: float
 
 
@@ -122,4 +122,4 @@ def largest_file(relations: Relations, measure: Measure) -> tuple[str, float] | 
         LIMIT 1
         """,
     )
-    return (found[0].path or "", found[0].value) if found else None
+    return (found[0].path, found[0].value) if found else None

@@ -61,7 +61,3 @@ def test_a_first_verdict_imports_duckdb_alone_and_the_next_nothing(rec: Path) ->
     assert imported("why", rec) == {"duckdb"}
     assert imported("why", rec) == frozenset()
     assert imported("why", rec, "--json") == frozenset()
-
-
-def test_two_recordings_are_compared_without_scipy(rec: Path) -> None:
-    assert "scipy" not in imported("compare", rec, rec)

@@ -8,8 +8,9 @@ import numpy as np
 
 from iowhy.experiment import statistics
 from iowhy.experiment.condition import Condition, Trial
+from iowhy.experiment.distributions import Floats
 from iowhy.experiment.interval import Interval
-from iowhy.experiment.statistics import Fit, Floats
+from iowhy.experiment.statistics import Fit
 
 MATERIAL = float(np.log(1.05))
 """An effect that is certainly below 5 % at the deepest level would not be worth acting on."""

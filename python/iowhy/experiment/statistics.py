@@ -4,19 +4,22 @@ A block holds one trial of every condition, in random order. All arithmetic is o
 what was measured, so that an effect is a ratio; what differs from block to block (a machine that
 gets slower) cancels, and what changes *within* a block is taken out by regressing on the time at
 which each trial ran. The block is the unit: noise may differ between conditions.
-
-SciPy is imported by what uses it: that takes longer than most answers.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from iowhy.experiment.distributions import (
+    Floats,
+    mann_whitney_p,
+    permutation_p,
+    student_p,
+    student_quantile,
+    welch_interval,
+)
 from iowhy.experiment.interval import Interval, TwoSamples
-
-Floats = NDArray[np.float64]
 
 RESAMPLES = 2000
 FALSE_ALARM = 0.05
@@ -41,9 +44,7 @@ class Fit:
         """Two-sided p value of no effect."""
         if self.error == 0:
             return 1.0 if self.estimate == 0 else 0.0
-        from scipy import special
-
-        return float(2 * special.stdtr(self.freedom, -abs(self.estimate) / self.error))
+        return student_p(self.estimate / self.error, self.freedom)
 
     def negated(self) -> "Fit":
         """The same contrast with its sign turned."""
@@ -51,7 +52,7 @@ class Fit:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Student's interval, for the decisions at each look."""
-        half = _student((1 + level) / 2, self.freedom) * self.error
+        half = student_quantile((1 + level) / 2, self.freedom) * self.error
         return self.estimate - half, self.estimate + half
 
 
@@ -128,13 +129,6 @@ def spent(look: int, total: int) -> float:
     return float(2**look / (2**total - 1))
 
 
-def _student(probability: float, freedom: int) -> float:
-    """Quantile of Student's distribution (scipy.stats.t.ppf takes 100 times as long to say the same)."""
-    from scipy import special
-
-    return float(special.stdtrit(freedom, probability))
-
-
 def blocks_needed(found: Fit, blocks: int, resolve: float, alpha: float) -> int:
     """Blocks at which an interval would be half as wide as ``resolve`` (log scale), at this noise."""
     deviation = found.error * np.sqrt(blocks)
@@ -142,7 +136,7 @@ def blocks_needed(found: Fit, blocks: int, resolve: float, alpha: float) -> int:
         return 10_000
     count = max(blocks, 3)
     for _ in range(60):
-        factor = _student(1 - alpha / 2, max(count - 2, 1))
+        factor = student_quantile(1 - alpha / 2, max(count - 2, 1))
         wanted = int(np.ceil((factor * deviation / resolve) ** 2))
         if wanted <= count:
             return count
@@ -163,26 +157,11 @@ def two_samples(
     plain = float(np.exp(b.mean() - a.mean()))
     if min(len(a), len(b)) < 3:
         return TwoSamples(None, plain, superiority, None, None)
-    from scipy import stats
-
-    test = stats.mannwhitneyu(b, a, alternative="two-sided")
-    permuted = stats.permutation_test(
-        (b, a),
-        lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
-        vectorized=True,
-        n_resamples=9999,
-        rng=np.random.default_rng(seed),
+    low, high = welch_interval(a, b, level=0.95)
+    return TwoSamples(
+        Interval(plain, float(np.exp(low)), float(np.exp(high))),
+        plain,
+        superiority,
+        mann_whitney_p(b, a),
+        permutation_p(b, a, np.random.default_rng(seed)),
     )
-    low, high = _welch_interval(a, b)
-    ratio = Interval(plain, float(np.exp(low)), float(np.exp(high)))
-    return TwoSamples(ratio, plain, superiority, float(test.pvalue), float(permuted.pvalue))
-
-
-def _welch_interval(a: Floats, b: Floats, level: float = 0.95) -> tuple[float, float]:
-    if np.ptp(a) == 0 and np.ptp(b) == 0:
-        difference = float(b[0] - a[0])
-        return difference, difference
-    from scipy import stats
-
-    found = stats.ttest_ind(b, a, equal_var=False).confidence_interval(level)
-    return float(found.low), float(found.high)

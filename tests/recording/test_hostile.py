@@ -15,7 +15,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.result import save_beside
 from iowhy.overview import overview
 from iowhy.recording import experiments, open_recording
-from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, _private, memory_bytes
+from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes, private_folder
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import Manifest
 from iowhy.recording.writer import write_recording
@@ -120,7 +120,7 @@ def test_memory_threads_and_temporary_files_have_bounds(
     # It is made in all cases: what DuckDB itself makes when it spills, others could read.
     (tmp_path / "spill").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
-    _private.cache_clear()
+    private_folder.cache_clear()
     recording = open_recording(made)
     assert memory_bytes() == 200 << 20
     with recording.connected() as connection:

@@ -23,6 +23,7 @@ COMMANDS = (
     "experiment",
     "compare",
     "lab",
+    "pack",
     "check",
     "doctor",
 )

@@ -89,7 +89,7 @@ def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | 
         open_recording(first)  # a recording alone asks for the list; anything else is a mistake
         return None, first
     # The recording came first: its path says so, or the report's name does.
-    if second in known or Path(first).is_dir():
+    if second in known or Path(first).exists():
         return second, first
     return first, second
 

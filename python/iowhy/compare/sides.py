@@ -7,6 +7,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
+from iowhy.recording.packed import SUFFIX as PACKED_SUFFIX
 
 _SUFFIX = ".iowhy"
 
@@ -32,7 +33,7 @@ def open_sides(texts: Sequence[str], on_step: Callable[[str], None] = lambda _: 
         sides.append(open_side(text))
     common = {name for name, count in Counter(one.label for one in sides).items() if count > 1}
     return [
-        replace(one, label=text.rstrip("/").removesuffix(_SUFFIX)) if one.label in common else one
+        replace(one, label=_without_suffix(text.rstrip("/"))) if one.label in common else one
         for one, text in zip(sides, texts, strict=True)
     ]
 
@@ -47,7 +48,7 @@ def open_side(text: str) -> Side:
         path = Path(part)
         if not path.exists():
             raise Problem(f"{part}: no such recording")
-        if (path / "manifest.json").exists():
+        if path.is_file() or (path / "manifest.json").exists():
             paths.append(path)
             continue
         inside = sorted(one for one in path.glob(f"*{_SUFFIX}") if (one / "manifest.json").exists())
@@ -59,7 +60,12 @@ def open_side(text: str) -> Side:
     timed.sort(key=lambda pair: pair[0])
     typical = timed[(len(timed) - 1) // 2][1] if timed else recordings[0]
     label = Path(text.rstrip("/")).name if len(recordings) == 1 or "," not in text else text
-    return Side(label.removesuffix(_SUFFIX), recordings, tuple(v for v, _ in timed), typical)
+    return Side(_without_suffix(label), recordings, tuple(v for v, _ in timed), typical)
+
+
+def _without_suffix(name: str) -> str:
+    """The name of a recording, packed or not, as people call it."""
+    return name.removesuffix(PACKED_SUFFIX).removesuffix(_SUFFIX)
 
 
 def elapsed_s(recording: Recording) -> float | None:

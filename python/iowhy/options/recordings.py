@@ -6,7 +6,7 @@ from typing import Any
 from iowhy.errors import Problem
 from iowhy.options.described import needed, option
 
-RECORDING = "A recording, NAME.iowhy."
+RECORDING = "A recording: NAME.iowhy, or what `iowhy pack` made of one."
 
 
 def recording_read() -> Any:

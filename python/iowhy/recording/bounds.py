@@ -26,7 +26,7 @@ MOST_SPILLED_BYTES = 8 << 30
 def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     """Limits memory, threads and temporary files of a connection. Raises Problem for a senseless size."""
     threads = min(len(os.sched_getaffinity(0)), MOST_THREADS)
-    folder = _private()
+    folder = private_folder()
     # Without a place for it nothing is spilled, and what needs more memory is a message.
     spilled = "" if folder is None else str(folder / os.urandom(6).hex())
     connection.execute(f"SET memory_limit = '{memory_bytes()}B'")
@@ -36,8 +36,9 @@ def bound(connection: "duckdb.DuckDBPyConnection") -> None:
 
 
 @cache
-def _private() -> Path | None:
-    """A directory of this process and its user alone, for spilled rows: DuckDB makes its own readable to everybody."""
+def private_folder() -> Path | None:
+    """A directory of this process and its user alone, for spilled rows (DuckDB makes its own readable to everybody)
+    and for what is unpacked; None where none can be made."""
     import shutil
     import tempfile  # slow to import
 

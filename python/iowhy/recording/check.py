@@ -34,7 +34,7 @@ def check_recording(recording: Recording) -> list[Check]:
     for name in sorted(recording.manifest.tables):
         if name not in known:
             checks.append(Check(name, False, "the manifest counts a table the schema has not"))
-    leftover = sorted(p.name for p in recording.path.glob("*/*.tmp"))
+    leftover = sorted(p.name for p in recording.folder.glob("*/*.tmp"))
     if leftover:
         checks.append(
             Check("files", True, f"{len(leftover)} cut off while being written, left out")
@@ -117,7 +117,8 @@ def _times(recording: Recording, table: Table) -> list[Check]:
             ).fetchone()
     except Problem as problem:
         # Damage of another table is told once, there.
-        own = str(recording.path / table.name) in str(problem)
+        named = (recording.path / table.name, recording.folder / table.name)
+        own = any(str(place) in str(problem) for place in named)
         return [Check(table.name, False, str(problem).splitlines()[0])] if own else []
     except duckdb.Error as error:
         return [Check(table.name, False, str(error).splitlines()[0])]

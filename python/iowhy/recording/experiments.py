@@ -23,7 +23,7 @@ class Tested:
 def tested(recording: Recording) -> dict[str, Tested]:
     """By cause, what the latest experiment that resolved it says; files that are none are left out."""
     found: dict[str, Tested] = {}
-    folder = recording.path / "experiments"
+    folder = recording.folder / "experiments"
     if folder.is_symlink() or not folder.is_dir():
         return found
     for path in sorted(folder.glob("*.json")):

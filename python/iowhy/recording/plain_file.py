@@ -3,15 +3,16 @@
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from iowhy.errors import Problem
 
 
-def read_plain(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file.
+def open_plain(path: Path) -> BinaryIO:
+    """A regular file, to read.
 
     Raises Problem for a link, a device, a pipe or a directory (a pipe would be waited for without end, and a
-    link leads elsewhere), for more than ``most_bytes``, and FileNotFoundError when it is not there.
+    link leads elsewhere), and FileNotFoundError when it is not there.
     """
     try:
         # Without O_NONBLOCK the opening of a pipe would wait for its writer.
@@ -25,7 +26,12 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise Problem(f"{path}: is no plain file; a recording holds plain files only")
-    with os.fdopen(handle, "rb") as file:
+    return os.fdopen(handle, "rb")
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """The content of a regular file. Raises as open_plain, and Problem for more than ``most_bytes``."""
+    with open_plain(path) as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise Problem(f"{path}: larger than {most_bytes:,} bytes; iowhy writes no such file")

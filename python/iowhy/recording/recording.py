@@ -11,6 +11,7 @@ from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.manifest import Manifest, read_manifest
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.packed import is_packed, unpacked
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.recording.schema import tables
 
@@ -20,10 +21,16 @@ if TYPE_CHECKING:  # slow to import, and not needed where answers are kept
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording on disk: its directory and its manifest."""
+    """A recording on disk: where it was found, and its manifest. `folder` holds its files."""
 
     path: Path
     manifest: Manifest
+    unpacked: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The directory that holds its files: the recording itself, or where its pack was unpacked."""
+        return self.unpacked or self.path
 
     def ran(self, sensor: str) -> bool:
         """Whether a sensor ran: without it, what it would have told is unknown, not 0."""
@@ -31,7 +38,7 @@ class Recording:
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, in the order they were closed."""
-        folder = self.path / table
+        folder = self.folder / table
         if folder.is_symlink() or not folder.is_dir():
             return []
         # A link could point anywhere: a recording is hostile input.
@@ -93,7 +100,7 @@ class Recording:
 
 
 def open_recording(path: str | Path) -> Recording:
-    """Open the recording in directory `path`. Raises Problem when it is none."""
+    """Open the recording in directory `path`, or packed in a file. Raises Problem when it is none."""
     path = Path(path)
     if not path.exists():
         meant = path.with_name(f"{path.name}.iowhy")
@@ -103,9 +110,12 @@ def open_recording(path: str | Path) -> Recording:
             else f"`iowhy run -o {quoted(str(path))} -- CMD` makes one"
         )
         raise Problem(f"{path}: no such recording; {way_out}")
+    if is_packed(path):
+        folder = unpacked(path)
+        return Recording(path, read_manifest(folder / "manifest.json"), folder)
     if not path.is_dir():
         raise Problem(
-            f"{path}: a recording is a directory; "
+            f"{path}: a recording is a directory, or a file that `iowhy pack` made; "
             f"to read another tool's text use `iowhy diagnose {quoted(str(path))}`"
         )
     if not _is_text(str(path.resolve())):

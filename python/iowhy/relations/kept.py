@@ -92,7 +92,7 @@ def _place(recording: Recording) -> Path | None:
         return None
     whole = hashlib.sha256(_definitions().encode())
     try:
-        whole.update((recording.path / "manifest.json").read_bytes())
+        whole.update((recording.folder / "manifest.json").read_bytes())
         for name in tables():
             for file in recording.files(name):
                 now = file.stat()

@@ -1,0 +1,49 @@
+"""`iowhy pack`: a recording as one file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.invocation import quoted
+from iowhy.messages import printable
+from iowhy.options.described import option, switch
+from iowhy.options.output import check_free
+from iowhy.options.recordings import recording_read
+from iowhy.views.progress import working
+
+EPILOG = """Examples:
+
+  iowhy pack fio.iowhy
+
+  iowhy why fio.iowhy.zip
+
+  unzip fio.iowhy.zip
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `iowhy pack` is asked."""
+
+    recording: Path = recording_read()
+    output: Path | None = option("-o", "--output", help="The file; by itself REC.zip, here.")
+    force: bool = switch("--force", help="A file that exists is overwritten.")
+
+
+def command(options: Options) -> None:
+    """Make one file of a recording, to send round; every command reads it as it is."""
+    from iowhy.recording import open_recording
+    from iowhy.recording.packed import SUFFIX
+    from iowhy.recording.packer import pack
+    from iowhy.units import size
+
+    recording = open_recording(options.recording)
+    if recording.unpacked is not None:
+        raise Problem(f"{options.recording}: is packed already")
+    to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
+    check_free(to, options.force)
+    with working(f"packing {options.recording}"):
+        made = pack(recording, to)
+    place = quoted(str(made.file))
+    print(printable(f"{made.file}: {size(made.bytes)}; `iowhy why {place}` reads it as it is"))
+    print("it holds the paths, arguments and names that were recorded: send it to who may see them")

@@ -1,0 +1,88 @@
+"""Packs a recording into one file, to send round (packed.py reads it)."""
+
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
+from iowhy.recording.manifest import MANIFEST_MAX_BYTES
+from iowhy.recording.packed import MOST_FILE_BYTES, copy_bytes
+from iowhy.recording.plain_file import open_plain
+from iowhy.recording.recording import Recording
+
+_TABLE = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_DAY = (1980, 1, 1, 0, 0, 0)  # the first that a ZIP knows: packs of the same are the same
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What `pack` wrote."""
+
+    file: Path
+    files: int
+    bytes: int
+
+
+def pack(recording: Recording, to: Path) -> Packed:
+    """Writes a recording as one file, which appears under its name when it is whole, for its owner alone.
+
+    Raises Problem where that cannot be; a file that is there is replaced.
+    """
+    fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
+    files = 0
+    try:
+        with (
+            os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
+            zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
+        ):
+            folder = recording.path.resolve().name
+            for name, file, most in _contents(recording):
+                _add(archive, f"{folder}/{name}", file, most)
+                files += 1
+        bytes_packed = fresh.stat().st_size
+        fresh.replace(to)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+    return Packed(to, files, bytes_packed)
+
+
+def _contents(recording: Recording) -> Iterator[tuple[str, Path, int]]:
+    """The files of a recording, by their names in the pack, and how large each may be."""
+    yield "manifest.json", recording.folder / "manifest.json", MANIFEST_MAX_BYTES
+    # Also of a newer iowhy, which may have tables that this one does not know.
+    for folder in sorted(recording.folder.iterdir()):
+        if _TABLE.fullmatch(folder.name) is None or folder.name == "experiments":
+            continue
+        for number, file in enumerate(recording.files(folder.name), 1):
+            yield f"{folder.name}/{number:06}.parquet", file, MOST_FILE_BYTES
+    experiments = recording.folder / "experiments"
+    if not experiments.is_symlink():
+        # What is no plain file is no result either (experiments.py).
+        plain = [one for one in sorted(experiments.glob("*.json")) if _is_plain(one)]
+        for number, file in enumerate(plain, 1):
+            yield f"experiments/{number:06}.json", file, EXPERIMENT_MAX_BYTES
+
+
+def _is_plain(path: Path) -> bool:
+    return stat.S_ISREG(path.lstat().st_mode)
+
+
+def _add(archive: zipfile.ZipFile, name: str, file: Path, most_bytes: int) -> None:
+    entry = zipfile.ZipInfo(name, _DAY)
+    entry.external_attr = 0o600 << 16
+    with open_plain(file) as source:
+        entry.file_size = os.fstat(source.fileno()).st_size
+        if entry.file_size > most_bytes:
+            raise Problem(f"{file}: larger than {most_bytes:,} bytes; iowhy writes no such file")
+        with archive.open(entry, "w") as target:
+            # No more than there was: a recording may still grow.
+            copy_bytes(source, target, entry.file_size, file)

@@ -1,0 +1,175 @@
+"""A recording goes into one file and is read from there; a file from anybody writes nothing that is not its own."""
+
+import io
+import warnings
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.overview import overview
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.check import check_recording
+from iowhy.recording.manifest import Manifest
+from iowhy.recording.packed import unpacked
+from iowhy.recording.packer import pack
+from iowhy.recording.writer import write_recording
+from tests.command_line import invoke
+from tests.whys.made import MS, Story
+
+RESULT = '{"iowhy": {"findings": []}}'
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Recording:
+    story = Story(seconds=1.0).caller("fsync", 30, blocked=9 * MS, bytes_=None)
+    made = story.write(tmp_path / "a.iowhy")
+    (made.path / "experiments").mkdir()
+    (made.path / "experiments" / "000004.json").write_text(RESULT)
+    return made
+
+
+def rows(recording: Recording) -> dict[str, list[object]]:
+    with recording.connected() as connection:
+        return {
+            name: connection.execute(f"SELECT * FROM {name}").fetchall()
+            for name in ("syscalls", "thread_time", "threads")
+        }
+
+
+def test_a_pack_holds_what_the_recording_does(recording: Recording, tmp_path: Path) -> None:
+    made = pack(recording, tmp_path / "b.zip")
+    assert made.file.stat().st_mode & 0o777 == 0o600 and made.bytes == made.file.stat().st_size
+    back = open_recording(made.file)
+    assert rows(back) == rows(recording) and back.manifest == recording.manifest
+    assert (back.folder / "experiments" / "000001.json").read_text() == RESULT
+    assert back.folder.stat().st_mode & 0o777 == 0o700
+    assert {one.stat().st_mode & 0o077 for one in back.folder.rglob("*")} == {0}
+    assert all(check.ok for check in check_recording(back))
+    assert overview(back).verdict.answer == overview(recording).verdict.answer
+    again = pack(recording, tmp_path / "c.zip")
+    assert again.file.read_bytes() == made.file.read_bytes()
+
+
+def test_any_program_unpacks_it_to_a_recording(recording: Recording, tmp_path: Path) -> None:
+    with zipfile.ZipFile(pack(recording, tmp_path / "b.zip").file) as archive:
+        assert archive.testzip() is None
+        archive.extractall(tmp_path / "there")
+    assert rows(open_recording(tmp_path / "there" / "a.iowhy")) == rows(recording)
+
+
+def test_tables_of_a_newer_iowhy_are_packed_too(recording: Recording, tmp_path: Path) -> None:
+    (recording.path / "newer").mkdir()
+    source = next(recording.path.glob("threads/*.parquet"))
+    (recording.path / "newer" / "x.parquet").write_bytes(source.read_bytes())
+    (recording.path / "newer" / "y.parquet").symlink_to("/etc/passwd")
+    back = open_recording(pack(recording, tmp_path / "b.zip").file)
+    assert [one.name for one in (back.folder / "newer").iterdir()] == ["000001.parquet"]
+
+
+def archive(*entries: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as made, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name that is there twice
+        for name, content in entries:
+            made.writestr(name, content)
+    return out.getvalue()
+
+
+MANIFEST = ("a.iowhy/manifest.json", b"{}")
+BAD_NAMES = [
+    "../x.parquet",
+    "a.iowhy/../../x",
+    "/etc/cron.d/x",
+    "a.iowhy/syscalls/../000001.parquet",
+    "a.iowhy/syscalls/000001.parquet/x",
+    "a.iowhy/experiments/000001.parquet",
+    "a.iowhy/syscalls/000001.json",
+    "a.iowhy/syscalls/",
+    "a.iowhy/.x/1.parquet",
+    "a.iowhy\\manifest.json",
+    "manifest.json",
+    "a.iowhy/syscalls/" + "1" * 5000 + ".parquet",
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_only_the_names_of_a_recording_are_written(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "b.zip"
+    file.write_bytes(archive(MANIFEST, (name, b"x")))
+    with pytest.raises(Problem, match=r"b\.zip: holds .*no file of a recording"):
+        open_recording(file)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (archive(MANIFEST, MANIFEST), "twice"),
+        (archive(MANIFEST, ("b.iowhy/threads/1.parquet", b"x")), "not one recording"),
+        (archive(("a.iowhy/threads/1.parquet", b"x")), "not one recording"),
+        (archive(MANIFEST, method=zipfile.ZIP_DEFLATED), "compressed"),
+        (archive(MANIFEST).replace(b"{}PK", b"{]PK", 1), "damaged"),
+        (archive(MANIFEST)[:40], "cut off"),
+        (archive(MANIFEST)[:52], "cut off"),
+        (archive(MANIFEST, ("a.iowhy/threads/1.parquet", b"x" * 99))[:150], "cut off"),
+        # A length that the file does not have.
+        (archive(MANIFEST).replace(b"\2\0\0\0\2\0\0\0", b"\0\0\0\x7f\0\0\0\x7f", 1), "cut off"),
+    ],
+    ids=["twice", "two", "none", "deflated", "crc", "in-name", "in-content", "in-next", "length"],
+)
+def test_what_the_packer_would_not_write_is_one_message(
+    tmp_path: Path, data: bytes, why: str
+) -> None:
+    file = tmp_path / "b.zip"
+    file.write_bytes(data)
+    with pytest.raises(Problem, match=rf"b\.zip: .*({why})"):
+        unpacked(file)
+
+
+def test_a_pack_without_room_is_one_message(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pack(recording, tmp_path / "b.zip")
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("iowhy.recording.packed.copy_bytes", full)
+    with pytest.raises(Problem, match=r"b\.zip: cannot be unpacked in .*No space left.*TMPDIR"):
+        open_recording(made.file)
+    monkeypatch.setattr("iowhy.recording.packer.copy_bytes", full)
+    with pytest.raises(Problem, match=r"c\.zip: cannot be written: No space left"):
+        pack(recording, tmp_path / "c.zip")
+    assert not list(tmp_path.glob("*c.zip*")), "nothing half written stays"
+
+
+@pytest.mark.usefixtures("recording")
+def test_every_command_reads_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = invoke(["pack", "a.iowhy/"])
+    assert made.exit_code == 0 and made.stdout.startswith("a.iowhy.zip: ")
+    assert "`iowhy why a.iowhy.zip`" in made.stdout
+    for words in (["why"], ["report", "threads"], ["check"]):
+        of_directory = invoke([*words, "a.iowhy"])
+        assert of_directory.exit_code == 0 and of_directory.exception is None
+        printed = invoke([*words, "a.iowhy.zip"]).stdout
+        assert printed.replace("a.iowhy.zip", "a.iowhy") == of_directory.stdout
+    assert invoke(["report", "a.iowhy.zip", "threads"]).exception is None
+    query = "SELECT count(*) AS n FROM syscalls"
+    assert invoke(["sql", "a.iowhy.zip", query, "--format", "csv"]).stdout == "n\n30\n"
+    compared = invoke(["compare", "a.iowhy", "a.iowhy.zip"])
+    assert compared.exception is None and "\na against " not in compared.stdout
+    for words, why in (
+        (["pack", "a.iowhy.zip"], "packed already"),
+        (["pack", "a.iowhy"], "exists already"),
+        (["why", "a.iowhy/manifest.json"], "a file that `iowhy pack` made"),
+    ):
+        assert why in str(invoke(words).exception)
+    assert invoke(["pack", "--force", "a.iowhy"]).exception is None
+
+
+def test_an_incomplete_recording_stays_incomplete(tmp_path: Path) -> None:
+    cut = write_recording(tmp_path / "a.iowhy", replace(Manifest.made(), complete=False), {})
+    assert not open_recording(pack(cut, tmp_path / "b.zip").file).manifest.complete

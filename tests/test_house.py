@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "compare": BASE | {"recording", "relations", "measures", "undo", "whys", "experiment"},
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
     "expect": BASE | {"recording", "relations", "measures", "whys"},
-    "overview": BASE | {"recording", "relations", "reports", "whys"},
+    "overview": BASE | {"recording", "relations", "measures", "reports", "whys"},
     "views": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
         "options", "doctor", "expect", "measures",

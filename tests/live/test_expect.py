@@ -40,6 +40,9 @@ def test_counts_are_kept_and_broken_at_their_number(tmp_path: Path) -> None:
         kept = expecting(tmp_path, file, 0, "sync_calls == 3", "written_bytes == 24 KiB")
         assert kept == (0, "iowhy: all 2 expectations hold\n")
         broken = expecting(tmp_path, file, 0, "sync_calls <= 2", "written_bytes <= 24 KiB")
-        assert broken == (3, f"iowhy: expected sync_calls <= 2, found 3, all of {file}\n")
+        assert broken == (
+            3,
+            f"iowhy: expected sync_calls <= 2, found 3, all of {file}, all by fsync\n",
+        )
         failed = expecting(tmp_path, file, 7, "sync_calls <= 2")
         assert failed[0] == 7 and "expected sync_calls <= 2, found 3" in failed[1]

@@ -1,23 +1,72 @@
-"""--expect of `run` and `why`: what is loaded only where something is expected."""
+"""What is expected of a run, for `run` and `why`: what is loaded only where something is expected."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import BROKEN, DONE, PROBLEM
+from iowhy.errors import Problem
+from iowhy.invocation import joined
+from iowhy.messages import say
+from iowhy.options.budgets import Budgets
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Expectation, Outcome
+    from iowhy.expect.baseline import Baseline
+    from iowhy.expect.project import Project
     from iowhy.recording import Recording
     from iowhy.whys.verdict import Verdict
 
 
-def read_expected(texts: Sequence[str]) -> "list[Expectation]":
-    """The expectations that were given. Raises Problem for one that makes no sense."""
-    if not texts:
-        return []
-    from iowhy.expect import read_expectation
+@dataclass(frozen=True)
+class Asked:
+    """What was read before the run: expectations, those of the project, and the baseline."""
 
-    return [read_expectation("--expect", text) for text in texts]
+    options: Budgets
+    given: "Sequence[Expectation]" = ()
+    project: "Project | None" = None
+    baseline: "Baseline | None" = None
+
+    @property
+    def anything(self) -> bool:
+        """Whether there may be something to hold the run against, or to keep of it."""
+        return bool(self.given or self.project or self.baseline)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of it: `name` is what the run is called."""
+
+    name: str = ""
+    outcomes: "Sequence[Outcome]" = field(default=())
+
+
+def read_asked(options: Budgets) -> Asked:
+    """Everything that is expected. Raises Problem for what makes no sense, before anything takes time."""
+    options.check()
+    given = []
+    if options.expected:
+        from iowhy.expect import read_expectation
+
+        given = [read_expectation("--expect", text) for text in options.expected]
+    project = _project(options.config)
+    path = options.baseline or (project.baseline if project is not None else None)
+    if options.update and path is None:
+        raise Problem("--update goes with --baseline FILE, or with `baseline` in iowhy.toml")
+    baseline = None
+    if path is not None:
+        from iowhy.expect.baseline import read_baseline
+
+        baseline = read_baseline(path, new=options.update)
+    return Asked(options, given, project, baseline)
+
+
+def _project(path: Path | None) -> "Project | None":
+    from iowhy.expect.project import find_project, read_project
+
+    found = path or find_project(Path.cwd())
+    return None if found is None else read_project(found)
 
 
 def list_expected() -> None:
@@ -29,24 +78,56 @@ def list_expected() -> None:
     expected_page.show_measures(measures().values(), console())
 
 
-def judge_expected(
-    recording: "Recording", verdict: "Verdict", expected: "Sequence[Expectation]"
-) -> "list[Outcome]":
-    """What became of them in a recording."""
-    if not expected:
-        return []
+def judge_asked(recording: "Recording", verdict: "Verdict", asked: Asked) -> Judged:
+    """What became of it in a recording."""
+    if not asked.anything:
+        return Judged()
     from iowhy.expect import outcomes
 
-    return outcomes(recording, verdict, expected)
+    argv = recording.manifest.command.argv
+    name = asked.options.name or joined(argv)
+    expected = list(asked.given)
+    # Of what ran already, and of the machine, a project expects nothing: it names commands.
+    if asked.project is not None and argv:
+        expected += asked.project.expected(argv)
+    if asked.baseline is not None and not asked.options.update:
+        expected += asked.baseline.expected(name)
+    return Judged(name, outcomes(recording, verdict, expected) if expected else ())
 
 
-def status_of(outcomes: "Sequence[Outcome]") -> int:
-    """Says what was broken; the exit status for it."""
-    if not outcomes:
+def keep_counts(recording: "Recording", asked: Asked, judged: Judged) -> None:
+    """--update: this run's counts into the baseline, unless what ran has failed."""
+    if asked.baseline is None or not asked.options.update:
+        return
+    from iowhy.expect.baseline import counts
+
+    path = asked.baseline.path
+    ended = recording.manifest.command
+    if ended.signal is not None or ended.exit_status:
+        say(f"{path}: left as it was: the command failed")
+        return
+    found = counts(recording)
+    if not judged.name or not found:
+        why = "give the run a --name" if found else "the run has no count that is known for sure"
+        say(f"{path}: left as it was: {why}")
+        return
+    kept = asked.baseline.with_run(judged.name, found)
+    kept.save()
+    say(f"{path}: {kept.summary(judged.name)}")
+
+
+def status_of(judged: Judged, asked: Asked, verdict: "Verdict") -> int:
+    """Says what was broken, wherever that was asked for; the exit status for it."""
+    from iowhy.views import expected_page, github, junit
+
+    if asked.options.junit is not None:
+        junit.save(asked.options.junit, judged.name, judged.outcomes, verdict.elapsed_s)
+    if not judged.outcomes:
         return DONE
-    from iowhy.views import expected_page
-
-    expected_page.show(outcomes)
-    if any(one.held is False for one in outcomes):
+    expected_page.show(judged.outcomes)
+    if github.wanted(asked.options.annotate):
+        github.annotate(judged.outcomes)
+        github.summarise(judged.name, verdict, judged.outcomes)
+    if any(one.held is False for one in judged.outcomes):
         return BROKEN
-    return DONE if all(one.held for one in outcomes) else PROBLEM
+    return DONE if all(one.held for one in judged.outcomes) else PROBLEM

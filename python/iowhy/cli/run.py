@@ -4,14 +4,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from iowhy.cli._expected import judge_expected, list_expected, read_expected, status_of
+from iowhy.cli._expected import (
+    Asked,
+    judge_asked,
+    keep_counts,
+    list_expected,
+    read_asked,
+    status_of,
+)
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
 from iowhy.messages import say
-from iowhy.options.described import option, switch, word
+from iowhy.options.budgets import Budgets
+from iowhy.options.described import group, option, switch, word
 from iowhy.options.given_names import one_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
@@ -20,9 +27,6 @@ from iowhy.sources import live
 from iowhy.sources.descendants import name_of, with_descendants
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
-
-if TYPE_CHECKING:  # slow to import
-    from iowhy.expect import Expectation
 
 EPILOG = """Examples:
 
@@ -37,6 +41,8 @@ EPILOG = """Examples:
   sudo iowhy run -a --duration 30s
 
   sudo iowhy run --expect 'sync_calls <= 10' --expect 'device.written_bytes <= 2 MiB' -- ./load
+
+  sudo iowhy run --baseline io.json --update -- ./load
 
   sudo iowhy run --container web --duration 30s
 
@@ -118,14 +124,9 @@ class Options:
         choices=("keep", "end"),
         help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
     )
-    expected: tuple[str, ...] = option(
-        "--expect",
-        default=(),
-        metavar="'NAME <= N'",
-        help="End with 3 where the run costs more, e.g. 'sync_calls <= 10'; list shows the names.",
-    )
     quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
+    budgets: Budgets = group(Budgets, panel="What it may cost")
 
 
 def command(options: Options) -> None:
@@ -133,17 +134,17 @@ def command(options: Options) -> None:
 
     CMD keeps its stdin, stdout, stderr and exit status. The recording is kept in NAME.iowhy/.
     """
-    if "list" in options.expected:
+    if "list" in options.budgets.expected:
         list_expected()
         return
-    expected = read_expected(options.expected)
     _one_of(options)
+    expected = read_asked(options.budgets)
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
     status = _record(options, out)
     leave_root()
     asked = DONE
-    if expected or not options.quiet:
+    if expected.anything or not options.quiet:
         try:
             asked = _verdict(out, options, expected)
         except Problem as problem:
@@ -237,7 +238,7 @@ def _say_what(what: str, duration_s: float | None) -> None:
     say(f"recording {what}{until}; Ctrl-C ends it")
 
 
-def _verdict(out: Path, options: Options, expected: "Sequence[Expectation]") -> int:
+def _verdict(out: Path, options: Options, expected: Asked) -> int:
     """Prints it, and what became of what was expected; the exit status of that."""
     # Not before the command has ended: it need not wait for what only the verdict needs.
     from iowhy.overview import overview
@@ -246,15 +247,19 @@ def _verdict(out: Path, options: Options, expected: "Sequence[Expectation]") -> 
 
     recording = open_recording(out)
     with working(f"judging {out.name}"):
-        found = overview(recording, keep=True)
-        outcomes = judge_expected(recording, found.verdict, expected)
+        found = overview(recording, keep=True, measured=options.as_json)
+        judged = judge_asked(recording, found.verdict, expected)
     if not options.quiet:
         verdict_page.print_verdict(
-            found, as_json=options.as_json, to_stderr=not options.as_json, outcomes=outcomes
+            found,
+            as_json=options.as_json,
+            to_stderr=not options.as_json,
+            outcomes=judged.outcomes,
         )
     sys.stdout.flush()
     sys.stderr.flush()
-    return status_of(outcomes)
+    keep_counts(recording, expected, judged)
+    return status_of(judged, expected, found.verdict)
 
 
 def _named_after(options: Options) -> list[str]:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.cli._expected import judge_expected, read_expected, status_of
+from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
 from iowhy.cli._statuses import DONE
-from iowhy.options.described import option, switch
+from iowhy.options.budgets import Budgets
+from iowhy.options.described import group, switch
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
 
@@ -25,29 +26,28 @@ class Options:
 
     recording: Path = recording_read()
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
-    expected: tuple[str, ...] = option(
-        "--expect",
-        default=(),
-        metavar="'NAME <= N'",
-        help="End with 3 where the run cost more, e.g. 'sync_calls <= 10'.",
-    )
     every: bool = switch("--all", help="Every finding, not only three.")
+    budgets: Budgets = group(Budgets, panel="What it may cost")
 
 
 def command(options: Options) -> None:
     """Say where the time of a recording went and why."""
-    expected = read_expected(options.expected)
+    if "list" in options.budgets.expected:
+        list_expected()
+        return
+    expected = read_asked(options.budgets)
     from iowhy.overview import overview
     from iowhy.recording import open_recording
     from iowhy.views import verdict_page
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
-        found = overview(recording, keep=True)
-        outcomes = judge_expected(recording, found.verdict, expected)
+        found = overview(recording, keep=True, measured=options.as_json)
+        judged = judge_asked(recording, found.verdict, expected)
     verdict_page.print_verdict(
-        found, as_json=options.as_json, every=options.every, outcomes=outcomes
+        found, as_json=options.as_json, every=options.every, outcomes=judged.outcomes
     )
-    status = status_of(outcomes)
+    keep_counts(recording, expected, judged)
+    status = status_of(judged, expected, found.verdict)
     if status != DONE:
         raise SystemExit(status)

@@ -43,10 +43,11 @@ class Expectation:
         """Of its number and its bound."""
         return "share" if self.measure is None else self.measure.unit
 
-    @property
-    def at_most(self) -> bool:
-        """Whether more than what was seen can only break it."""
-        return self.comparison in ("<", "<=")
+    def may_change(self, value: float) -> bool:
+        """Whether the answer could be another one where the value is in truth larger."""
+        if self.comparison == "==":
+            return value <= self.bound
+        return self.holds(value) == (self.comparison in ("<", "<="))
 
     def holds(self, value: float) -> bool:
         """Whether a value keeps to it."""
@@ -59,7 +60,7 @@ def read_expectation(option: str, text: str) -> Expectation:
     if found is None:
         raise Problem(
             f"{option} '{text}': give NAME <= NUMBER, as in 'sync_calls <= 10', 'device.written_bytes <= 2 MiB' "
-            f"or 'cause NAME < 20 %'; `iowhy run {option} list` shows the names"
+            "or 'cause NAME < 20 %'; `iowhy run --expect list` shows the names"
         )
     of_cause, name, comparison, bound = found.groups()
     where = f"{option} '{text}'"

@@ -5,26 +5,29 @@ from dataclasses import dataclass
 
 from iowhy import units
 from iowhy.expect.expectation import Expectation
-from iowhy.measures import largest_file, values
+from iowhy.measures import Measure, Part, largest_call, largest_file, values
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.tables import sensors
 from iowhy.whys.verdict import Verdict
 
-#: Of a measure, the part of one file from which that file is named.
+#: Of a measure, the part of one file or call from which it is named.
 PART = 0.1
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`held` is None where it cannot be known, and `why` then says why; `file` is that of which most is."""
+    """`held` is None where it cannot be known, and `why` then says why.
+
+    `file` and `call` are those of which most is, where it was broken.
+    """
 
     expectation: Expectation
     held: bool | None
     value: float | None = None
     why: str | None = None
-    file: str | None = None
-    of_file: float | None = None
+    file: Part | None = None
+    call: Part | None = None
 
     @property
     def sentence(self) -> str:
@@ -32,12 +35,26 @@ class Outcome:
         asked = self.expectation
         if self.held is None:
             return f"expected {asked.text}, which is not known: {self.why}"
-        text = f"expected {asked.text}, found {units.amount(self.value, asked.unit)}"
-        if self.file is None or self.value is None or self.of_file is None:
-            return text
-        part = "all" if self.of_file == self.value else units.amount(self.of_file, asked.unit)
-        # Where many files have a little each, naming one would mislead.
-        return f"{text}, {part} of {self.file}" if self.of_file >= PART * self.value else text
+        found = units.amount(self.value, asked.unit)
+        if (
+            not self.held
+            and self.value is not None
+            and found == units.amount(asked.bound, asked.unit)
+        ):
+            found = f"{self.value:,.12g} ({asked.bound:,.12g} allowed)"  # the same when rounded
+        text = f"expected {asked.text}, found {found}"
+        # Where many have a little each, naming one would mislead.
+        named = [
+            f"{self._share(part)} {word} {part.name}"
+            for word, part in (("of", self.file), ("by", self.call))
+            if part is not None and self.value is not None and part.value >= PART * self.value
+        ]
+        return ", ".join([text, *named])
+
+    def _share(self, part: Part) -> str:
+        if part.value == self.value:
+            return "all"
+        return units.amount(part.value, self.expectation.unit)
 
 
 def outcomes(
@@ -76,18 +93,20 @@ def _of_measure(relations: Relations, expected: Expectation, value: float | None
             expected, None, why=f"{measure.sensor} did not run{f': {why}' if why else ''}"
         )
     held = expected.holds(value)
-    lost = _lost(relations.recording, measure.sensor)
+    lost = lost_events(relations.recording, measure)
     # What was lost would have added to it: a bound above that was kept to may have been passed.
-    if lost and held == expected.at_most:
+    if lost and expected.may_change(value):
         said = f"{units.amount(value, measure.unit)} were seen, and {lost:,} events were lost"
         return Outcome(expected, None, value, said)
-    largest = None if held else largest_file(relations, measure)
-    if largest is None:
+    # Of what is too little no file has too much.
+    if held or value < expected.bound:
         return Outcome(expected, held, value)
-    return Outcome(expected, held, value, None, *largest)
+    file, call = largest_file(relations, measure), largest_call(relations, measure)
+    return Outcome(expected, held, value, None, file, call)
 
 
-def _lost(recording: Recording, sensor: str) -> int:
+def lost_events(recording: Recording, measure: Measure) -> int:
+    """How many events that a measure counts were lost; 0 where none."""
     kept = recording.manifest.tables
-    known = sensors().get(sensor)
+    known = sensors().get(measure.sensor)
     return sum(kept[name].lost for name in (known.tables if known else ()) if name in kept)

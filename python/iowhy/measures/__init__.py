@@ -14,9 +14,18 @@ with a header of `--` lines:
 `title` is how results call it, `unit` one of count, ns, bytes and share, `sensor` what must have run for it to be
 known, `classes` those of the time budget (keys of tables/classes.toml) that it can account for, the first one
 foremost. The SELECT gives one value, of the recording's relations; after `-- by file` another may stand that says
-how much of it is whose, as `dev`, `ino` and `value`. The test of measures looks after the rest.
+how much of it is whose, as `dev`, `ino` and `value`, and after `-- by call` one that says so of system calls, as
+`name` and `value`. The test of measures looks after the rest.
 """
 
-from iowhy.measures.measure import Measure, find, largest_file, measures, values
+from iowhy.measures.measure import (
+    Measure,
+    Part,
+    find,
+    largest_call,
+    largest_file,
+    measures,
+    values,
+)
 
-__all__ = ["Measure", "find", "largest_file", "measures", "values"]
+__all__ = ["Measure", "Part", "find", "largest_call", "largest_file", "measures", "values"]

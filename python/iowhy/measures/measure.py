@@ -14,14 +14,14 @@ from iowhy.tables import budget_classes
 UNITS = ("count", "ns", "bytes", "share")
 
 _HEADER = re.compile(r"--\s*(title|unit|sensor|classes)\s*:\s*(.*)\Z")
-_BY_FILE = re.compile(r"^--\s*by file\s*$", re.MULTILINE)
+_PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Measure:
     """One number of a recording. `classes` are those of the budget that it can account for, the first one foremost.
 
-    `by_file` is SQL for its parts by file, None where it has none.
+    `by_file` and `by_call` are SQL for its parts by file and by name of the call, None where it has none.
     """
 
     name: str
@@ -31,11 +31,14 @@ class Measure:
     classes: tuple[str, ...]
     sql: str
     by_file: str | None
+    by_call: str | None = None
 
 
 @dataclass(frozen=True)
-class _Part:
-    path: str
+class Part:
+    """What one file, or one system call, has of a measure."""
+
+    name: str
     value: float
 
 
@@ -56,7 +59,8 @@ def parse(name: str, text: str) -> Measure:
     for key in keys:
         if key not in known:
             raise Problem(f"{name}.sql: classes: {key} is none of {', '.join(known)}")
-    whole, *parts = _BY_FILE.split("\n".join(lines), maxsplit=1)
+    whole, *rest = _PARTS.split("\n".join(lines))
+    parts = dict(zip(rest[::2], map(str.strip, rest[1::2]), strict=True))
     if not whole.strip():
         raise Problem(f"{name}.sql: there is no SQL after the header")
     return Measure(
@@ -66,7 +70,8 @@ def parse(name: str, text: str) -> Measure:
         fields["sensor"],
         tuple(known[key].name for key in keys),
         whole.strip(),
-        parts[0].strip() if parts else None,
+        parts.get("file"),
+        parts.get("call"),
     )
 
 
@@ -107,19 +112,35 @@ def values(relations: Relations, chosen: Iterable[Measure]) -> dict[str, float |
     return found
 
 
-def largest_file(relations: Relations, measure: Measure) -> tuple[str, float] | None:
+def largest_file(relations: Relations, measure: Measure) -> Part | None:
     """The file of which most of a measure is, and how much; None where none is known."""
     if measure.by_file is None:
         return None
-    found = relations.read(
-        _Part,
+    return _largest(
+        relations,
         f"""
-        SELECT f.path, CAST(m.value AS DOUBLE) AS value
+        SELECT f.path AS name, CAST(m.value AS DOUBLE) AS value
         FROM ({measure.by_file}) AS m
         JOIN named_files AS f ON f.dev = m.dev AND f.ino = m.ino
         WHERE m.value > 0 AND f.path IS NOT NULL
-        ORDER BY m.value DESC, f.path
-        LIMIT 1
         """,
     )
-    return (found[0].path, found[0].value) if found else None
+
+
+def largest_call(relations: Relations, measure: Measure) -> Part | None:
+    """The system call of which most of a measure is, and how much; None where it is no call's."""
+    if measure.by_call is None:
+        return None
+    return _largest(
+        relations,
+        f"""
+        SELECT m.name, CAST(m.value AS DOUBLE) AS value
+        FROM ({measure.by_call}) AS m
+        WHERE m.value > 0 AND m.name IS NOT NULL
+        """,
+    )
+
+
+def _largest(relations: Relations, parts: str) -> Part | None:
+    found = relations.read(Part, f"{parts} ORDER BY value DESC, name LIMIT 1")
+    return found[0] if found else None

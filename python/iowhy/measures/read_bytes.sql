@@ -12,3 +12,9 @@ FROM call_totals s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind = 'read'
 GROUP BY s.dev, s.ino
+-- by call
+SELECT s.name, sum(s.done_bytes) AS value
+FROM call_totals s
+JOIN call_kinds k ON k.name = s.name
+WHERE k.kind = 'read'
+GROUP BY s.name

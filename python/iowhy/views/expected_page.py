@@ -30,8 +30,10 @@ def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
             "bound": one.expectation.bound,
             "unit": one.expectation.unit,
             "why": one.why,
-            "file": one.file,
-            "of_file": one.of_file,
+            "file": one.file.name if one.file else None,
+            "of_file": one.file.value if one.file else None,
+            "call": one.call.name if one.call else None,
+            "of_call": one.call.value if one.call else None,
         }
         for one in outcomes
     ]

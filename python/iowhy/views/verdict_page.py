@@ -46,11 +46,16 @@ def print_verdict(
 
 
 def as_document(overview: Overview) -> dict[str, Any]:
-    """The documented object; each finding says what experiments made of it (`tested`, or null)."""
+    """The documented object; each finding says what experiments made of it (`tested`, or null).
+
+    `measures` are the numbers that `--expect` knows by name, null where one is unknown; a recording's alone.
+    """
     made: dict[str, Any] = verdict_as_json(overview.verdict)
     for finding in made["findings"]:
         one = overview.tested.get(finding["cause"])
         finding["tested"] = None if one is None else asdict(one)
+    if overview.measured:
+        made["measures"] = dict(overview.measured)
     return made
 
 

@@ -1,0 +1,46 @@
+"""What a run may cost, and where that is said: the options that `run` and `why` share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.options.described import option, switch
+from iowhy.options.output import check_free
+
+ANNOTATE = ("auto", "github", "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budgets:
+    """What is expected, from where, and where else than to the terminal it is said what became of it."""
+
+    expected: tuple[str, ...] = option(
+        "--expect",
+        default=(),
+        metavar="'NAME <= N'",
+        help="End with 3 where the run costs more, e.g. 'sync_calls <= 10'; list shows the names.",
+    )
+    config: Path | None = option(
+        "--config", help="What a project expects; by itself iowhy.toml here or above."
+    )
+    baseline: Path | None = option(
+        "--baseline", help="Counts of runs before, in a file: end with 3 where one grew."
+    )
+    update: bool = switch("--update", help="Add this run to the baseline, and hold nothing to it.")
+    name: str | None = option(
+        "--name", help="What the run is called in the baseline and in JUnit; by itself its command."
+    )
+    junit: Path | None = option("--junit", help="Write what became of it as JUnit XML, too.")
+    annotate: str = option(
+        "--annotate",
+        default="auto",
+        choices=ANNOTATE,
+        help="github: as annotations and step summary. auto: where GITHUB_ACTIONS is set.",
+    )
+
+    def check(self) -> None:
+        """Before the run, which may take an hour: do they go together, can all be written? Raises Problem."""
+        if self.junit is not None:
+            check_free(self.junit, force=False)
+        if self.name is not None and not self.name.strip():
+            raise Problem("--name: it is empty; give the run a name")

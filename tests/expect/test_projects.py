@@ -1,0 +1,228 @@
+"""iowhy.toml, baselines, and what CI systems read: by hand-made recordings, through the command line."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iowhy.errors import Problem
+from iowhy.expect.baseline import RUNS, Baseline, Entry, read_baseline
+from iowhy.expect.project import find_project, read_project
+from iowhy.measures import measures
+from tests.command_line import Done, invoke
+
+from .test_expectations import syncing
+
+PROJECT = """
+baseline = "io.json"
+expect = ["cause memory-pressure < 10 %"]
+
+[[command]]
+run = "made *"
+expect = ["sync_calls <= 10", "calls >= 1"]
+
+[[command]]
+run = "other"
+expect = ["sync_calls <= 1"]
+"""
+
+
+def why(recording: Path, *words: object) -> Done:
+    return invoke(["why", *map(str, words), str(recording)])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, not on GitHub whoever runs the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+def made(folder: Path, calls: int, status: int = 0) -> Path:
+    story = syncing(calls)
+    recording = story.write(folder / f"{calls}-{status}.iowhy")
+    path = recording.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["command"] |= {"argv": ["made", "up"], "exit_status": status}
+    path.write_text(json.dumps(manifest))
+    return recording.path
+
+
+def test_a_project_expects_of_its_commands_alone(folder: Path) -> None:
+    (folder / "iowhy.toml").write_text(PROJECT.replace("baseline", "#"))
+    below = folder / "a" / "b"
+    below.mkdir(parents=True)
+    assert find_project(below) == folder / "iowhy.toml"
+    texts = [one.text for one in read_project(folder / "iowhy.toml").expected(["made", "up"])]
+    assert texts == ["cause memory-pressure < 10 %", "sync_calls <= 10", "calls >= 1"]
+    eleven = made(folder, 11)
+    done = why(eleven)
+    assert done.exit_code == 3 and done.stderr.startswith("iowhy: expected sync_calls <= 10, found")
+    assert why(made(folder, 10)).exit_code == 0
+    assert why(eleven, "--config", "/dev/null").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a = 1\nexpects = []", ":1: a: no such key; there are baseline, expect, command"),
+        (
+            "\nexpect = ['sync_call <= 1']",
+            ":2: expect 'sync_call <= 1': sync_call: no such measure",
+        ),
+        ("expect = 'calls <= 1'", ":1: expect: give a list of texts"),
+        ("\n[[command]]\nexpect = []", ":2: command: each needs `run`"),
+        ("[command]\nrun = 'x'", ":1: command: write [[command]] above each"),
+        ("[[command]]\nrun = 'x'\n\ncmd = 2", ":4: cmd: no such key; there are run, expect"),
+        ("baseline = '../x'", ":1: baseline: give the name of a file beside iowhy.toml"),
+        ("expect = [", "is no TOML: "),
+    ],
+)
+def test_what_is_wrong_in_it_is_named_with_its_line(folder: Path, text: str, says: str) -> None:
+    path = folder / "iowhy.toml"
+    path.write_text(text)
+    with pytest.raises(Problem) as found:
+        read_project(path)
+    assert str(found.value).startswith(str(path)) and says in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+@given(st.text(max_size=80) | st.binary(max_size=80))
+def test_any_text_is_a_project_or_a_problem(tmp_path_factory, text) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path_factory.mktemp("any") / "iowhy.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    for read in (read_project, read_baseline):
+        try:
+            read(path)
+        except Problem:
+            continue
+
+
+def test_a_count_is_held_once_it_was_equal_in_three_runs(folder: Path) -> None:
+    ten, eleven = made(folder, 10), made(folder, 11)
+    for run in range(RUNS):
+        assert why(eleven, "--baseline", "io.json").exit_code == (
+            0 if run else 1
+        )  # none is there yet
+        assert why(ten, "--baseline", "io.json", "--update").exit_code == 0
+    assert why(ten, "--baseline", "io.json").exit_code == 0
+    broken = why(eleven, "--baseline", "io.json")
+    assert (
+        broken.exit_code == 3 and "expected sync_calls <= 10 (io.json), found 11" in broken.stderr
+    )
+    # One more is not noise, and not held before it was there three times.
+    said = why(eleven, "--baseline", "io.json", "--update").stderr
+    assert "sync_calls" in said and "differed between runs" in said
+    assert why(eleven, "--baseline", "io.json").exit_code == 0
+    for _ in range(RUNS - 1):
+        why(eleven, "--baseline", "io.json", "--update")
+    assert read_baseline(Path("io.json")).commands["made up"]["sync_calls"].values == (11, 11, 11)
+    assert why(made(folder, 12), "--baseline", "io.json").exit_code == 3
+
+
+def test_no_time_and_no_failed_run_gets_into_a_baseline(folder: Path) -> None:
+    failed = why(made(folder, 10, status=1), "--baseline", "io.json", "--update")
+    assert "left as it was: the command failed" in failed.stderr and not Path("io.json").exists()
+    why(made(folder, 10), "--baseline", "io.json", "--update", "--name", "mine")
+    kept = read_baseline(Path("io.json")).commands["mine"]
+    assert {measures()[name].unit for name in kept} == {"count", "bytes"}
+    assert "sync_calls" in kept and "device.write_mean_bytes" not in kept
+
+
+@given(
+    st.lists(st.integers(0, 10**12), min_size=1, max_size=5),
+    st.sampled_from([None, "+0", "+3", "+10 %"]),
+    st.integers(0, 10**12),
+)
+def test_what_is_held_is_what_was_seen_and_may_be_added(
+    runs: list[int], may_grow: str | None, value: int
+) -> None:
+    entry = Entry((), may_grow)
+    for one in runs:
+        entry = entry.with_run(one)
+    held = Baseline(Path("io.json"), {"x": {"calls": entry}}).expected("x")
+    last = runs[-RUNS:]
+    if may_grow is None:
+        assert bool(held) == (len(last) == RUNS and len(set(last)) == 1)
+    most = max(last) * 1.1 if may_grow == "+10 %" else max(last) + int((may_grow or "+0")[1:])
+    for one in held:
+        assert one.holds(value) == (value <= most) and one.holds(max(last))
+
+
+def test_a_baseline_survives_its_file_and_the_tolerances_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "io.json"
+    entries = {"calls": Entry((1, 2, 3), "+5 %"), "sync_calls": Entry((0,))}
+    Baseline(path, {'a "b" ü\n': entries, "c": {}}).save()
+    assert read_baseline(path).commands == {'a "b" ü\n': entries, "c": {}}
+    assert read_baseline(path).with_run("c", {"calls": 5}).commands["c"] == {"calls": Entry((5,))}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "is no baseline"),
+        ("[]", "is no baseline of version 1"),
+        ('{"version": 1}', "commands: give an object"),
+        ('{"version": 1, "commands": {"a": {"cals": {"values": []}}}}', "a: cals: no such count"),
+        ('{"version": 1, "commands": {"a": {"calls": {"values": [1.5]}}}}', "give whole numbers"),
+        (
+            '{"version": 1, "commands": {"a": {"calls": {"values": [1], "may_grow": "5"}}}}',
+            "may_grow 'calls > 5': give NAME > +NUMBER",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_a_baseline_that_is_none_is_one_line(text: str, says: str) -> None:
+    Path("io.json").write_text(text)
+    with pytest.raises(Problem) as found:
+        read_baseline(Path("io.json"))
+    assert says in str(found.value) and str(found.value).startswith("io.json: ")
+
+
+def test_junit_has_a_case_for_each_and_is_never_written_over(folder: Path) -> None:
+    recording = made(folder, 11)
+    asked = ["--expect", "sync_calls <= 10", "--expect", "calls > 0", "--expect", "extents < 2"]
+    why(recording, *asked, "--junit", "io.xml", "--name", "a<b\x1b")
+    suite = ElementTree.parse("io.xml").getroot()[0]
+    assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    assert [case.get("name") for case in suite] == ["sync_calls <= 10", "calls > 0", "extents < 2"]
+    assert [[inner.tag for inner in case] for case in suite] == [["failure"], [], ["error"]]
+    assert "found 11" in str(suite[0][0].text) and suite.get("name") == "a<b\\x1b"
+    again = why(recording, *asked, "--junit", "io.xml")
+    assert isinstance(again.exception, Problem) and "exists already" in str(again.exception)
+
+
+def test_github_gets_ten_annotations_and_a_summary(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = made(folder, 100)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    asked = [word for most in range(12) for word in ("--expect", f"sync_calls <= {most}")]
+    done = why(recording, *asked, "--name", "[x](http://a) <b> | `c`")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("::")]
+    assert (
+        len(lines) == 10
+        and lines[-1] == "::error title=iowhy::and 3 more that are broken or not known"
+    )
+    assert lines[0].startswith("::error title=iowhy::expected sync_calls <= 0, found 100")
+    text = Path("summary.md").read_text()
+    assert text.count("❌") == 12 and not set("[]<>`") & set(text)
+    quiet = why(recording, *asked, "--annotate", "none")
+    assert "::" not in quiet.stderr and quiet.exit_code == 3
+
+
+def test_percent_signs_of_an_annotation_are_escaped(folder: Path) -> None:
+    done = why(made(folder, 100), "--expect", "cause healthy > 3 %", "--annotate", "github")
+    assert "::error title=iowhy::expected cause healthy > 3 %25, found 0 %25" in done.stderr
+
+
+def test_json_holds_every_measure(folder: Path) -> None:
+    document = json.loads(why(made(folder, 10), "--json").stdout)
+    assert set(document["measures"]) == set(measures())
+    assert document["measures"]["sync_calls"] == 10 and document["measures"]["extents"] is None

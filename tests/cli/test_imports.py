@@ -60,4 +60,5 @@ def test_lists_import_none_but_what_they_list() -> None:
 def test_a_first_verdict_imports_duckdb_alone_and_the_next_nothing(rec: Path) -> None:
     assert imported("why", rec) == {"duckdb"}
     assert imported("why", rec) == frozenset()
+    assert imported("why", rec, "--json") == {"duckdb"}  # it has the measures as well
     assert imported("why", rec, "--json") == frozenset()

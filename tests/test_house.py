@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "relations": BASE | {"recording"},
     "measures": BASE | {"recording", "relations"},
     "reports": BASE | {"recording", "relations"},
+    "charts": BASE | {"recording", "relations"},
     "whys": BASE | {"recording", "relations"},
     "experiment": BASE | {"recording", "relations", "undo", "whys"},
     "compare": BASE | {"recording", "relations", "measures", "undo", "whys", "experiment"},
@@ -45,13 +46,13 @@ MAY_IMPORT = {
     "overview": BASE | {"recording", "relations", "measures", "reports", "whys"},
     "views": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
-        "options", "doctor", "expect", "measures",
+        "options", "doctor", "expect", "measures", "charts",
     },
     "options": BASE,
     "doctor": BASE | {"recording"},
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options", "doctor", "expect", "measures",
+        "undo", "options", "doctor", "expect", "measures", "charts",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -18,6 +18,7 @@ COMMANDS = (
     "run",
     "why",
     "report",
+    "html",
     "sql",
     "diagnose",
     "experiment",

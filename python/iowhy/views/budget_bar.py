@@ -45,25 +45,25 @@ def show(out: Console, overview: Overview) -> None:
     lines = [line for line in budget.lines if line.elapsed_share >= 0.0005]
     if not budget.known or not lines:
         return
-    about = ", ".join(_about(overview))
+    told = ", ".join(about(overview))
     out.print()
-    out.print(Text.assemble(("Time", "bold"), (f"  {about}" if about else "", "dim")))
+    out.print(Text.assemble(("Time", "bold"), (f"  {told}" if told else "", "dim")))
     _bar(out, lines)
     _legend(out, lines)
 
 
-def _about(overview: Overview) -> list[str]:
+def about(overview: Overview) -> list[str]:
     """Which time it is. The shares are of this time, not of the threads' (docs/budget.md)."""
     found, budget = overview.verdict, overview.verdict.budget
-    about = []
+    told = []
     if found.elapsed_s is not None and budget.basis == "threads":
-        about.append(f"{units.duration(found.elapsed_s * 1e9)} elapsed")
+        told.append(f"{units.duration(found.elapsed_s * 1e9)} elapsed")
     elif budget.thread_s is not None and budget.basis != "threads":
-        about.append(f"{units.duration(budget.thread_s * 1e9)} of {budget.basis}")
+        told.append(f"{units.duration(budget.thread_s * 1e9)} of {budget.basis}")
     if overview.threads is not None and budget.thread_s is not None:
         plural = "" if overview.threads == 1 else "s"
-        about.append(f"{units.count(overview.threads)} thread{plural}")
-    return about
+        told.append(f"{units.count(overview.threads)} thread{plural}")
+    return told
 
 
 def _bar(out: Console, lines: Sequence[Line]) -> None:

@@ -62,7 +62,7 @@ def show(
     for at, name in enumerate(shown.column_names):
         if name in empty:
             continue
-        field = _field(name, known.get(name), values[at])
+        field = field_of(name, known.get(name), values[at])
         width = max([cell_len(field.heading), *(cell_len(field.write(v)) for v in values[at])])
         if field.left and not wide:
             most = max(TEXT_CELLS, console.width // 3, cell_len(field.heading))
@@ -101,7 +101,8 @@ def _below(
         paragraph(console, note, "dim", 2)
 
 
-def _field(name: str, column: Column | None, values: list[object]) -> Field:
+def field_of(name: str, column: Column | None, values: list[object]) -> Field:
+    """How a column of a report is shown: by its unit, or by what its name and values say."""
     unit = column.unit if column else _guess(name, values)
     left = unit in ("text", "bool")
     return Field(printable(_heading(name, unit)), _writer(unit, values), left)

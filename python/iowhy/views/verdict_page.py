@@ -148,7 +148,8 @@ def _finding(out: Console, number: int, finding: Finding, proven: Tested | None)
         out.print(Text(f"   prove it: {printable(finding.proof)}", "dim"), soft_wrap=True)
 
 
-def _unknown(out: Console, overview: Overview) -> None:
+def limits(overview: Overview) -> list[tuple[str, list[str]]]:
+    """What was lost, what is unknown and what else is to be known, each under its title; only what there is."""
     found, manifest = overview.verdict, overview.recording.manifest
     lost = [
         f"{kept.lost:,} events of {name} were lost, {kept.kept:,} kept"
@@ -157,9 +158,13 @@ def _unknown(out: Console, overview: Overview) -> None:
     ]
     if not manifest.complete:
         lost.append("the recording was cut off: its end is missing")
-    for title, lines in (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes)):
-        if lines:
-            out.print()
-            out.print(Text(title, style="bold"))
-            for text in dict.fromkeys(lines):
-                paragraph(out, text, "dim", 2)
+    every = (("Lost", lost), ("Unknown", found.unknowns), ("Notes", found.notes))
+    return [(title, list(dict.fromkeys(lines))) for title, lines in every if lines]
+
+
+def _unknown(out: Console, overview: Overview) -> None:
+    for title, lines in limits(overview):
+        out.print()
+        out.print(Text(title, style="bold"))
+        for text in lines:
+            paragraph(out, text, "dim", 2)

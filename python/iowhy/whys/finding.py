@@ -81,7 +81,7 @@ class Finding:
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
-    time, but where no time was printed.
+    time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     """
 
     cause: str
@@ -99,3 +99,4 @@ class Finding:
     proof: str | None = None
     healthy: bool = False
     share_of: str = "the time"
+    classes: tuple[str, ...] = ()

@@ -156,6 +156,7 @@ def _finding(
         proof=made.prove(lever, unsafe=cause.unsafe_proof),
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
+        classes=tuple(sorted({name for claim in candidate.claims for name in claim.classes})),
     )
 
 

@@ -1,0 +1,60 @@
+-- title: Addresses over time
+-- question: Where on the device did requests go, for which file, and did they jump?
+-- report: addresses
+-- draws: places
+-- place: 40
+-- needs: block_requests
+-- The eight files with most requests have colours of their own. A jump is a request that does not begin where the
+-- device's one before it ended, whoever made that.
+-- column at_s: begin of the cell, s
+-- column span_s: its length, s
+-- column device: block device, text
+-- column address_bytes: begin of the stretch of addresses, bytes
+-- column height_bytes: its length, bytes
+-- column file: file that owns the requests, or what they are, text
+-- column requests: requests that began there and then, count
+-- column jumps: of these, jumps, count
+-- column bytes: their lengths, bytes
+WITH named AS (
+    SELECT
+        greatest(least((q.sent_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) AS cell,
+        q.dev,
+        q.sector * 512 AS address,
+        q.bytes,
+        q.seek_bytes,
+        CASE
+            WHEN q.whose = 'others' THEN 'of others'
+            WHEN p.path IS NOT NULL THEN p.path
+            WHEN q.owner_kind IN ('journal', 'metadata', 'swap') THEN q.owner_kind
+            ELSE 'file not known'
+        END AS file
+    FROM request_sequence q
+    CROSS JOIN chart_cells c
+    LEFT JOIN named_files p ON p.dev = q.owner_dev AND p.ino = q.owner_ino
+), ranges AS (
+    SELECT
+        dev,
+        min(address) AS first,
+        greatest((max(address + bytes) - min(address) + 159) // 160, 4096) AS height
+    FROM named
+    GROUP BY dev
+), files AS (
+    SELECT file, row_number() OVER (ORDER BY count(*) DESC, file) AS place FROM named GROUP BY file
+)
+SELECT
+    n.cell * max(c.cell_ns) / 1e9 AS at_s,
+    max(c.cell_ns) / 1e9 AS span_s,
+    coalesce(max(d.name), CAST(n.dev >> 20 AS VARCHAR) || ':' || CAST(n.dev & 1048575 AS VARCHAR)) AS device,
+    max(r.first) + (n.address - r.first) // r.height * max(r.height) AS address_bytes,
+    max(r.height) AS height_bytes,
+    CASE WHEN f.place <= 8 THEN f.file ELSE 'other files' END AS file,
+    count(*) AS requests,
+    count(CASE WHEN n.seek_bytes <> 0 THEN 1 END) AS jumps,
+    CAST(sum(n.bytes) AS BIGINT) AS bytes
+FROM named n
+CROSS JOIN chart_cells c
+JOIN ranges r ON r.dev = n.dev
+JOIN files f ON f.file = n.file
+LEFT JOIN devices d ON d.dev = n.dev
+GROUP BY n.cell, n.dev, (n.address - r.first) // r.height, CASE WHEN f.place <= 8 THEN f.file ELSE 'other files' END
+ORDER BY requests DESC, at_s, address_bytes

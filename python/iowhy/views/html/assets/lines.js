@@ -1,0 +1,65 @@
+"use strict";
+// Columns: at_s, span_s, perhaps device, and amounts: those of one unit share a panel, drawn by uPlot in steps.
+iowhy.kinds.lines = (chart, host, page) => {
+  const rows = iowhy.rows(chart), parts = rows.names.includes("device") ? rows.distinct("device") : [null];
+  const amounts = rows.names.filter((name) => !["at_s", "span_s", "device"].includes(name));
+  const units = [...new Set(amounts.map(rows.unit))];
+  const times = rows.distinct("at_s").sort((a, b) => a - b);
+  const byTime = new Map(times.map((at) => [at, []]));
+  for (let row = 0; row < rows.length; row++) byTime.get(rows.get("at_s", row)).push(row);
+  const readout = iowhy.make("p", { class: "readout", "aria-live": "polite" });
+  const words = (name) => name.replace(/_(per_s|bytes|pages)/g, "").replace(/_/g, " ");
+  const show = (at) => {
+    const found = byTime.get(times[at]) || [];
+    readout.dataset.rows = JSON.stringify(found);
+    readout.textContent = found.length === 0 ? "" : iowhy.format.seconds(times[at]) + ": " + found.map((row) => {
+      const texts = amounts.filter((name) => rows.get(name, row) !== null).map((name) => `${words(name)} ${iowhy.format.value(rows.get(name, row), rows.unit(name))}`);
+      return (rows.get("device", row) ? rows.get("device", row) + ": " : "") + texts.join(", ");
+    }).join("; ");
+  };
+  const titles = { "bytes/s": "bytes a second", "1/s": "operations a second", number: "requests in flight", share: "busy share", pages: "pages", bytes: "memory of the machine", count: "count" };
+  const step = uPlot.paths.stepped({ align: 1 });
+  const last = times[times.length - 1] + rows.get("span_s", rows.length - 1);
+  const made = units.map((unit) => {
+    const series = [], data = [[...times, last]];
+    for (const part of parts) for (const name of amounts.filter((one) => rows.unit(one) === unit)) {
+      const values = times.map((at) => { const row = byTime.get(at).find((one) => rows.get("device", one) === part); return row === undefined ? null : rows.get(name, row); });
+      if (values.every((v) => v === null)) continue;
+      if (parts.length > 1 && values.every((v) => !v)) continue;
+      series.push([(part ? part + " " : "") + words(name), name.startsWith("most_") && unit === "number"]);
+      data.push([...values, values[values.length - 1]]);
+    }
+    if (series.length === 0) return null;
+    const panel = iowhy.make("div", { class: "panel", tabindex: "0", role: "img", "aria-label": `${chart.title}: ${titles[unit] || unit}. Arrow keys move through time.` });
+    const legend = iowhy.legend(series.map(([text], nth) => [text, iowhy.colours.nth(nth)]));
+    host.append(iowhy.make("p", { class: "hint" }, titles[unit] || unit), panel, legend);
+    let drawn = null, current = -1;
+    const build = () => {
+      if (drawn) drawn.destroy();
+      const axis = { stroke: iowhy.colours.of("--soft"), grid: { stroke: iowhy.colours.of("--line"), width: 1 }, ticks: { stroke: iowhy.colours.of("--line") }, font: "12px system-ui, sans-serif" };
+      drawn = new uPlot({
+        width: Math.max(host.clientWidth, 200), height: 150, legend: { show: false }, padding: [8, 8, 0, 0],
+        cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
+        scales: { x: { time: false, range: () => page.range() }, y: { range: (u, low, high) => [0, unit === "share" ? 1 : high || 1] } },
+        axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 74, values: (u, ticks) => ticks.map((v) => iowhy.format.value(v, unit)) }],
+        series: [{}, ...series.map(([text, thin], nth) => ({ label: text, stroke: iowhy.colours.nth(nth), width: thin ? 1 : 1.5, dash: nth % 2 ? [5, 3] : undefined, paths: step, points: { show: false } }))],
+        hooks: {
+          setCursor: [(u) => { if (u.cursor.left >= 0) show((current = times.findLastIndex((at) => at <= u.posToVal(u.cursor.left, "x")))); }],
+          setSelect: [(u) => { if (u.select.width > 4) page.choose([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]); u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false); }],
+        },
+      }, data, panel);
+    };
+    panel.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") return page.choose(null);
+      const dx = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!dx) return undefined;
+      event.preventDefault();
+      current = Math.min(Math.max(current + dx, 0), times.length - 1);
+      return show(current);
+    });
+    panel.addEventListener("dblclick", () => page.choose(null));
+    return build;
+  });
+  host.append(readout);
+  page.each(() => made.forEach((build) => build && build()));
+};

@@ -1,0 +1,68 @@
+"use strict";
+// Columns: at_s, span_s, device, address_bytes, height_bytes, file, requests, jumps, bytes. Address upwards, colour by file; a
+// cell with jumps is a full mark, one that goes on in order a slim one.
+iowhy.kinds.places = (chart, host, page) => {
+  const rows = iowhy.rows(chart), devices = rows.distinct("device").sort();
+  const sums = new Map();
+  for (let row = 0; row < rows.length; row++) sums.set(rows.get("file", row), (sums.get(rows.get("file", row)) || 0) + rows.get("requests", row));
+  const files = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
+  const grey = (file) => file === "other files" || file === "of others" || file === "file not known";
+  const coloured = files.filter((file) => !grey(file));
+  const colour = (file) => (grey(file) ? "#8b939c" : iowhy.colours.nth(coloured.indexOf(file)));
+  const busy = (device) => { let n = 0; for (let row = 0; row < rows.length; row++) if (rows.get("device", row) === device && rows.get("file", row) !== "of others") n += rows.get("requests", row); return n; };
+  let device = devices.slice().sort((a, b) => busy(b) - busy(a))[0], mine = [], low = 0, high = 1, current = -1;
+  const gather = () => {
+    mine = [];
+    for (let row = 0; row < rows.length; row++) if (rows.get("device", row) === device) mine.push(row);
+    mine.sort((a, b) => rows.get("at_s", a) - rows.get("at_s", b) || rows.get("address_bytes", a) - rows.get("address_bytes", b));
+    low = Math.min(...mine.map((row) => rows.get("address_bytes", row)));
+    high = Math.max(...mine.map((row) => rows.get("address_bytes", row) + rows.get("height_bytes", row)));
+    current = -1;
+  };
+  gather();
+  const y = (area, bytes) => area.bottom - ((bytes - low) / (high - low || 1)) * (area.bottom - area.top);
+  const box = (area, row) => {
+    const x = area.x(rows.get("at_s", row)), top = y(area, rows.get("address_bytes", row) + rows.get("height_bytes", row));
+    return [x, top, Math.max(area.x(rows.get("at_s", row) + rows.get("span_s", row)) - x, 3), Math.max(y(area, rows.get("address_bytes", row)) - top, 3)];
+  };
+  const told = (found) => found.length ? {
+    text: found.slice(0, 4).map((row) => `${iowhy.format.seconds(rows.get("at_s", row), rows.get("span_s", row))}, ${iowhy.format.size(rows.get("address_bytes", row))}: ` +
+      `${iowhy.format.count(rows.get("requests", row))} requests, ${iowhy.format.count(rows.get("jumps", row))} jumps, ${iowhy.format.size(rows.get("bytes", row))}, ${rows.get("file", row)}`).join("; "),
+    rows: found,
+  } : null;
+  const controls = iowhy.make("div", { class: "controls" });
+  host.append(controls);
+  const drawn = iowhy.canvas(host, page, {
+    label: chart.title + ". Arrow keys move from mark to mark.",
+    height: 300,
+    timed: true,
+    draw: (area, ctx) => {
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
+      ctx.clip();
+      for (const row of mine) {
+        const [x, top, wide, tall] = box(area, row);
+        ctx.fillStyle = colour(rows.get("file", row));
+        rows.get("jumps", row) > 0 ? ctx.fillRect(x, top, wide, tall) : ctx.fillRect(x, top + tall / 2 - 1, wide, 2);
+      }
+      ctx.restore();
+      iowhy.axis(area, ctx, [0, 0.5, 1].map((share) => low + share * (high - low)).map((v) => [Math.min(Math.max(y(area, v), area.top + 6), area.bottom - 6), iowhy.format.size(v)]));
+    },
+    at: (px, py, area) => told(mine.filter((row) => {
+      const [x, top, wide, tall] = box(area, row);
+      return px >= x && px < x + wide && py >= top && py < top + tall;
+    })),
+    step: (dx, dy, area) => {
+      current = Math.min(Math.max(current + dx + dy, 0), mine.length - 1);
+      return { ...told([mine[current]]), x: area.x(rows.get("at_s", mine[current])) };
+    },
+  });
+  if (devices.length > 1) {
+    const choice = iowhy.choice("Device", devices, (chosen) => { device = chosen; gather(); drawn.draw(); });
+    choice.querySelector("select").value = device;
+    controls.append(choice);
+  }
+  host.append(iowhy.legend(files.slice(0, 11).map((file) => [`${file} (${iowhy.format.count(sums.get(file))})`, colour(file)])));
+  host.append(iowhy.make("p", { class: "hint" }, "Full marks: requests that jumped; slim ones went on where the device's request before ended."));
+};

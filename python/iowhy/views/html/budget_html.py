@@ -1,0 +1,98 @@
+"""The time budget: one bar and its table, drawn without scripts."""
+
+from collections.abc import Sequence
+
+from iowhy import units
+from iowhy.overview import Overview
+from iowhy.views import budget_bar
+from iowhy.views.html.markup import Markup, element, lines
+from iowhy.views.html.tables_html import table
+from iowhy.views.terminal import Field
+from iowhy.whys import classes
+from iowhy.whys.budget import Line
+
+_HEIGHT = 36
+#: Parts of the bar below this share have no room for their letter.
+_LETTER = 0.03
+
+
+def budget_section(overview: Overview) -> Markup:
+    """Nothing where the time is not known."""
+    budget = overview.verdict.budget
+    shown = [line for line in budget.lines if line.elapsed_share >= 0.0005 or line.thread_ns]
+    if not budget.known or not shown:
+        return Markup("")
+    about = ", ".join(budget_bar.about(overview))
+    fields = [
+        Field("class", str, left=True),
+        Field("of the elapsed time", lambda v: units.percent(_number(v))),
+        Field("elapsed", lambda v: units.duration(_number(v))),
+        Field("time of all threads", lambda v: units.duration(_number(v))),
+    ]
+    ordered = sorted(shown, key=lambda line: -line.elapsed_share)
+    rows = [[one.cls, one.elapsed_share, one.elapsed_ns, one.thread_ns] for one in ordered]
+    return element(
+        "section",
+        element("h2", "Where the time went"),
+        element("p", about, class_="hint") if about else "",
+        _bar([line for line in shown if line.elapsed_share > 0]),
+        table(fields, rows, caption="Time budget"),
+        id="report-budget",
+    )
+
+
+def _bar(shown: Sequence[Line]) -> Markup:
+    whole = sum(line.elapsed_share for line in shown) or 1.0
+    parts, at = [], 0.0
+    for line in shown:
+        width = line.elapsed_share / whole
+        told = f"{line.cls} {units.percent(line.elapsed_share)}"
+        inner = [
+            Markup(
+                f'<rect class="{_style(line.cls)}" x="{at:.3%}" y="0" width="{width:.3%}" height="{_HEIGHT}"/>'
+            ),
+            element("title", told),
+        ]
+        if width >= _LETTER:
+            inner.append(
+                element(
+                    "text",
+                    budget_bar.LETTERS[line.cls],
+                    x=f"{at + width / 2:.3%}",
+                    y=_HEIGHT // 2 + 5,
+                    class_="letter",
+                )
+            )
+        parts.append(element("g", *inner))
+        at += width
+    words = ", ".join(f"{one.cls} {units.percent(one.elapsed_share)}" for one in shown)
+    legend = element(
+        "ul",
+        *(
+            element(
+                "li",
+                element("span", budget_bar.LETTERS[one.cls], class_=f"key {_style(one.cls)}"),
+                f" {one.cls} {units.percent(one.elapsed_share)}",
+            )
+            for one in sorted(shown, key=lambda one: -one.elapsed_share)
+        ),
+        class_="legend",
+    )
+    bar = element(
+        "svg",
+        lines(*parts),
+        width="100%",
+        height=_HEIGHT,
+        class_="budget",
+        role="img",
+        aria_label=f"Time budget: {words}",
+    )
+    return lines(bar, legend)
+
+
+def _style(name: str) -> str:
+    return f"class-{classes.ALL.index(name)}"
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None

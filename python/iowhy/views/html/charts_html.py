@@ -1,0 +1,129 @@
+"""Charts in a page: a figure for each, which scripts fill, and their data as columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from iowhy.charts import Drawn
+from iowhy.overview import Overview
+from iowhy.relations.rows import Row
+from iowhy.views import budget_bar
+from iowhy.views.html.markup import Markup, Say, element, lines
+from iowhy.whys import classes
+
+#: Significant digits of what is no whole number: more is below what a chart shows.
+_DIGITS = 6
+NARROWED = "narrowed"
+
+
+def charts_section(drawn: Sequence[Drawn]) -> Markup:
+    """Figures; those that narrow a table to a stretch of time stand at that table (narrowing)."""
+    figures = [_figure(one) for one in drawn if one.chart.draws != NARROWED]
+    return element(
+        "section",
+        element("h2", "Charts"),
+        Markup(
+            "<noscript><p>Charts are drawn by scripts; everything else on this page is readable without them.</p></noscript>"
+        ),
+        _chosen_time(),
+        lines(*figures),
+        id="charts",
+    )
+
+
+def narrowing(drawn: Sequence[Drawn], report: str) -> Markup:
+    """The place in a report's section where scripts show its rows of a stretch of time; nothing where they cannot."""
+    return lines(
+        *(
+            element("div", "", class_="narrowed", data_chart=one.chart.name)
+            for one in drawn
+            if one.chart.draws == NARROWED and one.chart.report == report and one.missing is None
+        )
+    )
+
+
+def _chosen_time() -> Markup:
+    """The stretch of time that all charts show; scripts make it visible."""
+    return element(
+        "form",
+        element("label", "from ", element("input", type="number", id="from", min=0, step="any")),
+        element("label", " to ", element("input", type="number", id="to", min=0, step="any"), " s"),
+        element("button", "Whole run", type="button", id="whole"),
+        element("output", "", id="chosen", aria_live="polite"),
+        id="time",
+        hidden=True,
+        aria_label="Stretch of time that charts and tables show",
+    )
+
+
+def _figure(one: Drawn) -> Markup:
+    chart = one.chart
+    head = element(
+        "figcaption",
+        element("h3", chart.title),
+        element("p", chart.question, class_="question"),
+    )
+    if one.missing is not None:
+        body = element("p", one.missing, class_="missing")
+    else:
+        cut = "Only the largest are drawn. " if one.cut else ""
+        body = lines(
+            element("div", "", class_="drawing", data_chart=chart.name),
+            element(
+                "p",
+                f"{cut}Numbers: ",
+                element("code", f"iowhy report {chart.report}"),
+                class_="hint",
+            ),
+        )
+    return element("figure", head, body, id=f"chart-{chart.name}", class_=f"chart {chart.draws}")
+
+
+def page_data(drawn: Sequence[Drawn], overview: Overview, say: Say) -> dict[str, Any]:
+    """What scripts need: charts by name, the classes of the budget, the findings with their classes."""
+    elapsed = overview.verdict.elapsed_s
+    return {
+        "elapsed_s": elapsed,
+        "classes": [[name, budget_bar.LETTERS[name]] for name in classes.ALL],
+        "findings": [
+            {"title": one.title, "cause": one.cause, "classes": list(one.classes)}
+            for one in overview.verdict.findings
+            if not one.healthy
+        ],
+        "charts": [chart_data(one, say) for one in drawn if one.missing is None],
+    }
+
+
+def chart_data(one: Drawn, say: Say) -> dict[str, Any]:
+    """A chart's rows by column: texts as numbers in a list of them, numbers with six digits."""
+    units = {column.name: column.unit for column in one.chart.columns}
+    columns = list(zip(*one.rows, strict=True)) if one.rows else []
+    return {
+        "name": one.chart.name,
+        "title": one.chart.title,
+        "draws": one.chart.draws,
+        "rows": len(one.rows),
+        "columns": {
+            name: _column(values, say) | {"unit": units.get(name, "text")}
+            for name, values in zip(one.columns, columns, strict=True)
+        },
+    }
+
+
+def _column(values: Row, say: Say) -> dict[str, Any]:
+    if len(set(values)) == 1 and len(values) > 1:
+        return {"same": _number(values[0]) if not isinstance(values[0], str) else say(values[0])}
+    if any(isinstance(value, str) for value in values):
+        texts = list(dict.fromkeys(str(v) for v in values if v is not None))
+        places = {text: at for at, text in enumerate(texts)}
+        return {
+            "texts": [say(text) for text in texts],
+            "at": [None if value is None else places[str(value)] for value in values],
+        }
+    return {"values": [_number(value) for value in values]}
+
+
+def _number(value: object) -> object:
+    if isinstance(value, float):
+        short = float(f"{value:.{_DIGITS}g}")
+        return int(short) if short.is_integer() and abs(short) < 2**53 else short
+    return value

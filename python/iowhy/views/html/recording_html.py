@@ -1,0 +1,165 @@
+"""The page of a recording: the answer, its findings with what shows them, the budget, charts, tables, what is unknown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from iowhy import units
+from iowhy.charts import Drawn
+from iowhy.invocation import joined, typed
+from iowhy.overview import Overview
+from iowhy.recording import Manifest
+from iowhy.reports import Report
+from iowhy.views import verdict_page
+from iowhy.views.html import charts_html
+from iowhy.views.html.budget_html import budget_section
+from iowhy.views.html.findings_html import findings_section
+from iowhy.views.html.markup import Markup, Say, element, lines
+from iowhy.views.html.tables_html import report_table
+from iowhy.views.html.whole_page import whole_page
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report's first rows; the columns in its order."""
+
+    report: Report
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, object]]
+
+
+def recording_page(
+    overview: Overview,
+    drawn: Sequence[Drawn],
+    tables: Sequence[Shown],
+    say: Say = lambda text: text,
+    *,
+    redacted: bool = False,
+) -> str:
+    """The whole file. `say` replaces names; `redacted` says so on the page."""
+    place = say(typed(overview.recording.path))
+    name = "REC" if redacted else overview.recording.path.name.removesuffix(".iowhy")
+    targets = {one.report.name: f"report-{one.report.name}" for one in tables}
+    targets["budget"] = "report-budget"
+    figures = [one for one in drawn if one.rows and one.chart.draws != charts_html.NARROWED]
+    for one in figures:
+        targets.setdefault(one.chart.report, f"chart-{one.chart.name}")
+    body = [
+        Markup('<a class="skip" href="#answer">To the answer</a>'),
+        _head(overview, name, say, redacted),
+        Markup("<main>"),
+        findings_section(overview, targets, say),
+        budget_section(overview),
+        charts_html.charts_section(drawn),
+        element(
+            "section",
+            element("h2", "Tables"),
+            lines(
+                *(
+                    report_table(
+                        one.report,
+                        one.columns,
+                        one.rows,
+                        say,
+                        place,
+                        charts_html.narrowing(drawn, one.report.name),
+                    )
+                    for one in tables
+                )
+            ),
+            id="tables",
+        ),
+        _unknown(overview, say),
+        Markup("</main>"),
+        _foot(place),
+    ]
+    return whole_page(f"{name}: why is it slow?", body, charts_html.page_data(drawn, overview, say))
+
+
+def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
+    manifest = overview.recording.manifest
+    facts = [(label, say(text)) for label, text in _facts(manifest, overview)]
+    failed = verdict_page.ending(overview.recording)
+    return element(
+        "header",
+        element("p", element("b", "iowhy"), f" · {name}", class_="name"),
+        element("h1", say(overview.verdict.answer), id="answer", tabindex=-1),
+        element("p", say(failed), class_="warning") if failed else "",
+        element(
+            "dl",
+            *(element("div", element("dt", label), element("dd", text)) for label, text in facts),
+            class_="facts",
+        ),
+        element(
+            "p",
+            "Paths, arguments, host and user names were replaced by tokens.",
+            class_="hint",
+        )
+        if redacted
+        else "",
+    )
+
+
+def _facts(manifest: Manifest, overview: Overview) -> list[tuple[str, str]]:
+    host, command = manifest.host, manifest.command
+    began = _began(manifest)
+    elapsed = overview.verdict.elapsed_s
+    machine = [
+        host.name,
+        host.os,
+        f"Linux {host.kernel}" if host.kernel else None,
+        f"{host.cpus} CPUs" if host.cpus else None,
+        units.size(host.memory_bytes) if host.memory_bytes else None,
+    ]
+    found = [
+        ("command", joined(command.argv)),
+        ("elapsed", units.duration(elapsed * 1e9) if elapsed is not None else ""),
+        ("machine", ", ".join(one for one in machine if one)),
+        ("began", began),
+        ("user", command.user or ""),
+        (
+            "recorded by",
+            f"iowhy {manifest.iowhy} ({_SOURCES.get(manifest.source, manifest.source)})",
+        ),
+    ]
+    return [(label, text) for label, text in found if text]
+
+
+_SOURCES = {
+    "live": "BPF tracepoints",
+    "proc": "/proc alone",
+    "diagnose": "other tools' output",
+}
+
+
+def _began(manifest: Manifest) -> str:
+    clock, start = manifest.clock, manifest.command.start_ns
+    if clock.wall_ns is None or clock.monotonic_ns is None or start is None:
+        return ""
+    seconds = (clock.wall_ns + start - clock.monotonic_ns) / 1e9
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _unknown(overview: Overview, say: Say) -> Markup:
+    parts = [
+        lines(element("h3", title), element("ul", *(element("li", say(text)) for text in texts)))
+        for title, texts in verdict_page.limits(overview)
+    ]
+    if not parts:
+        return Markup("")
+    return element("section", element("h2", "What is not known"), lines(*parts), id="unknown")
+
+
+def _foot(place: str) -> Markup:
+    return element(
+        "footer",
+        element(
+            "p",
+            "Written by ",
+            element("code", f"iowhy html {place}"),
+            ". This file fetches nothing and sends nothing.",
+        ),
+    )

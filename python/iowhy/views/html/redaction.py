@@ -1,0 +1,109 @@
+"""A page for others' eyes: paths, arguments, host and user names as tokens, the same one for the same name.
+
+Tokens are numbers in the order of the recording's names, not hashes: of a hash a name can be guessed and tried.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from iowhy.invocation import joined, typed
+from iowhy.recording import Recording
+from iowhy.tables import budget_classes, calls, reasons
+
+#: What stands for the recording itself.
+RECORDING = "REC.iowhy"
+
+# A quoted or bare path; what ends a sentence is no part of it.
+_PATH = re.compile(
+    r"(?<![\w.\-])~?(?:/[^\s/'\"`,;:()<>|]+)+/?|(?<![\w.\-])\.{1,2}/[^\s'\"`,;:()<>|]+"
+)
+_WORD = re.compile(r"[^\s/'\"`,;:()<>|=]+")
+#: Directories of every machine, and words of our own sentences, tell nothing.
+_COMMON = """
+bin boot dev etc home lib lib64 media mnt opt proc root run sbin srv sys tmp usr var local share self fd
+iowhy sudo run why report experiment compare diagnose REC CMD a an and as at before behind below by call calls
+data device devices disk each ends file files flush flushes for from has in into is it its journal log made mean
+metadata more most no not of on once one or others out own path paths pages read reads record recorded request
+requests share sync syncs than that the them then they thread threads time times to until wait waits were what
+when where which while who with write writes
+"""
+
+
+class Redactor:
+    """Replaces names in texts. `say` is what a page calls for each of its texts."""
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        words: Iterable[tuple[str, str]],
+        place: str,
+        argv: Sequence[str] = (),
+    ) -> None:
+        """`words` are (kind, name), each kind numbered by itself; `place` is the recording as it is typed.
+
+        `argv` is the command, which sentences hold as it is typed: its program stays, without where it lies.
+        """
+        self._whole: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        for path in sorted(set(paths)):
+            token = self._token("path", path)
+            self._each_word(path, token)
+        for kind, name in words:
+            self._each_word(name, self._token(kind, name))
+        arguments = [self._whole.get(word) or self._token("arg", word) for word in argv[1:]]
+        for word, token in zip(argv[1:], arguments, strict=True):
+            self._each_word(word, token)
+        command = " ".join([*(Path(word).name for word in argv[:1]), *arguments])
+        self._phrases = [(joined(argv), command), (place, RECORDING)]
+
+    def say(self, text: str) -> str:
+        """The text with tokens in place of names."""
+        whole = self._whole.get(text)
+        if whole is not None:
+            return whole
+        for phrase, token in self._phrases:
+            text = text.replace(phrase, token) if phrase else text
+        text = _PATH.sub(lambda found: self._path(found[0]), text)
+        return _WORD.sub(lambda found: self._of_word(found[0]), text)
+
+    def _path(self, text: str) -> str:
+        bare = text.rstrip(".")
+        return self._token("path", bare) + text[len(bare) :]
+
+    def _of_word(self, word: str) -> str:
+        bare = word.rstrip(".")
+        known = self._words.get(bare)
+        return word if known is None else known + word[len(bare) :]
+
+    def _each_word(self, name: str, token: str) -> None:
+        for word in _WORD.findall(name):
+            bare = word.rstrip(".")
+            if len(bare) > 1 and not bare.isdecimal() and bare not in _ours():
+                self._words.setdefault(bare, token)
+
+    def _token(self, kind: str, name: str) -> str:
+        known = self._whole.get(name)
+        if known is None:
+            number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            known = self._whole[name] = f"{kind}-{number}"
+        return known
+
+
+@cache
+def _ours() -> frozenset[str]:
+    """Words that the product itself uses."""
+    classes = {word for one in budget_classes().values() for word in one.name.split()}
+    return frozenset({*_COMMON.split(), *calls(), *reasons(), *classes})
+
+
+def redactor_of(recording: Recording, paths: Iterable[str]) -> Redactor:
+    """For one recording, of whose files these are the paths."""
+    command, host = recording.manifest.command, recording.manifest.host
+    named = [("user", command.user), ("host", host.name), ("path", command.cwd)]
+    named += [("path", word) for word in command.argv[:1] if "/" in word]
+    named += [("path", path) for path in (str(recording.path), str(recording.path.resolve()))]
+    words = [(kind, name) for kind, name in named if name]
+    return Redactor(paths, words, typed(recording.path), command.argv)

@@ -1,0 +1,244 @@
+"""The page of a recording: its words, hostile names, what is missing, and that charts add up to the reports."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from iowhy.charts import MOST_ROWS, Drawn, charts, drawn_charts
+from iowhy.charts.chart import parse
+from iowhy.cli._commands import run
+from iowhy.errors import Problem
+from iowhy.recording import Recording, open_recording
+from iowhy.relations import Relations
+from iowhy.reports import reports
+from iowhy.reports import run as run_report
+from tests.page.test_markup import HOSTILE, Seen
+from tests.reports.conftest import MS, Make, S, call
+from tests.whys.made import KIB, Story
+
+
+def mixed(seconds: float = 4.0) -> Story:
+    """Synced writes, reads, computing."""
+    story = Story(seconds=seconds).thread(tid=20, user=0.3)
+    story.caller("fsync", 300, blocked=9 * MS, reason="device_flush", bytes_=None, gap_share=0.0)
+    return story.requests(300, op="write", bytes_=4 * KIB, jump=True).flushes(300, 4 * MS)
+
+
+def page_of(recording: Path, *words: str) -> str:
+    to = recording.with_suffix(".html")
+    run(["html", str(recording), "-o", str(to), "--force", *words])
+    return to.read_text("utf-8")
+
+
+def all_drawn(recording: Recording) -> dict[str, Drawn]:
+    with recording.damage_named(), Relations.of(recording) as relations:
+        return {one.chart.name: one for one in drawn_charts(relations)}
+
+
+def sums(drawn: Drawn, amount: str, *by: str) -> dict[tuple[object, ...], float]:
+    found: dict[tuple[object, ...], float] = defaultdict(float)
+    at = [drawn.columns.index(name) for name in by]
+    for row in drawn.rows:
+        value = row[drawn.columns.index(amount)]
+        assert isinstance(value, (int, float))
+        found[tuple(row[one] for one in at)] += value
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    path = tmp_path_factory.mktemp("page") / "sync.iowhy"
+    mixed().write(path)
+    return open_recording(path)
+
+
+def rows_of(recording: Recording, report: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = run_report(recording, report).to_pylist()
+    return found
+
+
+def test_every_chart_says_which_report_has_its_rows_and_what_its_columns_are(
+    story: Recording,
+) -> None:
+    drawn = all_drawn(story)
+    for chart in charts():
+        assert chart.report in reports()
+        if drawn[chart.name].missing is None:
+            assert [one.name for one in chart.columns] == list(drawn[chart.name].columns)
+        else:
+            assert "cannot be read" not in str(drawn[chart.name].missing)
+
+
+def test_the_budget_over_time_adds_up_to_the_budget(story: Recording) -> None:
+    found = sums(all_drawn(story)["budget-over-time"], "elapsed_ns", "class")
+    for row in rows_of(story, "budget"):
+        assert found.get((row["class"],), 0) == pytest.approx(row["elapsed_ns"], abs=2000, rel=1e-6)
+
+
+def test_each_cell_of_the_budget_is_as_long_as_its_parts(story: Recording) -> None:
+    drawn = all_drawn(story)["budget-over-time"]
+    for (_, span_s), elapsed_ns in sums(drawn, "elapsed_ns", "at_s", "span_s").items():
+        assert elapsed_ns == pytest.approx(float(str(span_s)) * 1e9, abs=20)
+
+
+def test_requests_by_latency_add_up_to_the_report(story: Recording) -> None:
+    drawn = all_drawn(story)["request-latency-over-time"]
+    found: dict[tuple[str, int], float] = defaultdict(float)
+    for (group, low_ns), count in sums(drawn, "requests", "group", "low_ns").items():
+        found[str(group), 1 << (int(str(low_ns)).bit_length() - 1)] += count
+    expected = {
+        (f"{row['device']} {row['op']} ({row['whose']})", row["low_ns"]): row["requests"]
+        for row in rows_of(story, "request-latency")
+        if row["low_ns"] is not None
+    }
+    assert found == expected
+
+
+def test_calls_files_and_threads_in_time_add_up_to_their_reports(story: Recording) -> None:
+    drawn = all_drawn(story)
+    calls = {(row["name"],): row for row in rows_of(story, "syscalls")}
+    for name, total in sums(drawn["calls-in-time"], "total_ns", "name").items():
+        assert calls[name]["total_ns"] == total
+    for name, total in sums(drawn["call-latency-over-time"], "calls", "group").items():
+        assert calls[name]["calls"] == total
+    files = {(row["path"],): row for row in rows_of(story, "files")}
+    for path, total in sums(drawn["files-in-time"], "time_ns", "path").items():
+        if path != ("name not known",):
+            assert files[path]["time_ns"] == total
+    spent = sums(drawn["time-of-threads"], "thread_ns", "class")
+    for row in rows_of(story, "budget"):
+        assert spent.get((row["class"],), 0) == pytest.approx(row["thread_ns"], abs=1000)
+
+
+def test_layers_add_up_to_amplification(story: Recording) -> None:
+    drawn = all_drawn(story)["amplification-by-layer"]
+    for row in rows_of(story, "amplification"):
+        key = (row["layer"], row["what"])
+        assert sums(drawn, "operations", "layer", "what").get(key, 0) == (row["operations"] or 0)
+        assert sums(drawn, "bytes", "layer", "what").get(key, 0) == (row["bytes"] or 0)
+
+
+def test_a_spike_does_not_disappear(make: Make) -> None:
+    calls = [call(at * MS, 10_000, "pread64", bytes=4096, ret=4096) for at in range(0, 900, 2)]
+    spike = call(333 * MS, 77 * MS, "pread64", bytes=4096, ret=4096, tid=11)
+    drawn = all_drawn(make({"syscalls": [*calls, spike]}))["call-latency-over-time"]
+    highest = max(drawn.rows, key=lambda row: row[drawn.columns.index("low_ns")])
+    cell = dict(zip(drawn.columns, highest, strict=True))
+    assert cell["low_ns"] <= 77 * MS < cell["high_ns"] and cell["calls"] == 1
+    assert cell["at_s"] <= 0.333 < cell["at_s"] + cell["span_s"]
+
+
+def test_the_page_reads_without_scripts(story: Recording) -> None:
+    page = page_of(story.path)
+    plain = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    words = " ".join("".join(Seen(plain).texts).split())
+    for expected in (
+        "Why",
+        "Where the time went",
+        "waiting for sync",
+        "System calls",
+        "fsync",
+        "Files",
+        "Charts are drawn by scripts",
+    ):
+        assert expected in words
+    assert len(page) < 2_000_000
+
+
+def test_each_link_of_a_chain_leads_somewhere(story: Recording) -> None:
+    seen = Seen(page_of(story.path))
+    ids = {value for key, value in seen.attributes if key == "id"}
+    links = [value for key, value in seen.attributes if key == "href" and value]
+    assert len(links) > 3
+    assert all(link.startswith("#") and link[1:] in ids for link in links)
+    assert len(ids) == len([1 for key, _ in seen.attributes if key == "id"])
+
+
+def hostile_tables() -> dict[str, list[dict[str, object]]]:
+    names = [name for name in HOSTILE if name.isprintable() or "\ud800" not in name]
+    return {
+        "files": [
+            {"dev": 1, "ino": at, "path": f"/x/{name}", "kind": "file", "deleted": False}
+            for at, name in enumerate(names, 2)
+        ],
+        "syscalls": [
+            call(at * MS, MS, "pread64", ino=at, bytes=4096, ret=4096)
+            for at, _ in enumerate(names, 2)
+        ],
+        "threads": [
+            {"tid": 10, "tgid": 10, "comm": "</script><b>", "start_ns": 7_000 * S, "exit_code": 0}
+        ],
+    }
+
+
+def test_hostile_names_are_only_text(make: Make) -> None:
+    page = page_of(make(hostile_tables()).path)
+    seen = Seen(page)
+    assert page.count("</script>") == seen.names.count("script")
+    assert "img" not in seen.names and "b" not in seen.names[seen.names.index("main") :]
+    assert not [key for key, _ in seen.attributes if key.startswith("on")]
+    assert "\x1b" not in page and "\u202e" not in page and "\x07" not in page
+
+
+def test_an_empty_recording_has_a_page(make: Make) -> None:
+    page = page_of(make({}).path)
+    assert page.count("Not drawn:") >= 9
+
+
+def test_what_a_sensor_would_have_told_is_not_nothing(make: Make) -> None:
+    """A sensor that did not run, and one that saw nothing, are two things."""
+    drawn = all_drawn(make({}, without=["syscalls"]))
+    assert "does not tell" in str(drawn["call-latency-over-time"].missing)
+    assert "nothing of this happened" in str(drawn["request-latency-over-time"].missing)
+
+
+@pytest.mark.parametrize("lost", ["syscalls", "thread_time", "block_requests", "files", "threads"])
+def test_a_missing_table_costs_its_charts_only(story: Recording, tmp_path: Path, lost: str) -> None:
+    import shutil
+
+    path = tmp_path / "half.iowhy"
+    shutil.copytree(story.path, path)
+    shutil.rmtree(path / lost)
+    drawn = all_drawn(open_recording(path))
+    assert sum(one.missing is None for one in drawn.values()) >= 4
+    assert all("cannot be read" not in str(one.missing) for one in drawn.values())
+    assert "<h1" in page_of(path)
+
+
+def test_a_chart_is_cut_and_says_so(story: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_ROWS >= 10_000
+    monkeypatch.setattr("iowhy.charts.drawn.MOST_ROWS", 3)
+    drawn = all_drawn(story)["request-latency-over-time"]
+    assert len(drawn.rows) == 3 and drawn.cut
+
+
+def test_a_page_is_not_overwritten_unasked(story: Recording, tmp_path: Path) -> None:
+    there = tmp_path / "there.html"
+    there.write_text("mine")
+    with pytest.raises(Problem, match="--force"):
+        run(["html", str(story.path), "-o", str(there)])
+    assert there.read_text() == "mine"
+    with pytest.raises(Problem, match="of what"):
+        run(["html"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-- title: x\nSELECT 1", "question"),
+        ("-- title: x\n-- question: x\n-- report: x\n-- draws: pie\n-- place: 1\nSELECT 1", "pie"),
+        (
+            "-- title: x\n-- question: x\n-- report: x\n-- draws: heat\n-- place: a\nSELECT 1",
+            "number",
+        ),
+        (
+            "-- title: x\n-- question: x\n-- report: x\n-- draws: heat\n-- place: 1\n-- needs: y\nSELECT 1",
+            "no table",
+        ),
+    ],
+)
+def test_a_wrong_header_is_named(text: str, said: str) -> None:
+    with pytest.raises(Problem, match=said):
+        parse("x", text)

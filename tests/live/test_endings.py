@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.recording import Recording, open_recording
+from iowhy.sources.live import program
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -83,24 +85,33 @@ def test_who_ignores_a_hangup_records_on(tmp_path: Path) -> None:
     assert made(tmp_path).manifest.command.signal is None
 
 
-def test_signals_that_are_ignored_stay_so_in_the_command(tmp_path: Path) -> None:
+def test_the_command_inherits_its_callers_signals(tmp_path: Path) -> None:
     # Whoever started the tests may ignore signals of its own: the command sees what it would see
-    # without iowhy, and that has what is ignored here.
-    shown = ["grep", "SigIgn", "/proc/self/status"]
-    for ignored in ((), (signal.SIGINT,), (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)):
-        recorded = [*IOWHY, "run", "-q", "-o", str(tmp_path / f"{len(ignored)}.iowhy"), *shown]
+    # without iowhy, and that has what is ignored here. grep misses the second file: its status is 2.
+    shown = ["grep", "-E", "Sig(Ign|Blk)", "/proc/self/status", str(tmp_path / "none")]
+    many = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD)
+    for start, ignored in (
+        (IOWHY, ()),
+        (IOWHY, many),
+        ([program("iowhy")], ()),
+        ([program("iowhy")], (signal.SIGPIPE,)),
+        ([program("iowhy")], (signal.SIGPIPE, signal.SIGXFSZ, *many)),
+    ):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        recorded = [*start, "run", "-q", "-o", str(folder / "a.iowhy"), "--", *shown]
         alone, watched = (
             subprocess.run(
-                command,
+                ["env", "--block-signal=USR1", *command],
                 stdout=subprocess.PIPE,
                 text=True,
-                check=True,
+                check=False,
                 preexec_fn=ignoring(*ignored),
-            ).stdout
+            )
             for command in (shown, recorded)
         )
-        assert watched == alone
-        mask = int(watched.split()[1], 16)
+        assert (watched.stdout, watched.returncode) == (alone.stdout, 2)
+        blocked, mask = (int(line.split()[-1], 16) for line in alone.stdout.splitlines())
+        assert blocked >> (signal.SIGUSR1 - 1) & 1
         assert all(mask >> (number - 1) & 1 for number in ignored)
 
 

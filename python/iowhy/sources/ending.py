@@ -18,11 +18,16 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class Hearing:
-    """Hands requests on to the recorder, once it runs; `asked` is a request that came before."""
+    """Hands requests on to the recorder, once it runs; `asked` is a request that came before.
+
+    `ends_ignored`: the caller ignored SIGCHLD, which is its command's again; here and in the recorder it
+    would hide how a child ended (wait(2)).
+    """
 
     process: int | None = None
     asked: int | None = None
     interrupts: bool = True
+    ends_ignored: bool = False
 
     def hear(self, number: int, _frame: FrameType | None) -> None:
         """The handler of a request."""
@@ -39,9 +44,11 @@ class Hearing:
             self.hear(self.asked, None)
 
     def restore(self) -> None:
-        """In the recorder, before it is one: Ctrl-C ends it again, unless it was ignored."""
+        """In the recorder, before it is one: what was ignored is so again, and Ctrl-C ends it where it was not."""
         if self.interrupts:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if self.ends_ignored:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
 @contextmanager
@@ -56,6 +63,9 @@ def recorder_hears() -> Iterator[Hearing]:
         return
     hearing.interrupts = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    hearing.ends_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    if hearing.ends_ignored:
+        before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number in PASSED_ON:
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, hearing.hear)

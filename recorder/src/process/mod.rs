@@ -1,5 +1,6 @@
 //! The command's process and those around it: who starts it, who may end it.
 
+pub mod inherited;
 pub mod owner;
 pub mod parent;
 pub mod signals;

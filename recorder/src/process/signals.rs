@@ -7,6 +7,8 @@ use anyhow::Result;
 use iowhy_readings::host;
 use nix::sys::signal::{SigSet, Signal};
 
+use super::inherited::ignores;
+
 const REQUESTS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// What comes within this time of the one before is the same request: `timeout` sends it to its child and to the
@@ -28,7 +30,9 @@ impl Signals {
     /// To be called before any other thread is started.
     pub fn catch() -> Result<Signals> {
         let mut set = SigSet::empty();
-        let heard = REQUESTS.into_iter().filter(|&signal| !ignored(signal));
+        let heard = REQUESTS
+            .into_iter()
+            .filter(|&signal| !ignores(signal as i32));
         heard.for_each(|signal| set.add(signal));
         set.thread_block()?;
         let signals = Signals::default();
@@ -75,16 +79,6 @@ impl Signals {
             // SAFETY: kill takes no memory.
             unsafe { libc::kill(pid as i32, number) };
         }
-    }
-}
-
-/// Whether a signal was ignored when this program was started.
-fn ignored(signal: Signal) -> bool {
-    // SAFETY: a sigaction may be all zeroes; without a new action only the present one is written to it.
-    unsafe {
-        let mut present: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal as i32, std::ptr::null(), &mut present) == 0
-            && present.sa_sigaction == libc::SIG_IGN
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::mpsc::Sender;
 use anyhow::{bail, Context, Result};
 use nix::unistd::{Gid, Uid, User};
 
+use super::inherited::{self, Inherited};
 use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::{host, Roots};
 use iowhy_store::rows;
@@ -167,7 +168,12 @@ impl Image {
 
 // long: what may be done between fork and exec is decided here, in one place.
 /// Forks the command and holds it before exec. `fates` gets one message: how it ended, or why it cannot run.
-pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -> Result<Held> {
+pub fn hold(
+    argv: &[OsString],
+    account: Option<&Account>,
+    inherited: Inherited,
+    fates: Sender<Fate>,
+) -> Result<Held> {
     let (gate_end, gate) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let (pid_end, pid_pipe) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
     let mut command = Command::new(&argv[0]);
@@ -175,6 +181,7 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
     // Meant for this recorder alone, not for one that the command starts.
     command.env_remove(super::parent::VARIABLE);
     command.env_remove(super::owner::VARIABLE);
+    command.env_remove(inherited::VARIABLE);
     let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
     if let Some(account) = account {
         command
@@ -202,9 +209,7 @@ pub fn hold(argv: &[OsString], account: Option<&Account>, fates: Sender<Fate>) -
                     return Err(io::Error::last_os_error());
                 }
             }
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+            inherited.restore()?;
             let found = image.find();
             let pid = libc::getpid().to_ne_bytes();
             libc::write(pid_fd, pid.as_ptr().cast(), pid.len());
@@ -289,17 +294,21 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
+    fn unchanged() -> Inherited {
+        Inherited::from_caller().unwrap()
+    }
+
     fn fate_of(argv: &[&str]) -> Fate {
         let (sender, receiver) = channel();
         let argv: Vec<OsString> = argv.iter().map(OsString::from).collect();
-        hold(&argv, None, sender).unwrap().release();
+        hold(&argv, None, unchanged(), sender).unwrap().release();
         receiver.recv().unwrap()
     }
 
     #[test]
     fn a_command_runs_only_when_it_is_let() {
         let (sender, receiver) = channel();
-        let held = hold(&["true".into()], None, sender).unwrap();
+        let held = hold(&["true".into()], None, unchanged(), sender).unwrap();
         assert!(receiver
             .recv_timeout(std::time::Duration::from_millis(50))
             .is_err());
@@ -310,7 +319,7 @@ mod tests {
     #[test]
     fn a_command_whose_recorder_is_gone_does_not_run() {
         let (sender, receiver) = channel();
-        drop(hold(&["true".into()], None, sender).unwrap());
+        drop(hold(&["true".into()], None, unchanged(), sender).unwrap());
         // The end of the gate is seen in place of the word to go.
         let Fate::Ended { status, .. } = receiver.recv().unwrap() else {
             panic!()

@@ -19,6 +19,7 @@ use iowhy_store::Owner;
 use crate::collect::Seen;
 use crate::groups::Groups;
 use crate::kernel::{choice, LoadError, Options, Probe};
+use crate::process::inherited::Inherited;
 use crate::process::owner;
 use crate::process::parent::Parent;
 use crate::process::signals::Signals;
@@ -93,6 +94,7 @@ impl From<anyhow::Error> for Failure {
 
 /// Records as asked; gives the exit status.
 pub fn record(request: &Request) -> Result<i32, Failure> {
+    let inherited = Inherited::from_caller().context("the caller's signals")?;
     let signals = Signals::catch()?;
     let parent = Parent::named();
     let account = request.user.as_deref().map(Account::of).transpose()?;
@@ -113,7 +115,14 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let existed = Owner::acting(owner, || request.out.exists());
     let mut live = Live::new(request, probe, owner, Seen::new(containers))?;
     let status = match &request.target {
-        Target::Run(argv) => run(&mut live, argv, account.as_ref(), &signals, &parent),
+        Target::Run(argv) => run(
+            &mut live,
+            argv,
+            account.as_ref(),
+            inherited,
+            &signals,
+            &parent,
+        ),
         Target::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
         Target::Groups { duration, .. } => {
             in_groups(&mut live, &groups, *duration, &signals, &parent)
@@ -184,11 +193,12 @@ fn run(
     live: &mut Live,
     argv: &[OsString],
     account: Option<&Account>,
+    inherited: Inherited,
     signals: &Signals,
     parent: &Parent,
 ) -> Result<Ended, Failure> {
     let (fates, fate) = channel();
-    let held = spawn::hold(argv, account, fates).map_err(|error| {
+    let held = spawn::hold(argv, account, inherited, fates).map_err(|error| {
         let message = match fate.recv() {
             Ok(Fate::Failed(why)) => format!("the command could not be started: {why}"),
             _ => format!("{error:#}"),

@@ -11,6 +11,8 @@ from iowhy.views.terminal import Field
 
 #: Rows of a report that a page shows: it has the heaviest first.
 SHOWN = 20
+#: Characters of a text from which on it gets a wide column.
+_LONG = 20
 
 
 def report_table(
@@ -76,7 +78,9 @@ def table(
 
 
 def _cell(one: Field, value: object) -> Markup:
-    return element("td", one.write(value), class_=None if one.left else "number")
+    text = one.write(value)
+    kind = "number" if not one.left else "long" if len(text) > _LONG else None
+    return element("td", text, class_=kind)
 
 
 def _said(value: object, say: Say) -> object:

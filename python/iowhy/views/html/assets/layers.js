@@ -24,9 +24,11 @@ iowhy.kinds.layers = (chart, host, page) => {
     left: 190,
     height: () => { gather(); return Math.max(bars.length, 1) * tall + 14; },
     draw: (area, ctx) => {
-      const most = Math.max(...bars.map((bar) => bar[what]), 1);
+      // What everybody did to a device may dwarf the command: its bar is then cut, and says so.
+      const own = Math.max(...bars.filter((bar) => !bar.layer.startsWith("device")).map((bar) => bar[what]), 0);
+      const all = Math.max(...bars.map((bar) => bar[what]), 1), most = own > 0 ? Math.min(all, own * 1.25) : all;
       bars.forEach((bar, nth) => {
-        const y = area.top + nth * tall, wide = (bar[what] / most) * (area.right - area.left - 90);
+        const y = area.top + nth * tall, wide = Math.min(bar[what] / most, 1) * (area.right - area.left - 90);
         ctx.fillStyle = shades[bar.layer] || "#cc79a7";
         ctx.fillRect(area.left, y + 2, Math.max(wide, bar[what] ? 1 : 0), tall - 5);
         if (nth === current) { ctx.strokeStyle = area.text; ctx.strokeRect(area.left, y + 1.5, Math.max(wide, 1), tall - 4); }
@@ -35,7 +37,7 @@ iowhy.kinds.layers = (chart, host, page) => {
         ctx.textAlign = "right";
         ctx.fillText(bar.key, area.left - 6, y + tall / 2);
         ctx.textAlign = "left";
-        ctx.fillText(what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations), area.left + wide + 6, y + tall / 2);
+        ctx.fillText((what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations)) + (bar[what] > most ? " (cut)" : ""), area.left + wide + 6, y + tall / 2);
       });
     },
     at: (x, y, area) => { current = Math.floor((y - area.top) / tall); return told(bars[current]); },

@@ -8,7 +8,7 @@ iowhy.kinds.lines = (chart, host, page) => {
   const byTime = new Map(times.map((at) => [at, []]));
   for (let row = 0; row < rows.length; row++) byTime.get(rows.get("at_s", row)).push(row);
   const readout = iowhy.make("p", { class: "readout", "aria-live": "polite" });
-  const words = (name) => name.replace(/_(per_s|bytes|pages)/g, "").replace(/_/g, " ");
+  const words = (name) => name.startsWith("most_") && rows.unit(name) === "number" ? "most in flight (dashed)" : name === "mean_queue" ? "mean in flight" : name.replace(/_(per_s|bytes|pages)/g, "").replace(/_/g, " ");
   const show = (at) => {
     const found = byTime.get(times[at]) || [];
     readout.dataset.rows = JSON.stringify(found);
@@ -41,8 +41,8 @@ iowhy.kinds.lines = (chart, host, page) => {
         width: Math.max(host.clientWidth, 200), height: 150, legend: { show: false }, padding: [8, 8, 0, 0],
         cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
         scales: { x: { time: false, range: () => page.range() }, y: { range: (u, low, high) => [0, unit === "share" ? 1 : high || 1] } },
-        axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 74, values: (u, ticks) => ticks.map((v) => iowhy.format.value(v, unit)) }],
-        series: [{}, ...series.map(([text, thin], nth) => ({ label: text, stroke: iowhy.colours.nth(nth), width: thin ? 1 : 1.5, dash: nth % 2 ? [5, 3] : undefined, paths: step, points: { show: false } }))],
+        axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 86, values: (u, ticks) => ticks.map((v) => iowhy.format.value(v, unit)) }],
+        series: [{}, ...series.map(([text, thin], nth) => ({ label: text, stroke: iowhy.colours.nth(nth), width: thin ? 1 : 1.5, dash: thin ? [5, 3] : undefined, paths: step, points: { show: false } }))],
         hooks: {
           setCursor: [(u) => { if (u.cursor.left >= 0) show((current = times.findLastIndex((at) => at <= u.posToVal(u.cursor.left, "x")))); }],
           setSelect: [(u) => { if (u.select.width > 4) page.choose([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]); u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false); }],

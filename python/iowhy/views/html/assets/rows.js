@@ -55,7 +55,7 @@ iowhy.canvas = (host, page, spec) => {
   const readout = iowhy.make("p", { class: "readout", "aria-live": "polite" });
   host.append(canvas, readout);
   const ctx = canvas.getContext("2d");
-  const area = { left: 74, top: 8, right: 0, bottom: 0, cursor: null, drag: null };
+  const area = { left: 86, top: 8, right: 0, bottom: 0, cursor: null, drag: null };
   const draw = () => {
     const width = host.clientWidth || 800, height = typeof spec.height === "function" ? spec.height(width) : spec.height;
     const scale = window.devicePixelRatio || 1;
@@ -64,7 +64,7 @@ iowhy.canvas = (host, page, spec) => {
     canvas.height = Math.round(height * scale);
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.clearRect(0, 0, width, height);
-    area.left = spec.left === undefined ? 74 : spec.left;
+    area.left = spec.left === undefined ? 86 : spec.left;
     area.right = width - 8;
     area.bottom = height - (spec.timed ? 24 : 4);
     area.time = page.range();

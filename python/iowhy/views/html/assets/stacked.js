@@ -13,7 +13,7 @@ iowhy.kinds.stacked = (chart, host, page) => {
   const ordered = [...cells.values()].sort((a, b) => a.at - b.at);
   for (const cell of ordered) cell.parts.sort((a, b) => classes.indexOf(a[0]) - classes.indexOf(b[0]));
   const whole = (cell) => cell.parts.reduce((sum, [, ns]) => sum + ns, 0);
-  const findings = page.data.findings.slice(0, 4), strip = 15, band = findings.length * strip;
+  const findings = page.data.findings.slice(0, 4), strip = 15, band = findings.length * strip + (findings.length ? 8 : 0);
   const used = classes.filter((name) => ordered.some((cell) => cell.parts.some((part) => part[0] === name)));
   const colour = (name) => iowhy.colours.of("--class-" + classes.indexOf(name));
   const told = (cell) => ({
@@ -67,6 +67,6 @@ iowhy.kinds.stacked = (chart, host, page) => {
   host.append(iowhy.legend(used.map((name) => [name, colour(name), page.data.classes[classes.indexOf(name)][1]])));
   if (findings.length) {
     const words = findings.map((one, nth) => `${nth + 1} ${one.cause}`).join(", ");
-    host.append(iowhy.make("p", { class: "hint" }, `Black lines: the time that a finding speaks of is most of the cell (${words}).`));
+    host.append(iowhy.make("p", { class: "hint" }, `Lines above: the time that a finding speaks of is most of the cell (${words}).`));
   }
 };

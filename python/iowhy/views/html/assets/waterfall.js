@@ -32,10 +32,12 @@ iowhy.kinds.waterfall = (chart, host, page) => {
         if (nth === current) { ctx.strokeStyle = area.text; ctx.strokeRect(from, y + 1.5, wide, tall - 4); }
         const text = `${rows.get("what", row).replace(/_/g, " ")} ${iowhy.format.value(rows.get("dur_ns", row), "ns")}`, need = ctx.measureText(text).width + 10;
         ctx.textBaseline = "middle";
-        const room = area.right - from - wide > need;
-        ctx.textAlign = room || from + need < area.right ? "left" : "right";
-        ctx.fillStyle = room || from - area.left > need ? area.text : "#000";
-        ctx.fillText(text, room ? from + wide + 5 : from - area.left > need ? from - 5 : from + 5, y + tall / 2);
+        // Behind the bar, else before it, else in it: where there is room.
+        const [at, align, colour] = area.right - from - wide > need ? [from + wide + 5, "left", area.text]
+          : from - area.left > need ? [from - 5, "right", area.text] : [from + 5, "left", "#000"];
+        ctx.textAlign = align;
+        ctx.fillStyle = colour;
+        ctx.fillText(text, at, y + tall / 2);
       });
       ctx.fillStyle = area.soft;
       ctx.textBaseline = "top";

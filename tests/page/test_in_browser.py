@@ -1,0 +1,174 @@
+"""The page in a browser without a network: nothing complains, every chart is drawn, and what it says is what the reports say."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import open_recording
+from iowhy.reports import run as run_report
+from iowhy.views import rows_table
+from tests.page.browser import Page, browser, found
+from tests.page.test_recording_page import hostile_tables, mixed, page_of
+from tests.reports.conftest import Make
+
+#: Whether what was drawn on a canvas is more than one colour.
+_DRAWN = """(figure => [...figure.querySelectorAll("canvas")].every(canvas => {
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    const seen = new Set();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3]) seen.add(data[at] * 65536 + data[at + 1] * 256 + data[at + 2]);
+    return seen.size > 1;
+}) && figure.querySelectorAll("canvas").length > 0)"""
+_BOX = "(e => { e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    if found() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("chromium is missing: CI has it by tools/setup test")
+        pytest.skip("chromium is missing (tools/setup test)")
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("browser") / "sync.iowhy"
+    mixed().write(path)
+    page_of(path)
+    return path
+
+
+def opened(page: Page, recording: Path, **how: object) -> None:
+    page.open(recording.with_suffix(".html"), **how)  # type: ignore[arg-type]
+    assert page.problems == []
+    assert page.asked == [recording.with_suffix(".html").resolve().as_uri()]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [380, 1200])
+def test_every_chart_is_drawn_and_nothing_is_fetched(
+    page: Page, written: Path, width: int, dark: bool
+) -> None:
+    opened(page, written, width=width, dark=dark)
+    figures = page.run(
+        "[...document.querySelectorAll('[data-chart]')].filter(e => !e.matches('.narrowed')).length"
+    )
+    assert figures >= 7
+    names = page.run("[...document.querySelectorAll('.drawing')].map(e => e.dataset.chart)")
+    for name in names:
+        assert page.run(f"{_DRAWN}(document.querySelector('[data-chart={name}]'))"), name
+    assert page.run("document.documentElement.scrollWidth <= innerWidth"), "scrolls sideways"
+    assert page.problems == []
+
+
+def readout(page: Page, name: str) -> tuple[str, list[int]]:
+    text, rows = page.run(
+        f"(r => [r.textContent, r.dataset.rows])(document.querySelector('[data-chart={name}] .readout'))"
+    )
+    return text, json.loads(rows or "[]")
+
+
+def values(page: Page, name: str, rows: list[int]) -> list[dict[str, object]]:
+    """The rows of a chart as the page holds them."""
+    got: list[dict[str, object]] = page.run(
+        "(() => { const chart = JSON.parse(document.getElementById('data').textContent).charts"
+        f".find(c => c.name === '{name}'), rows = iowhy.rows(chart);"
+        f"return {rows}.map(r => Object.fromEntries(rows.names.map(n => [n, rows.get(n, r)]))); }})()"
+    )
+    return got
+
+
+def test_the_numbers_under_the_pointer_are_those_of_the_report(page: Page, written: Path) -> None:
+    opened(page, written, width=1200)
+    x, y, width, height = page.run(
+        f"{_BOX}(document.querySelector('[data-chart=device-load-over-time] .u-over'))"
+    )
+    page.point(x + width / 2, y + height / 2)
+    text, rows = readout(page, "device-load-over-time")
+    assert rows
+    expected = {
+        (row["at_s"], row["device"]): row
+        for row in run_report(open_recording(written), "devices-over-time").to_pylist()
+    }
+    for shown in values(page, "device-load-over-time", rows):
+        row = expected[shown["at_s"], shown["device"]]
+        for name in ("writes_per_s", "mean_queue", "utilisation", "written_bytes_per_s"):
+            assert shown[name] == pytest.approx(row[name], rel=1e-5)
+            unit = {
+                "writes_per_s": "1/s",
+                "utilisation": "share",
+                "written_bytes_per_s": "bytes/s",
+            }.get(name)
+            if unit in ("share", "bytes/s"):
+                field = rows_table.field_of(name, None, [row[name]])
+                assert field.write(row[name]) in text
+
+
+def test_a_heat_map_says_how_many_are_in_its_cell(page: Page, written: Path) -> None:
+    opened(page, written, width=1200)
+    page.run("document.querySelector('[data-chart=call-latency-over-time] canvas').focus()")
+    for _ in range(5):
+        page.press("ArrowRight")
+    text, rows = readout(page, "call-latency-over-time")
+    total = sum(int(str(row["calls"])) for row in values(page, "call-latency-over-time", rows))
+    assert re.search(rf": {total:,} calls", text)
+
+
+def test_a_stretch_of_time_narrows_charts_and_tables(page: Page, written: Path) -> None:
+    opened(page, written, width=1200)
+    count = "Number(document.querySelector('#report-syscalls .narrowed td.number').textContent.replace(/,/g, ''))"
+    x, y, width, height = page.run(
+        f"{_BOX}(document.querySelector('[data-chart=budget-over-time] canvas'))"
+    )
+    left, right = x + 86, x + width - 8
+    page.point(left + (right - left) * 0.25, y + height / 2)
+    page.point(left + (right - left) * 0.25, y + height / 2, "mousePressed")
+    page.point(left + (right - left) * 0.75, y + height / 2)
+    page.point(left + (right - left) * 0.75, y + height / 2, "mouseReleased")
+    start, stop = page.run(
+        "[Number(document.querySelector('#from').value), Number(document.querySelector('#to').value)]"
+    )
+    assert (start, stop) == (pytest.approx(1.0, abs=0.05), pytest.approx(3.0, abs=0.05))
+    assert page.run("document.querySelector('#report-syscalls .scroll').hidden")
+    half = page.run(count)
+    assert 100 < half < 200  # of 300 calls that come evenly
+    page.press("Escape")
+    page.run("document.querySelector('#whole').click()")
+    assert not page.run("document.querySelector('#report-syscalls .scroll').hidden")
+    assert page.run("document.querySelector('#report-syscalls .narrowed').textContent") == ""
+    assert page.problems == []
+
+
+def test_hostile_names_do_nothing(page: Page, make: Make) -> None:
+    recording = make(hostile_tables())
+    page_of(recording.path)
+    opened(page, recording.path)
+    assert page.run("document.querySelectorAll('main img, main script, main style').length") == 0
+    text = page.run("document.body.textContent")
+    assert "onerror=alert(1)" in text
+    page.run("document.querySelector('[data-chart=slowest-calls] canvas').focus()")
+    page.press("ArrowDown")
+    assert page.run("document.querySelectorAll('.drawing img, .drawing script').length") == 0
+    assert page.problems == []
+
+
+def test_an_empty_page_complains_of_nothing(page: Page, make: Make) -> None:
+    recording = make({})
+    page_of(recording.path)
+    opened(page, recording.path)
+
+
+def test_the_policy_stops_foreign_scripts_and_the_network(page: Page, written: Path) -> None:
+    """That the other tests see no request could also mean that none was tried."""
+    opened(page, written)
+    page.run(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s); })()"
+    )
+    blocked = page.run("fetch('https://example.org/').then(() => 'sent', () => 'stopped')")
+    assert blocked == "stopped" and page.run("window.ran === undefined")
+    assert any("Content Security Policy" in one for one in page.problems)

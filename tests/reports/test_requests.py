@@ -98,6 +98,25 @@ def test_device_known_by_samples(make: Make) -> None:
     assert (row["mean_queue"], row["flushes"], row["service_ns"]) == (None, None, None)
 
 
+@pytest.mark.parametrize(("at_ms", "sources"), [(1, ["requests"]), (-9, []), (4500, [])])
+def test_samples_beyond_the_run_stand_for_no_requests_in_it(
+    make: Make, at_ms: int, sources: list[str]
+) -> None:
+    """A device whose requests all lie beside the run did nothing in it, whatever its counters say."""
+    counters = {"dev": 80, "read_bytes": 0, "read_ns": 0, "writes": 0, "written_bytes": 0}
+    rec = make(
+        {
+            "block_requests": [request(at_ms * MS, MS, "read")],
+            "disk_samples": [
+                {"ts_ns": T0, "reads": 0, "busy_ns": 0} | counters,
+                {"ts_ns": T0 + MS, "reads": 3, "busy_ns": 0} | counters,
+            ],
+        },
+        end_s=4,
+    )
+    assert [row["source"] for row in run(rec, "devices").to_pylist()] == sources
+
+
 def test_only_the_time_of_the_command_counts(make: Make) -> None:
     """The recorder is there before and after the command: no device is busier than all the time."""
     rec = make(

@@ -113,7 +113,9 @@ WITH done AS (
         max(discards) - min(discards) AS discards,
         max(discarded_bytes) - min(discarded_bytes) AS discarded_bytes
     FROM disk_samples
-    WHERE dev NOT IN (SELECT dev FROM counted)
+    -- Samples reach beyond the run: they speak for a device whose requests nobody saw, not for one
+    -- whose requests all lie before or after it.
+    WHERE dev NOT IN (SELECT dev FROM block_requests)
     GROUP BY dev
     HAVING max(reads + writes + coalesce(flushes, 0)) > min(reads + writes + coalesce(flushes, 0))
 )

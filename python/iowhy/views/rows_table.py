@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # slow to import, and not needed to draw
 UNKNOWN = "–"
 TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
 
+# Columns of the tables that are readings of the clock: as durations they would say nothing.
+_CLOCK_READINGS = frozenset(
+    ("ts_ns", "queue_ns", "issue_ns", "complete_ns", "over_by_ns", "start_ns", "end_ns")
+)
 _SUFFIXES = {
     "ns": ("_ns",),
     "bytes": ("_bytes",),
@@ -126,7 +130,7 @@ def _guess(name: str, values: list[object]) -> str:
     for unit, suffixes in _SUFFIXES.items():
         if name.endswith(suffixes) and unit not in ("s", "pages"):
             numbers = all(isinstance(v, (int, float)) or v is None for v in values)
-            return unit if numbers and name not in ("ts_ns", "queue_ns", "issue_ns") else "id"
+            return unit if numbers and name not in _CLOCK_READINGS else "id"
     first = next((v for v in values if v is not None), None)
     if isinstance(first, bool) or not isinstance(first, (int, float)):
         return "text"

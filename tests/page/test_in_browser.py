@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from iowhy import units
 from iowhy.recording import open_recording
 from iowhy.reports import run as run_report
-from iowhy.views import rows_table
 from tests.page.browser import Page, browser, found
 from tests.page.test_recording_page import hostile_tables, mixed, page_of
 from tests.reports.conftest import Make
@@ -99,14 +99,8 @@ def test_the_numbers_under_the_pointer_are_those_of_the_report(page: Page, writt
         row = expected[shown["at_s"], shown["device"]]
         for name in ("writes_per_s", "mean_queue", "utilisation", "written_bytes_per_s"):
             assert shown[name] == pytest.approx(row[name], rel=1e-5)
-            unit = {
-                "writes_per_s": "1/s",
-                "utilisation": "share",
-                "written_bytes_per_s": "bytes/s",
-            }.get(name)
-            if unit in ("share", "bytes/s"):
-                field = rows_table.field_of(name, None, [row[name]])
-                assert field.write(row[name]) in text
+        assert f"utilisation {units.percent(row['utilisation'])}" in text
+        assert f"written {units.rate(row['written_bytes_per_s'])}" in text
 
 
 def test_a_heat_map_says_how_many_are_in_its_cell(page: Page, written: Path) -> None:

@@ -148,13 +148,15 @@ def test_the_table_of_confusion() -> None:
 def test_which_of_the_printed_remedies_the_fix_is() -> None:
     first = trial("sync-storm", 0.9)
     remedies = ("sync less", "write MORE into one transaction")
-    finding = dataclasses.replace(first.verdict.findings[0], remedies=remedies)
+    finding = dataclasses.replace(
+        first.verdict.findings[0], remedies=remedies, remedy_gains=(0.9, 0.3)
+    )
     broken = dataclasses.replace(
         first, verdict=dataclasses.replace(first.verdict, findings=(finding,))
     )
     fixed = trial("healthy", 0.0, 1.0)
     check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)
-    assert check.tried == verify.Tried(2, 2, remedies[1])
+    assert check.tried == verify.Tried(2, 2, remedies[1], 0.3)
     assert check.document()["remedy"]["saved"] == pytest.approx(0.9)
     other = verify.check(scenario(remedy="no such words"), HDD, broken, fixed).tried
     assert other is not None and other.number is None

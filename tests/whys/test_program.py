@@ -13,6 +13,7 @@ from iowhy.tables import calls
 from iowhy.whys import program_pages
 from iowhy.whys.cause import causes
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.synced import share_of_syncs
 from iowhy.whys.program import Program, Rule, at_work, programs, server_behind
 
 from .conftest import Judge, leads
@@ -121,6 +122,64 @@ def test_its_setting_comes_before_the_general_remedy(judged: Judge) -> None:
     assert any(one.startswith("put more into one transaction") for one in remedies)
     assert "SQLite: BEGIN … COMMIT around many changes" in verdict.answer
     assert "https:" not in verdict.answer
+
+
+def _unpacking(files: int, database: int) -> Story:
+    """dpkg: so many calls sync a file that it unpacks, so many one of its own, all of one length."""
+    story = Story(4.0).file(201, "/usr/bin/dpkg").file(202, "/srv/a.dpkg-new")
+    story.file(203, "/var/lib/dpkg/status-new")
+    inodes = [202] * files + [203] * database
+    story.caller("fsync", 200, blocked=15 * MS, reason="device_flush", bytes_=None, ino=inodes)
+    story.requests(200, op="write", bytes_=4 * KIB).flushes(200, 4 * MS)
+    for thread in story.tables["threads"]:
+        thread["comm"] = "dpkg"
+    return story
+
+
+def test_a_setting_that_ends_some_of_the_syncs_gains_their_share_and_stands_behind_one_that_ends_all(
+    judged: Judge,
+) -> None:
+    first = judged(_unpacking(1, 3)).findings[0]
+    every, some = first.remedies[:2]
+    assert "eatmydata" in every and "of the time in syncs" not in every
+    assert "--force-unsafe-io" in some and "(ends 25 % of the time in syncs); risk: " in some
+    assert first.remedy_gains[0] == first.gain == pytest.approx(4 * first.remedy_gains[1])
+    assert len(first.remedy_gains) == len(first.remedies)
+
+
+def test_a_setting_that_ends_none_of_the_syncs_is_not_offered_and_one_that_ends_all_is_whole(
+    judged: Judge,
+) -> None:
+    none, every = (judged(_unpacking(*calls)).findings[0] for calls in ((0, 1), (1, 0)))
+    assert not any("--force-unsafe-io" in one for one in none.remedies)
+    assert "--force-unsafe-io" in every.remedies[0] and set(every.remedy_gains) == {every.gain}
+
+
+@pytest.mark.parametrize(
+    ("files", "spared", "calls", "share"),
+    [
+        ((), (), (), 1.0),
+        (("*/wal/*",), (), (), 0.4),  # one whose path is not known may be one of them
+        (("*/wal/*", "/data/base"), (), (), 0.8),
+        ((), ("*/wal/*",), (), 0.8),
+        (("/data/*",), ("*/wal/*",), (), 0.6),
+        ((), (), ("pwrite64",), 0.0),
+        (("*/wal/*",), (), ("fsync",), 0.4),
+    ],
+)
+def test_the_time_of_syncs_by_file_and_call(
+    files: tuple[str, ...],
+    spared: tuple[str, ...],
+    calls: tuple[str, ...],
+    share: float,
+    tmp_path: Path,
+) -> None:
+    story = Story(1.0).file(201, "/data/wal/1").file(202, "/data/base")
+    inodes = [201, 202, 202, 203, None]
+    story.caller("fsync", 50, blocked=5 * MS, reason="journal_commit", bytes_=None, ino=inodes)
+    with Facts(story.write(tmp_path / "x")) as facts:
+        found = share_of_syncs(facts.relations, files, spared, calls)
+    assert found == pytest.approx(share)
 
 
 def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -> None:

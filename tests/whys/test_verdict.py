@@ -129,8 +129,9 @@ def test_json_form(judged: Judge) -> None:
     first = made["findings"][0]
     assert set(first) == {
         "cause", "title", "share", "share_of", "gain", "gain_condition", "confidence", "lowered_by", "chain", "against", "remedies",
-        "experiment",
+        "remedy_gains", "experiment",
     }  # fmt: skip
+    assert len(first["remedy_gains"]) == len(first["remedies"])
     assert set(first["chain"][0]) == {"statement", "value", "unit", "report"}
     assert [line["class"] for line in made["budget"]] == list(classes.ALL)
     assert made["unknown"] == [] and made["lost"] == {}

@@ -33,11 +33,15 @@ FULL_MACHINE = 0.75
 
 @dataclass(frozen=True)
 class Tried:
-    """The remedy that a fix follows: its number among those printed (None: it is none of them), how many, its words."""
+    """The remedy that a fix follows: its number among those printed (None: it is none of them), how many, its words.
+
+    `to_gain` is what the finding says that it can save: what the first remedy can, where the fix is none of them.
+    """
 
     number: int | None
     of: int
     text: str
+    to_gain: float
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,14 @@ class Check:
         return 1.0 - self.fixed.seconds / self.broken.seconds
 
     @property
+    def to_gain(self) -> float | None:
+        """What the first finding says can be gained, by the remedy that the fix is where it is one of several."""
+        return None if self.broken is None else _to_gain(self.scenario, self.broken)
+
+    @property
     def tried(self) -> "Tried | None":
         """Which of the first finding's remedies the fix is; None without a fix, or where that is not said."""
-        top = None if self.broken is None else self.broken.top
-        if top is None or self.fixed is None or not self.scenario.remedy:
-            return None
-        wanted = re.compile(self.scenario.remedy, re.IGNORECASE)
-        for number, text in enumerate(top.remedies, 1):
-            if wanted.search(text):
-                return Tried(number, len(top.remedies), text)
-        return Tried(
-            None, len(top.remedies), self.scenario.fixed.text if self.scenario.fixed else ""
-        )
+        return None if self.fixed is None else _tried(self.scenario, self.broken)
 
     def document(self) -> dict[str, Any]:
         """As one object of the documented JSON."""
@@ -97,7 +97,7 @@ class Check:
             "accepted": list(self.scenario.broken.right_on(self.choice.device)),
             "found": None if broken is None else broken.found,
             "share": None if broken is None else broken.share,
-            "to_gain": None if broken is None else broken.to_gain,
+            "to_gain": self.to_gain,
             "findings": []
             if broken is None
             else [
@@ -194,22 +194,39 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
         starved = fixed.found == "cpu-saturated" and full(fixed)
         if fixed.found == broken.found and fixed.found not in right and not starved:
             why.append(f"fixed: {fixed.found} is still found")
-        gain = 1.0 - fixed.seconds / broken.seconds
+        gain, to_gain = 1.0 - fixed.seconds / broken.seconds, _to_gain(scenario, broken)
         if (
             scenario.share_is_gain
             and choice.device in EMULATED
             and not full(broken)
             and not full(fixed)
-            and abs(gain - broken.to_gain) >= GAIN_TOLERANCE
+            and abs(gain - to_gain) >= GAIN_TOLERANCE
         ):
-            why.append(
-                f"says that {broken.to_gain:.0%} can be gained, and the fix saves {gain:.0%}"
-            )
+            why.append(f"says that {to_gain:.0%} can be gained, and the fix saves {gain:.0%}")
     chain = " ".join(link.statement for link in broken.top.chain) if broken.top else ""
     missing = tuple(word for word in scenario.chain if word.lower() not in chain.lower())
     if missing and not why and not full(broken) and broken.found in scenario.broken.causes:
         why.append(f"the chain does not say {', '.join(missing)}")
     return Check(scenario, choice, broken, fixed, tuple(dict.fromkeys(why)), missing)
+
+
+def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:
+    """Which of the first finding's remedies the scenario's fix is."""
+    top, fixed = None if broken is None else broken.top, scenario.fixed
+    if top is None or fixed is None or not scenario.remedy:
+        return None
+    wanted = re.compile(scenario.remedy, re.IGNORECASE)
+    gains = zip(top.remedies, top.remedy_gains, strict=True)
+    for number, (text, gain) in enumerate(gains, 1):
+        if wanted.search(text):
+            return Tried(number, len(top.remedies), text, gain)
+    return Tried(None, len(top.remedies), fixed.text, top.gain)
+
+
+def _to_gain(scenario: Scenario, broken: Trial) -> float:
+    """What the first finding says can be gained: by the remedy that the fix is, where it is one of several."""
+    tried = _tried(scenario, broken)
+    return broken.to_gain if tried is None else tried.to_gain
 
 
 def full(found: Trial) -> bool:

@@ -76,7 +76,7 @@ def _verified(checks: Sequence[Check], out: Console) -> None:
             check.scenario.broken.causes[0],
             "–" if broken is None else broken.found,
             "–" if broken is None else f"{broken.share:.0%}",
-            "–" if broken is None else f"{broken.to_gain:.0%}",
+            "–" if check.to_gain is None else f"{check.to_gain:.0%}",
             "–" if check.gain is None else f"{check.gain:.0%}{_by_remedy(check)}",
             "–" if fixed is None else f"{fixed.found} {fixed.share:.0%}",
             "not run" if check.not_run else "ok" if check.ok else "NOT OK",

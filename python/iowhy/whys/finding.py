@@ -77,7 +77,7 @@ class Finding:
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
     `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what
-    that takes.
+    that takes; `remedy_gains` is that share for each of the remedies.
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
@@ -95,6 +95,7 @@ class Finding:
     against: tuple[str, ...]
     remedies: tuple[str, ...]
     experiment: str | None
+    remedy_gains: tuple[float, ...] = ()
     summary: str = ""
     proof: str | None = None
     healthy: bool = False

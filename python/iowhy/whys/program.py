@@ -18,9 +18,15 @@ documentation says so:
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time
     files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
+    syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
+    spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
+    syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
     do = "…"
     risk = "…"                          # what it costs; "none"
     link = "https://…"
+
+A remedy that ends only some of the syncs gains no more than their share of the time in syncs, and where that is next to nothing
+it is not offered.
 """
 
 import tomllib
@@ -30,11 +36,16 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from iowhy.units import percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.programs import executables, matched
+from iowhy.whys.facts.synced import share_of_syncs
+from iowhy.whys.thresholds import LISTED
 
 #: How many of the calls that take most time a remedy's calls must be among.
 HEAVIEST = 3
+#: From this share of the time in syncs on, a remedy ends all of them: the rest is the program's start and end.
+ALL = 0.9
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,22 @@ class Remedy:
     link: str
     calls: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    syncs: tuple[str, ...] = ()
+    spares: tuple[str, ...] = ()
+    syncs_by: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        """Whether it ends only some of the syncs."""
+        return bool(self.syncs or self.spares or self.syncs_by)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about."""
+
+    text: str
+    part: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -95,8 +122,14 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
     return tuple(one for one in programs() if any(holds(rule) for rule in one.known_by))
 
 
-def remedies(facts: Facts, known: Iterable[Program], cause: str) -> tuple[str, ...]:
-    """What can be told to the programs at work against a cause, each in a sentence with its risk and link."""
+def remedies(
+    facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool
+) -> tuple[Advice, ...]:
+    """What can be told to the programs at work against a cause, each with its risk and link.
+
+    `of_syncs` says that the finding's time is waiting for syncs: then a remedy is worth those that it ends. Those that
+    end most come first, else as the programs' files have them.
+    """
     heaviest = sorted(facts.calls.by_name.items(), key=lambda item: -item[1].total_ns)[:HEAVIEST]
     calls = {name for name, _ in heaviest}
     found = []
@@ -106,9 +139,21 @@ def remedies(facts: Facts, known: Iterable[Program], cause: str) -> tuple[str, .
                 continue
             if one.files and len(matched(facts.relations, one.files)) < len(one.files):
                 continue
+            part = _part(facts, one) if of_syncs else 1.0
+            if part < LISTED:
+                continue
+            ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in syncs)"
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
-            found.append(f"{program.name}: {one.do}{risk} ({one.link})")
-    return tuple(found)
+            found.append(Advice(f"{program.name}: {one.do}{ends}{risk} ({one.link})", part))
+    return tuple(sorted(found, key=lambda advice: -advice.part))
+
+
+def _part(facts: Facts, remedy: Remedy) -> float:
+    """Of the time in syncs, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if not remedy.partial:
+        return 1.0
+    part = share_of_syncs(facts.relations, remedy.syncs, remedy.spares, remedy.syncs_by)
+    return 1.0 if part is None or part >= ALL else part
 
 
 def server_behind(facts: Facts) -> Program | None:

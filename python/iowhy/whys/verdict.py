@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from iowhy.recording import Recording
-from iowhy.whys import answer, program
+from iowhy.units import percent
+from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
@@ -139,18 +140,27 @@ def _finding(
     lever = cause.experiment if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    remedies = (*program.remedies(facts, known, cause.name), *remedies)
+    of_syncs = all(claim.classes == {classes.SYNC} for claim in candidate.claims)
+    advice = (
+        *program.remedies(facts, known, cause.name, of_syncs=of_syncs),
+        *(program.Advice(text) for text in remedies),
+    )
+    bound = min(1.0, share) * max(0.0, min(1.0, candidate.saving.part))
+    first = advice[0].part if advice else 1.0
     return Finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
-        gain=min(1.0, share) * max(0.0, min(1.0, candidate.saving.part)),
-        gain_condition=candidate.saving.condition,
+        gain=bound * first,
+        gain_condition=candidate.saving.condition
+        if first == 1.0
+        else f"without {percent(first)} of the time in syncs, those that the first remedy ends",
         confidence=value,
         lowered_by=lowered,
         chain=candidate.chain,
         against=(*candidate.against, *also),
-        remedies=tuple(made.filled(one) for one in remedies),
+        remedies=tuple(made.filled(one.text) for one in advice),
+        remedy_gains=tuple(bound * one.part for one in advice),
         experiment=lever,
         summary=candidate.summary,
         proof=made.prove(lever, unsafe=cause.unsafe_proof),

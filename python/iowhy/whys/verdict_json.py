@@ -34,6 +34,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 ],
                 "against": list(finding.against),
                 "remedies": list(finding.remedies),
+                "remedy_gains": list(finding.remedy_gains),
                 "experiment": finding.experiment,
             }
             for finding in verdict.findings

@@ -1,6 +1,6 @@
 """metadata-cold: a walk over a tree whose directories and inodes are not in memory."""
 
-from ..conftest import Judge, absent, chain, leads
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import KIB, MIB, MS, START, Story
 
 
@@ -29,6 +29,29 @@ def test_a_walk_over_a_cold_tree(judged: Judge) -> None:
 def test_on_a_device_that_seeks_the_order_comes_first(judged: Judge) -> None:
     found = leads(judged(walk(4 * MS)), "metadata-cold", 0.75)
     assert "order of their inodes" in found.remedies[0] and len(found.remedies) == 3
+
+
+def walkers(locked_at: int) -> Story:
+    """Two walkers: one reads a block in the first 4 ms of each 10, the other waits for a locked one from some time on."""
+    story = walk(4 * MS)
+    for table in ("waits", "threads", "thread_time"):
+        story.tables[table] = []
+    for tid, at, reason in ((10, 0, "metadata_read"), (11, locked_at, "metadata_lock")):
+        for number in range(400):
+            begin = START + number * 10 * MS + at
+            story.wait(begin, 4 * MS, reason, "newfstatat", tid=tid, io=False)
+        story.thread(tid, blocked=0.4, user=0.05)
+    return story
+
+
+def test_who_waits_for_a_block_that_another_reads_waits_for_that_read(judged: Judge) -> None:
+    verdict = judged(walkers(0))
+    leads(verdict, "metadata-cold", 0.8)
+    absent(verdict, "lock-contended")
+
+
+def test_not_who_waits_while_nobody_reads(judged: Judge) -> None:
+    assert finding(judged(walkers(5 * MS)), "lock-contended") is not None
 
 
 def test_removing_a_cold_tree(judged: Judge) -> None:

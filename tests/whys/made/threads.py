@@ -57,7 +57,7 @@ class Threads(Rows):
         io: bool = True,
         bytes_: int | None = 4 * KIB,
         jump: bool = False,
-        ino: int | list[int] | None = FILE,
+        ino: int | list[int] | list[int | None] | None = FILE,
         gap_share: float = 1.0,
         stack_id: int | None = None,
     ) -> Self:

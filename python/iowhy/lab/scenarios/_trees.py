@@ -1,6 +1,8 @@
 """Trees of small files, written in an order by chance, as those are on which people work."""
 
+import os
 import random
+import time
 from pathlib import Path
 
 
@@ -8,7 +10,8 @@ def make_tree(root: Path, directories: int, files: int, size_bytes: int, seed: i
     """Makes `files` files in each of `directories` directories below `root`; returns how many files.
 
     They are written in an order by chance, so that the files of a directory, and their inodes, lie apart from
-    each other. Their text is made of words, which differ from file to file.
+    each other. Their text is made of words, which differ from file to file. All were changed an hour ago: of a file
+    that is as young as its index git reads the content, as its time says nothing of it then.
     """
     chance = random.Random(seed)
     places = [root / f"d{number:04}" / "sub" for number in range(directories)]
@@ -16,8 +19,10 @@ def make_tree(root: Path, directories: int, files: int, size_bytes: int, seed: i
         place.mkdir(parents=True)
     names = [place / f"file{number:02}" for place in places for number in range(files)]
     chance.shuffle(names)
+    changed_ns = time.time_ns() - 3600 * 10**9
     for name in names:
         name.write_text(text(chance, size_bytes))
+        os.utime(name, ns=(changed_ns, changed_ns))
     return len(names)
 
 

@@ -4,7 +4,7 @@ from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.holders import held_share
+from iowhy.whys.facts.holders import held_share, share_while_reading
 from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
 from iowhy.whys.finding import Candidate, Claim, Link
 
@@ -67,9 +67,12 @@ def _waiting(facts: Facts, cls: str, reasons: frozenset[str]) -> float:
 
 
 def _locked_for_io(facts: Facts) -> float:
-    """Of the waits for a locked block, the share in which no other thread can hold it: readahead reads it."""
+    """Of the waits for a locked block, the share in which it is being read: by another thread that waits for that
+    itself, or, where no other thread can hold it, by readahead.
+    """
     held = held_share(facts.relations, LOCKED)
-    return 0.0 if held is None else 1 - held
+    read = share_while_reading(facts.relations, LOCKED, REASONS)
+    return max(read or 0.0, 0.0 if held is None else 1 - held)
 
 
 def _asked(read: Metadata) -> Link | None:

@@ -50,6 +50,36 @@ def held_share(relations: Relations, reasons: frozenset[str]) -> float | None:
     return relations.one(_Held, sql).share
 
 
+_WHILE = """
+WITH moments AS (
+  SELECT ts_ns AS t_ns, CAST(reason IN ({locked}) AS INTEGER) AS locked,
+    CAST(reason IN ({reading}) AS INTEGER) AS reading
+  FROM waits WHERE reason IN ({locked}) OR reason IN ({reading})
+  UNION ALL
+  SELECT ts_ns + dur_ns, -CAST(reason IN ({locked}) AS INTEGER), -CAST(reason IN ({reading}) AS INTEGER)
+  FROM waits WHERE reason IN ({locked}) OR reason IN ({reading})
+), steps AS (
+  SELECT lead(t_ns) OVER w - t_ns AS ns, sum(locked) OVER w AS locked, sum(reading) OVER w AS reading
+  FROM moments WINDOW w AS (ORDER BY t_ns ROWS UNBOUNDED PRECEDING)
+)
+SELECT sum(CASE WHEN reading > 0 THEN ns * locked::DOUBLE ELSE 0 END) / sum(ns * locked::DOUBLE) AS share
+FROM steps WHERE locked > 0
+"""
+
+
+def share_while_reading(
+    relations: Relations, locked: frozenset[str], reading: frozenset[str]
+) -> float | None:
+    """Of the waits for some reasons, the share (0..1) in which another thread waited for others (it reads, and holds).
+
+    None where there are no such waits.
+    """
+    if not relations.has("waits"):
+        return None
+    sql = _WHILE.format(locked=_listed(sorted(locked)), reading=_listed(sorted(reading)))
+    return relations.one(_Held, sql).share
+
+
 @dataclass(frozen=True)
 class Waited:
     """The waits in one call (None in a page fault) for one file."""

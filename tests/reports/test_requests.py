@@ -1,7 +1,11 @@
 """Reports of block requests and devices."""
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from iowhy.errors import Problem
 from iowhy.reports import Filters, run
 from tests.reports.conftest import MS, T0, Make, S, file, filesystem, request
 
@@ -171,20 +175,67 @@ def test_buckets_have_exact_limits(make: Make, power: int) -> None:
     """One below, at, and one below the next power of two: logarithms alone get some of these wrong."""
     values = [v for v in (2**power - 1, 2**power, 2 ** (power + 1) - 1) if v > 0]
     rec = make({"block_requests": [request(0, v, bytes=v) for v in values]}, end_s=1)
-    for report, low in (("request-size", "low_bytes"), ("request-latency", "low_ns")):
-        rows = run(rec, report).to_pylist()
-        found = {row[low]: row["requests"] for row in rows}
-        assert found.pop(2**power) == len({2**power, 2 ** (power + 1) - 1} & set(values)) + (
-            values.count(1) - 1 if power == 0 else 0
+    rows = run(rec, "request-size").to_pylist()
+    found = {row["low_bytes"]: row["requests"] for row in rows}
+    assert found.pop(2**power) == len({2**power, 2 ** (power + 1) - 1} & set(values)) + (
+        values.count(1) - 1 if power == 0 else 0
+    )
+    assert found == ({2 ** (power - 1): 1} if power else {})
+    assert rows[-1]["cumulative_share"] == pytest.approx(1)
+    # Latencies have two buckets to a power: the lower half ends where the upper one begins.
+    rows = run(rec, "request-latency").to_pylist()
+    assert sum(row["requests"] for row in rows) == len(values)
+    assert rows[-1]["cumulative_share"] == pytest.approx(1)
+    for row in rows:
+        inside = [v for v in values if row["low_ns"] <= v < row["high_ns"]]
+        assert len(inside) == row["requests"]
+        low = row["low_ns"]
+        power_below = 2 ** (low.bit_length() - 1)
+        assert low in (power_below, power_below * 3 // 2)
+        assert row["high_ns"] == (
+            2 if low == 1 else power_below * 3 // 2 if low == power_below else power_below * 2
         )
-        assert found == ({2 ** (power - 1): 1} if power else {})
-        assert rows[-1]["cumulative_share"] == pytest.approx(1)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 2**40) | st.integers(0, 5), min_size=1, max_size=60))
+def test_percentiles_of_latency(make: Make, values: list[int]) -> None:
+    rec = make({"block_requests": [request(0, v) for v in values]}, end_s=1)
+    rows = run(rec, "request-latency").to_pylist()
+    for column, part in (("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999)):
+        expected = float(np.quantile(values, part))
+        (found,) = {row[column] for row in rows}
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
+    assert {row["max_ns"] for row in rows} == {max(values)}
+
+
+def test_one_device_and_none_that_idles(make: Make) -> None:
+    other = VDA | {"dev": 81, "name": "vdb"}
+    idle = {"dev": 82, "reads": 5, "read_bytes": 5, "writes": 0, "written_bytes": 0, "busy_ns": 7}
+    samples = [idle | {"ts_ns": T0 + i * MS} for i in range(3)]
+    rec = make(
+        {
+            "devices": [VDA, other, VDA | {"dev": 82, "name": "vdc"}],
+            "block_requests": [request(0, MS), request(0, MS, dev=81)],
+            "disk_samples": samples,
+        }
+    )
+    rows = run(rec, "devices-over-time").to_pylist()
+    assert {row["device"] for row in rows} == {"vda", "vdb"}
+    rows = run(rec, "devices-over-time", Filters(device="/dev/vdb")).to_pylist()
+    assert {row["device"] for row in rows} == {"vdb"}
+    rows = run(rec, "request-latency", Filters(device="vdb")).to_pylist()
+    assert [(row["device"], row["requests"]) for row in rows] == [("vdb", 1)]
+    with pytest.raises(Problem, match="--device sda: the recording has no such device"):
+        run(rec, "devices-over-time", Filters(device="sda"))
+    with pytest.raises(Problem, match="--device does not apply to the report syscalls"):
+        run(rec, "syscalls", Filters(device="vda"))
 
 
 def test_latency_of_unseen_completions_is_unknown(make: Make) -> None:
     rec = make({"block_requests": [request(0, 3), request(0, 3), request(0, None)]})
     rows = run(rec, "request-latency").to_pylist()
-    assert [(r["low_ns"], r["requests"], r["share"]) for r in rows] == [(2, 2, 1), (None, 1, None)]
+    assert [(r["low_ns"], r["requests"], r["share"]) for r in rows] == [(3, 2, 1), (None, 1, None)]
     assert (rows[0]["total_ns"], rows[1]["total_ns"]) == (6, None)
 
 

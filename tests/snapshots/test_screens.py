@@ -75,7 +75,10 @@ def test_reports() -> None:
     widths = [screen("report", "files", "generated.iowhy", *few, columns=one) for one in WIDTHS]
     each = [screen("report", name, "generated.iowhy", *few) for name in reports()]
     asked = "SELECT name, count(*) AS calls, sum(dur_ns) AS total_ns FROM syscalls GROUP BY name ORDER BY name"
-    hold("reports", [*widths, *each, screen("sql", "generated.iowhy", asked)])
+    drawn = ("generated.iowhy", "--device", "loop0")
+    bars = [screen("report", "request-latency", *drawn, columns=one, most=20) for one in WIDTHS]
+    bars.append(screen("report", "request-size", *drawn, most=12))
+    hold("reports", [*widths, *each, screen("sql", "generated.iowhy", asked), *bars])
 
 
 def test_comparisons() -> None:

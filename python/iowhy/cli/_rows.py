@@ -30,9 +30,9 @@ def check_destination(to: TableOutput) -> None:
         raise Problem("--format parquet is binary: give -o FILE, or redirect stdout")
 
 
-def rows_shown(to: TableOutput) -> int | None:
-    """How many rows are written at most; None: all."""
-    if to.format == "table":
+def rows_shown(to: TableOutput, report: "Report | None" = None) -> int | None:
+    """How many rows are written at most; None: all. A histogram is drawn whole."""
+    if to.format == "table" and (report is None or report.histogram is None):
         return ROWS if to.limit is None else to.limit or None
     return to.limit or None
 
@@ -49,7 +49,7 @@ def write(
     """
     check_destination(to)
     columns = report.columns if report else ()
-    shown = rows_shown(to)
+    shown = rows_shown(to, report)
     if to.format == "table":
         with working(doing), asked as result:
             table, rows = result.head(MOST_PRINTED if shown is None else shown)
@@ -60,6 +60,12 @@ def write(
 
         if report is not None:
             rows_table.heading(console(), report.title, report.question)
+        drawn = report.histogram if report is not None and not to.wide else None
+        if drawn is not None and 0 < rows == table.num_rows:  # of a part the sums would be untrue
+            from iowhy.views import histogram
+
+            histogram.show(console(), table, drawn, columns)
+            return
         rows_table.show(console(), table, columns, rows, to.wide)
         return
     on_terminal = to.output is None and sys.stdout.isatty()

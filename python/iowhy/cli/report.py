@@ -40,6 +40,9 @@ class Part:
     file: str | None = option(
         "--file", help="Files: a part of the path, or a pattern with * and ? for all of it."
     )
+    device: str | None = option(
+        "--device", metavar="NAME", help="One block device, by its name: vda."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +71,12 @@ def command(options: Options) -> None:
         raise Problem(f"report {name}: of which recording? `iowhy report {name} NAME.iowhy`")
     opened = open_recording(recording)
     part = options.part
-    filters = Filters(part.since, part.until, part.pids, part.file, part.container)
+    filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
     if options.sql:
         print(statement(opened, report, filters))
         return
     check_destination(options.table)
-    asked = result_of(opened, report, filters, rows_shown(options.table))
+    asked = result_of(opened, report, filters, rows_shown(options.table, report))
     write(asked, options.table, f"{name} of {recording}", report)
 
 

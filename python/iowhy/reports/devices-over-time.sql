@@ -1,6 +1,7 @@
 -- title: Devices over time
 -- question: How did rates, sizes, queue and waits of each device change?
 -- stands in for: iostat -x 1
+-- filters: since until pid container file device
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column device: block device, text
 -- column reads_per_s: read requests completed, 1/s
@@ -14,7 +15,7 @@
 -- column deep_share: share of the interval with at least two requests in flight, share
 -- column flushes_per_s: cache flushes completed, 1/s
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
--- Where requests were not seen, the samples of /proc/diskstats stand in.
+-- Where requests were not seen, the samples of /proc/diskstats stand in. Devices that did nothing are left out.
 SELECT
     m.slice * r.slice_ns / 1e9 AS at_s,
     coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
@@ -33,4 +34,5 @@ SELECT
 FROM device_slices m
 CROSS JOIN recording r
 LEFT JOIN devices d ON d.dev = m.dev
+WHERE m.dev IN (SELECT dev FROM device_slices WHERE reads > 0 OR writes > 0 OR flushes > 0 OR busy_ns > 0)
 ORDER BY at_s, device

@@ -214,6 +214,8 @@ def _must_choose(
         _must_have_run(rec, filters, opened)
     if filters.container is not None:
         _must_have_contained(rec, filters, opened, facts)
+    if filters.device is not None:
+        _must_be_there(rec, filters, opened, facts)
 
 
 def _must_match(rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts) -> None:
@@ -239,6 +241,19 @@ def _must_have_contained(
         raise Problem(
             f"--container {filters.container}: no process of the recording is in it; "
             f"`iowhy sql {quoted(str(rec.path))} 'FROM containers'` lists them"
+        )
+
+
+def _must_be_there(
+    rec: Recording, filters: Filters, opened: OpenTables, facts: RecordedFacts
+) -> None:
+    chosen = resolve(Filters(device=filters.device), rec.manifest, facts).on_device
+    assert chosen is not None
+    opened.need(tables_in(chosen))
+    if not opened.connection.execute(chosen).fetchall():
+        raise Problem(
+            f"--device {filters.device}: the recording has no such device; "
+            f"`iowhy report devices {quoted(str(rec.path))}` lists them"
         )
 
 

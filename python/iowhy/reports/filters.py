@@ -23,6 +23,7 @@ class Filters:
     pids: process ids; in tables that name threads, thread ids too.
     file: part of a path, or a pattern with `*` and `?` for the whole path.
     container: name, id or the beginning of an id; a service of systemd.
+    device: name of a block device.
     """
 
     since: str | None = None
@@ -30,6 +31,7 @@ class Filters:
     pids: tuple[int, ...] = ()
     file: str | None = None
     container: str | None = None
+    device: str | None = None
 
     def given(self) -> tuple[str, ...]:
         """The names of the filters that choose something."""
@@ -39,6 +41,7 @@ class Filters:
             "pid": self.pids,
             "file": self.file,
             "container": self.container,
+            "device": self.device,
         }
         return tuple(name for name, value in named.items() if value not in (None, ()))
 
@@ -53,6 +56,8 @@ class Selection:
     path_like: str | None = None
     in_container: str | None = None
     """SQL for the processes of the container, `SELECT tgid …`."""
+    on_device: str | None = None
+    """SQL for the block device, `SELECT dev …`."""
 
     def facts(self, facts: RecordedFacts) -> RecordedFacts:
         """The facts of the chosen part: less time elapsed, the same origin of times."""
@@ -77,6 +82,8 @@ class Selection:
             conditions += self._processes(table, columns, self.in_container, False)
         if self.path_like is not None:
             conditions += self._files(columns)
+        if self.on_device is not None and table in ("block_requests", "disk_samples"):
+            conditions.append(f"dev IN ({self.on_device})")
         return " AND ".join(conditions) or None
 
     def chosen_files(self) -> str | None:
@@ -145,7 +152,14 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     if filters.file == "":
         raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
     like = None if filters.file is None else _like(filters.file)
-    return Selection(since, until, filters.pids, like, _of_container(filters.container))
+    of_container = _of_container(filters.container)
+    return Selection(since, until, filters.pids, like, of_container, _on_device(filters.device))
+
+
+def _on_device(asked: str | None) -> str | None:
+    if asked is None:
+        return None
+    return f"SELECT dev FROM main.devices WHERE name = {_quoted(asked.removeprefix('/dev/'))}"
 
 
 def _of_container(asked: str | None) -> str | None:

@@ -1,7 +1,8 @@
 -- title: Sizes of block requests
 -- question: How large are the requests that reach each device?
 -- stands in for: bitesize, iosnoop's size column
--- filters: since until pid container file
+-- histogram: requests from low_bytes to high_bytes by device op whose
+-- filters: since until pid container file device
 -- column device: block device, text
 -- column op: read, write, discard or other, text
 -- column whose: command, shared (journal, metadata, flush) or others, text

@@ -166,3 +166,22 @@ def test_the_policy_stops_foreign_scripts_and_the_network(page: Page, written: P
     blocked = page.run("fetch('https://example.org/').then(() => 'sent', () => 'stopped')")
     assert blocked == "stopped" and page.run("window.ran === undefined")
     assert any("Content Security Policy" in one for one in page.problems)
+
+
+def test_pages_of_comparisons_and_experiments_are_drawn(page: Page, tmp_path: Path) -> None:
+    from tests.page import test_other_pages as others
+
+    compared, experiment = tmp_path / "compared.html", tmp_path / "experiment.html"
+    others.written(others.sides(tmp_path), compared)
+    others.written([str(others.saved_experiment(tmp_path))], experiment)
+    for path in (compared, experiment):
+        page.open(path, width=1200)
+        assert page.problems == [] and page.asked == [path.resolve().as_uri()]
+        for name in page.run(
+            "[...document.querySelectorAll('.drawing')].map(e => e.dataset.chart)"
+        ):
+            assert page.run(f"{_DRAWN}(document.querySelector('[data-chart={name}]'))"), name
+    page.run("document.querySelector('[data-chart=responses] canvas').focus()")
+    page.press("ArrowRight")
+    text, _ = readout(page, "responses")
+    assert re.match(r"cpu-quota 50 %: (1\.99|2) times", text)

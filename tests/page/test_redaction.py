@@ -39,7 +39,9 @@ def test_no_name_is_left_on_a_redacted_page(tmp_path: object) -> None:
 
 
 def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:
-    redactor = Redactor(["/srv/a/b.db", "/srv/a/c d.log"], [("host", "node7")], "here/x.iowhy")
+    redactor = Redactor(
+        ["/srv/a/b.db", "/srv/a/c d.log"], [("host", "node7")], [("here/x.iowhy", "REC.iowhy")]
+    )
     first = redactor.say("/srv/a/b.db")
     assert re.fullmatch(r"path-\d", first)
     assert redactor.say("waits for /srv/a/b.db, twice.") == f"waits for {first}, twice."

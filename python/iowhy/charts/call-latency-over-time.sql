@@ -1,6 +1,6 @@
 -- title: Latency of calls over time
 -- question: How long did I/O calls take, and when?
--- report: syscalls
+-- report: syscall-latency
 -- draws: heat
 -- place: 30
 -- needs: syscalls

@@ -4,7 +4,7 @@
 -- draws: heat
 -- place: 20
 -- needs: block_requests
--- Four buckets to a power of two of the report.
+-- Four buckets to a power of two; the report has two.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
 -- column group: device, operation and whose, text

@@ -1,5 +1,6 @@
 """`iowhy html`: a result as one page that can be sent round."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,17 @@ from iowhy.views.progress import working
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.recording import Recording
+    from iowhy.relations import Relations
 
 EPILOG = """Examples:
 
   iowhy html fio.iowhy --open
 
   iowhy html --redact -o ticket.html fio.iowhy
+
+  iowhy html before.iowhy after.iowhy
+
+  iowhy html sqlite3.iowhy/experiments/000001.json
 """
 
 #: Reports that every page has; those that a finding names come behind them.
@@ -28,7 +34,11 @@ TABLES = ("syscalls", "devices", "files", "threads")
 class Options:
     """What the page is of, and where it goes."""
 
-    results: tuple[str, ...] = word("A recording, NAME.iowhy.", default=(), metavar="REC...")
+    results: tuple[str, ...] = word(
+        "A recording; two to compare; or what `experiment --export-json` saved.",
+        default=(),
+        metavar="REC | BEFORE AFTER | FILE.json",
+    )
     output: Path | None = option(
         "-o", "--output", help="Where the page goes; by itself NAME.html here."
     )
@@ -40,18 +50,15 @@ class Options:
 
 
 def command(options: Options) -> None:
-    """Write a result as one HTML page that needs no network: the verdict, its evidence as charts, tables."""
-    if not options.results:
-        raise Problem("of what? `iowhy html NAME.iowhy`")
-    if len(options.results) > 1:
-        raise Problem("one recording at a time: iowhy html NAME.iowhy")
-    from iowhy.recording import open_recording
+    """Write a result as one HTML page that needs no network: the verdict, its evidence as charts, tables.
 
-    recording = open_recording(options.results[0])
-    to = options.output or Path(f"{recording.path.resolve().name.removesuffix('.iowhy')}.html")
+    One recording is judged, two are compared; a JSON file is what `iowhy experiment --export-json` saved.
+    """
+    made = _page(options.results)
+    to = options.output or Path(f"{made.name}.html")
     check_free(to, options.force)
-    with working(f"drawing {options.results[0]}"):
-        page = _page_of(recording, options.redact)
+    with working(f"drawing {' and '.join(options.results)}"):
+        page = made.write(options.redact)
     _save(to, page)
     say(f"{to}: {len(page.encode()):,} bytes")
     if options.open_:
@@ -60,7 +67,37 @@ def command(options: Options) -> None:
         webbrowser.open(to.resolve().as_uri())
 
 
-def _page_of(recording: "Recording", redact: bool) -> str:
+@dataclass(frozen=True)
+class _Page:
+    """What a page is called, and how it is written; `write` takes whether names are hidden."""
+
+    name: str
+    write: Callable[[bool], str]
+
+
+def _page(results: tuple[str, ...]) -> _Page:
+    if not results:
+        raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
+    if len(results) > 2:
+        raise Problem("give one recording, or two to compare: iowhy html BEFORE AFTER")
+    if len(results) == 2:
+        return _comparison(results)
+    if results[0].endswith(".json"):
+        return _experiment(Path(results[0]))
+    from iowhy.recording import open_recording
+
+    recording = open_recording(results[0])
+    return _Page(_name(recording.path), lambda redact: _of_recording(recording, redact))
+
+
+def _name(path: Path) -> str:
+    name = path.resolve().name
+    for suffix in (".zip", ".iowhy"):
+        name = name.removesuffix(suffix)
+    return name
+
+
+def _of_recording(recording: "Recording", redact: bool) -> str:
     from iowhy.charts import drawn_charts
     from iowhy.overview import overview
     from iowhy.relations import Relations
@@ -70,20 +107,66 @@ def _page_of(recording: "Recording", redact: bool) -> str:
 
     found = overview(recording, keep=True)
     linked = [link.report for one in found.verdict.findings for link in one.chain]
-    names = list(dict.fromkeys([*TABLES, *linked]))
-    names = [name for name in names if name != "budget"]
+    names = [name for name in dict.fromkeys([*TABLES, *linked]) if name != "budget"]
     with recording.damage_named(), Relations.of(recording) as relations:
         drawn = drawn_charts(relations)
         rows = engine.rows_all(relations, names)
-        paths = relations.rows("SELECT DISTINCT path FROM files") if redact else []
+        paths = _paths(relations) if redact else []
     tables = [
         Shown(find(name), list(one[0]) if one else [], one)
         for name, one in zip(names, rows, strict=True)
     ]
     if not redact:
         return recording_page(found, drawn, tables)
-    redactor = redactor_of(recording, [str(row[0]) for row in paths if row[0] is not None])
-    return recording_page(found, drawn, tables, redactor.say, redacted=True)
+    return recording_page(found, drawn, tables, redactor_of([recording], paths).say, redacted=True)
+
+
+def _comparison(results: tuple[str, ...]) -> _Page:
+    from iowhy.compare.sides import open_sides
+
+    sides = open_sides(results)
+    name = f"{Path(sides[0].label).name}-against-{Path(sides[1].label).name}"
+
+    def write(redact: bool) -> str:
+        from iowhy.charts import drawn_charts
+        from iowhy.compare.comparison import compare_all
+        from iowhy.relations import Relations
+        from iowhy.views.html.comparison_html import comparison_html
+        from iowhy.views.html.redaction import redactor_of
+
+        (found,) = compare_all(sides)
+        drawn, paths = [], []
+        for side in sides:
+            with side.typical.damage_named(), Relations.of(side.typical) as relations:
+                drawn.append(drawn_charts(relations))
+                paths += _paths(relations) if redact else []
+        if not redact:
+            return comparison_html(found, drawn[0], drawn[1])
+        recordings = [side.typical for side in sides]
+        redactor = redactor_of(recordings, paths, [side.label for side in sides])
+        return comparison_html(found, drawn[0], drawn[1], redactor.say, redacted=True)
+
+    return _Page(name, write)
+
+
+def _experiment(path: Path) -> _Page:
+    from iowhy.experiment.saved import read_saved
+    from iowhy.views.html.experiment_html import experiment_html, name_of
+    from iowhy.views.html.redaction import Redactor
+
+    saved, name = read_saved(path), name_of(path)
+
+    def write(redact: bool) -> str:
+        if not redact:
+            return experiment_html(saved, name)
+        return experiment_html(saved, "experiment", Redactor([], [], commands=[saved.command]).say)
+
+    return _Page(name, write)
+
+
+def _paths(relations: "Relations") -> list[str]:
+    found = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
+    return [str(row[0]) for row in found]
 
 
 def _save(to: Path, text: str) -> None:

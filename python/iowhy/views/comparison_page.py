@@ -40,36 +40,48 @@ def show(found: Comparison, console: Console) -> None:
     if found.parts:
         console.print()
         console.print(Text("where the difference is (elapsed time)"))
-        table: list[tuple[object, ...]] = [
-            (
-                part.name,
-                units.duration(part.before_s * 1e9),
-                units.duration(part.after_s * 1e9),
-                _signed(part.difference_s),
-                _explained(part.explains),
-            )
-            for part in found.parts
-            if max(part.before_s, part.after_s) >= _PART_SHOWN_S
-        ]
-        _table(console, ("class", "before", "after", "difference", "of the difference"), table)
+        _table(console, PART_HEADS, part_rows(found))
     if found.changed:
         console.print()
         console.print(Text("what changed at each layer"))
-        table = [
-            (
-                one.measure.title,
-                units.amount(one.before, one.measure.unit),
-                units.amount(one.after, one.measure.unit),
-                _change_of(one),
-            )
-            for one in found.changed[:_MEASURES_SHOWN]
-        ]
-        _table(console, ("measure", "before", "after", "change"), table)
+        _table(console, LAYER_HEADS, layer_rows(found)[:_MEASURES_SHOWN])
     if found.fates:
         console.print()
         console.print(Text("findings"))
         for fate in found.fates:
             paragraph(console, fate_text(fate), _COLOURS[fate.fate], 2)
+
+
+PART_HEADS = ("class", "before", "after", "difference", "of the difference")
+LAYER_HEADS = ("measure", "before", "after", "change")
+
+
+def part_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """Where the difference of the elapsed time is, by class (PART_HEADS)."""
+    return [
+        (
+            part.name,
+            units.duration(part.before_s * 1e9),
+            units.duration(part.after_s * 1e9),
+            _signed(part.difference_s),
+            _explained(part.explains),
+        )
+        for part in found.parts
+        if max(part.before_s, part.after_s) >= _PART_SHOWN_S
+    ]
+
+
+def layer_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """What changed at each layer (LAYER_HEADS)."""
+    return [
+        (
+            one.measure.title,
+            units.amount(one.before, one.measure.unit),
+            units.amount(one.after, one.measure.unit),
+            _change_of(one),
+        )
+        for one in found.changed
+    ]
 
 
 def _explained(share: float | None) -> str:

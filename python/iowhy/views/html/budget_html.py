@@ -35,38 +35,46 @@ def budget_section(overview: Overview) -> Markup:
         "section",
         element("h2", "Where the time went"),
         element("p", about, class_="hint") if about else "",
-        _bar([line for line in shown if line.elapsed_share > 0]),
+        budget_svg([(one.cls, one.elapsed_share) for one in shown], _whole(shown)),
+        _legend(shown),
         table(fields, rows, caption="Time budget"),
         id="report-budget",
     )
 
 
-def _bar(shown: Sequence[Line]) -> Markup:
-    whole = sum(line.elapsed_share for line in shown) or 1.0
-    parts, at = [], 0.0
-    for line in shown:
-        width = line.elapsed_share / whole
-        told = f"{line.cls} {units.percent(line.elapsed_share)}"
-        inner = [
-            Markup(
-                f'<rect class="{_style(line.cls)}" x="{at:.3%}" y="0" width="{width:.3%}" height="{_HEIGHT}"/>'
-            ),
-            element("title", told),
-        ]
+def _whole(shown: Sequence[Line]) -> float:
+    return sum(line.elapsed_share for line in shown) or 1.0
+
+
+def budget_svg(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
+    """The bar of (class, amount), as wide as its amounts are of `whole`."""
+    drawn, at = [], 0.0
+    for name, amount in parts:
+        width = amount / whole
+        if width <= 0:
+            continue
+        shape = f'<rect class="{_style(name)}" x="{at:.3%}" y="0" width="{width:.3%}" height="{_HEIGHT}"/>'
+        inner = [Markup(shape), element("title", f"{name} {units.percent(width)}")]
         if width >= _LETTER:
-            inner.append(
-                element(
-                    "text",
-                    budget_bar.LETTERS[line.cls],
-                    x=f"{at + width / 2:.3%}",
-                    y=_HEIGHT // 2 + 5,
-                    class_="letter",
-                )
-            )
-        parts.append(element("g", *inner))
+            letter = budget_bar.LETTERS[name]
+            middle = f"{at + width / 2:.3%}"
+            inner.append(element("text", letter, x=middle, y=_HEIGHT // 2 + 5, class_="letter"))
+        drawn.append(element("g", *inner))
         at += width
-    words = ", ".join(f"{one.cls} {units.percent(one.elapsed_share)}" for one in shown)
-    legend = element(
+    words = ", ".join(f"{name} {units.percent(amount / whole)}" for name, amount in parts)
+    return element(
+        "svg",
+        lines(*drawn),
+        width="100%",
+        height=_HEIGHT,
+        class_="budget",
+        role="img",
+        aria_label=f"Time budget: {words}",
+    )
+
+
+def _legend(shown: Sequence[Line]) -> Markup:
+    return element(
         "ul",
         *(
             element(
@@ -75,19 +83,10 @@ def _bar(shown: Sequence[Line]) -> Markup:
                 f" {one.cls} {units.percent(one.elapsed_share)}",
             )
             for one in sorted(shown, key=lambda one: -one.elapsed_share)
+            if one.elapsed_share > 0
         ),
         class_="legend",
     )
-    bar = element(
-        "svg",
-        lines(*parts),
-        width="100%",
-        height=_HEIGHT,
-        class_="budget",
-        role="img",
-        aria_label=f"Time budget: {words}",
-    )
-    return lines(bar, legend)
 
 
 def _style(name: str) -> str:

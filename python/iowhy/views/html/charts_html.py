@@ -13,18 +13,19 @@ from iowhy.whys import classes
 #: Significant digits of what is no whole number: more is below what a chart shows.
 _DIGITS = 6
 NARROWED = "narrowed"
+NOSCRIPT = Markup(
+    "<noscript><p>Charts are drawn by scripts; everything else on this page is readable without them.</p></noscript>"
+)
 
 
 def charts_section(drawn: Sequence[Drawn]) -> Markup:
     """Figures; those that narrow a table to a stretch of time stand at that table (narrowing)."""
-    figures = [_figure(one) for one in drawn if one.chart.draws != NARROWED]
+    figures = [figure(one) for one in drawn if one.chart.draws != NARROWED]
     return element(
         "section",
         element("h2", "Charts"),
-        Markup(
-            "<noscript><p>Charts are drawn by scripts; everything else on this page is readable without them.</p></noscript>"
-        ),
-        _chosen_time(),
+        NOSCRIPT,
+        chosen_time(),
         lines(*figures),
         id="charts",
     )
@@ -41,7 +42,7 @@ def narrowing(drawn: Sequence[Drawn], report: str) -> Markup:
     )
 
 
-def _chosen_time() -> Markup:
+def chosen_time() -> Markup:
     """The stretch of time that all charts show; scripts make it visible."""
     return element(
         "form",
@@ -55,7 +56,8 @@ def _chosen_time() -> Markup:
     )
 
 
-def _figure(one: Drawn) -> Markup:
+def figure(one: Drawn) -> Markup:
+    """A chart's place, or why there is none."""
     chart = one.chart
     head = element(
         "figcaption",

@@ -38,12 +38,12 @@ class Redactor:
         self,
         paths: Iterable[str],
         words: Iterable[tuple[str, str]],
-        place: str,
-        argv: Sequence[str] = (),
+        phrases: Sequence[tuple[str, str]] = (),
+        commands: Sequence[Sequence[str]] = (),
     ) -> None:
-        """`words` are (kind, name), each kind numbered by itself; `place` is the recording as it is typed.
+        """`words` are (kind, name), each kind numbered by itself; `phrases` are texts and what stands for them.
 
-        `argv` is the command, which sentences hold as it is typed: its program stays, without where it lies.
+        `commands` stand in sentences as they are typed: their programs' paths and arguments are tokens there.
         """
         self._whole: dict[str, str] = {}
         self._words: dict[str, str] = {}
@@ -53,11 +53,17 @@ class Redactor:
             self._each_word(path, token)
         for kind, name in words:
             self._each_word(name, self._token(kind, name))
-        arguments = [self._whole.get(word) or self._token("arg", word) for word in argv[1:]]
-        for word, token in zip(argv[1:], arguments, strict=True):
-            self._each_word(word, token)
-        command = " ".join([*(Path(word).name for word in argv[:1]), *arguments])
-        self._phrases = [(joined(argv), command), (place, RECORDING)]
+        told = []
+        for argv in commands:
+            # A command of one word was given to a shell.
+            parts = argv[0].split() if len(argv) == 1 else argv
+            arguments = [self._token("arg", word) for word in parts[1:]]
+            for word, token in zip(parts[1:], arguments, strict=True):
+                self._each_word(word, token)
+            command = " ".join([*(Path(word).name for word in parts[:1]), *arguments])
+            told += [(joined(argv), command), (" ".join(argv), command)]
+        # The longest first: one may be a part of another.
+        self._phrases = sorted([*told, *phrases], key=lambda one: -len(one[0]))
 
     def say(self, text: str) -> str:
         """The text with tokens in place of names."""
@@ -99,11 +105,19 @@ def _ours() -> frozenset[str]:
     return frozenset({*_COMMON.split(), *calls(), *reasons(), *classes})
 
 
-def redactor_of(recording: Recording, paths: Iterable[str]) -> Redactor:
-    """For one recording, of whose files these are the paths."""
-    command, host = recording.manifest.command, recording.manifest.host
-    named = [("user", command.user), ("host", host.name), ("path", command.cwd)]
-    named += [("path", word) for word in command.argv[:1] if "/" in word]
-    named += [("path", path) for path in (str(recording.path), str(recording.path.resolve()))]
+def redactor_of(
+    recordings: Sequence[Recording], paths: Iterable[str], labels: Sequence[str] = ()
+) -> Redactor:
+    """For one recording or several that are compared; `paths` are those of their files, `labels` what they are called."""
+    named: list[tuple[str, str | None]] = []
+    phrases = [(label, f"recording-{number}") for number, label in enumerate(labels, 1)]
+    commands = []
+    for one in recordings:
+        command, host = one.manifest.command, one.manifest.host
+        named += [("user", command.user), ("host", host.name), ("path", command.cwd)]
+        named += [("path", word) for word in command.argv[:1] if "/" in word]
+        named += [("path", path) for path in (str(one.path), str(one.path.resolve()))]
+        phrases.append((typed(one.path), RECORDING))
+        commands.append(command.argv)
     words = [(kind, name) for kind, name in named if name]
-    return Redactor(paths, words, typed(recording.path), command.argv)
+    return Redactor(paths, words, phrases, commands)

@@ -27,6 +27,7 @@ SCRIPTS = (
     "layers.js",
     "narrowed.js",
     "response.js",
+    "difference.js",
     "page.js",
 )
 

@@ -19,10 +19,15 @@ iowhy.kinds.heat = (chart, host, page) => {
     current = -1;
   };
   gather();
+  // Of two runs side by side both have one scale.
+  const base = chart.name.replace(/^(before|after)-/, "");
   let low = Infinity, high = 1;
-  for (let row = 0; row < rows.length; row++) {
-    low = Math.min(low, rows.get("low_ns", row));
-    high = Math.max(high, rows.get("high_ns", row));
+  for (const other of page.data.charts.filter((one) => one.name.replace(/^(before|after)-/, "") === base)) {
+    const all = iowhy.rows(other);
+    for (let row = 0; row < all.length; row++) {
+      low = Math.min(low, all.get("low_ns", row));
+      high = Math.max(high, all.get("high_ns", row));
+    }
   }
   const log = (ns) => Math.log2(Math.max(ns, 1));
   const y = (area, ns) => area.bottom - ((log(ns) - log(low)) / (log(high) - log(low) || 1)) * (area.bottom - area.top);

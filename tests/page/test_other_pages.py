@@ -1,0 +1,128 @@
+"""Pages of comparisons and of experiments."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from iowhy.cli._commands import run
+from iowhy.errors import Problem
+from iowhy.experiment.result import save_json
+from iowhy.experiment.saved import read_saved
+from iowhy.experiment.table import judge_table
+from tests.page.test_markup import Seen
+from tests.page.test_recording_page import mixed
+from tests.reports.conftest import MS
+from tests.whys.made import Story
+
+TABLE = """# command: <script>alert(1)</script> --key=hunter2
+lever,level,factor,value
+baseline,,,1.00
+baseline,,,1.02
+baseline,,,0.99
+baseline,,,1.01
+cpu-quota,50 %,0.5,1.98
+cpu-quota,50 %,0.5,2.02
+cpu-quota,50 %,0.5,2.00
+cpu-quota,50 %,0.5,2.01
+io-contention,30 %,0.7,1.01
+io-contention,30 %,0.7,1.00
+io-contention,30 %,0.7,1.02
+io-contention,30 %,0.7,0.99
+"""
+
+
+def faster() -> Story:
+    story = Story(seconds=1.0).thread(tid=20, user=0.3)
+    return story.caller("fsync", 30, blocked=9 * MS, reason="device_flush", bytes_=None)
+
+
+def written(words: list[str], to: Path) -> str:
+    run(["html", *words, "-o", str(to)])
+    return to.read_text("utf-8")
+
+
+def words_of(page: str) -> str:
+    plain = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return " ".join("".join(Seen(plain).texts).split())
+
+
+def saved_experiment(tmp_path: Path) -> Path:
+    table = tmp_path / "table.csv"
+    table.write_text(TABLE)
+    path = tmp_path / "experiment.json"
+    save_json(path, judge_table(table))
+    return path
+
+
+def sides(tmp_path: Path) -> list[str]:
+    mixed().write(tmp_path / "before.iowhy")
+    faster().write(tmp_path / "after.iowhy")
+    return [str(tmp_path / "before.iowhy"), str(tmp_path / "after.iowhy")]
+
+
+def test_a_comparison_says_the_difference_without_scripts(tmp_path: Path) -> None:
+    page = written(sides(tmp_path), tmp_path / "page.html")
+    words = words_of(page)
+    assert "after against before" in words and "Where the difference is" in words
+    assert "waiting for sync" in words and "What became of the findings" in words
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
+    names = {one["name"] for one in data["charts"]}
+    assert {"before-budget-over-time", "after-budget-over-time", "difference"} <= names
+
+
+def test_a_comparison_hides_names(tmp_path: Path) -> None:
+    before, after = sides(tmp_path)
+    Path(before).rename(tmp_path / "acme-old.iowhy")
+    words = [str(tmp_path / "acme-old.iowhy"), after, "--redact"]
+    page = written(words, tmp_path / "page.html")
+    assert "acme" not in page and "recording-1" in page
+
+
+def test_an_experiment_is_read_as_it_was_saved(tmp_path: Path) -> None:
+    path = saved_experiment(tmp_path)
+    judged = judge_table(tmp_path / "table.csv")
+    saved = read_saved(path)
+    assert saved.sentence == judged.sentence
+    assert [(one.lever, one.verdict) for one in saved.answers] == [
+        (one.lever, one.verdict) for one in judged.answers
+    ]
+    for one, other in zip(saved.answers, judged.answers, strict=True):
+        assert [r.slower for r in one.responses] == [r.slower for r in other.responses]
+    assert {(one.lever, one.level): len(one.values) for one in saved.measured} == {
+        ("baseline", ""): 4,
+        ("cpu-quota", "50 %"): 4,
+        ("io-contention", "30 %"): 4,
+    }
+
+
+def test_the_page_of_an_experiment(tmp_path: Path) -> None:
+    path = saved_experiment(tmp_path)
+    page = written([str(path)], tmp_path / "page.html")
+    words = words_of(page)
+    assert read_saved(path).sentence in words and "bound by" in words
+    assert "<script>alert(1)" in words and "<script>alert" not in page
+    hidden = written([str(path), "--redact"], tmp_path / "hidden.html")
+    assert "hunter2" not in hidden
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"iowhy": {}}', '{"iowhy": 3}', "[" * 100_000])
+def test_what_is_no_experiment_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(Problem, match="experiment --export-json"):
+        run(["html", str(path)])
+
+
+def test_damage_of_an_experiment_is_a_problem_not_a_traceback(tmp_path: Path) -> None:
+    whole = json.loads(saved_experiment(tmp_path).read_text())
+    path = tmp_path / "damaged.json"
+    for key in whole["iowhy"]:
+        for value in (None, 3, "x", [None], {"a": 1}):
+            damaged = {**whole["iowhy"], key: value}
+            path.write_text(json.dumps({"iowhy": damaged}))
+            try:
+                read_saved(path)
+            except Problem as problem:
+                assert "damaged.json" in str(problem)

@@ -20,6 +20,7 @@ BASE = {
     "tables",
     "users",
     "proc_stat",
+    "callable_package",
 }
 MAY_IMPORT = {
     "": set(),
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "users": set(),
     "proc_stat": set(),
     "invocation": set(),
+    "callable_package": set(),
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},
@@ -50,9 +52,14 @@ MAY_IMPORT = {
     },
     "options": BASE,
     "doctor": BASE | {"recording"},
+    "pytest_plugin": BASE | {"recording", "relations", "measures", "expect", "sources", "whys"},
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
         "undo", "options", "doctor", "expect", "measures", "charts",
+    },
+    "api": BASE | {
+        "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",
+        "expect", "measures", "cli",
     },
     "__main__": {"cli"},
 }  # fmt: skip

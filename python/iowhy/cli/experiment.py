@@ -86,7 +86,7 @@ def command(options: Options) -> None:
             raise Problem("--from judges a table: no levers or command go with it")
         found = judge_table(options.from_)
     else:
-        found = _run(options)
+        found = result_of(options)
     if exports.as_json:
         print(json_text(results.as_json(found)))
     else:
@@ -97,7 +97,11 @@ def command(options: Options) -> None:
         results.save(options.export_markdown, view.markdown(found))
 
 
-def _run(options: Options) -> "Result":
+def result_of(options: Options, *, leave: bool = True) -> "Result":
+    """What the experiment found, saved beside its recording. Raises Problem.
+
+    leave: this process has no more need of root's rights after it.
+    """
     from iowhy.experiment import result as results
     from iowhy.experiment.experiment import Listener, Request, experiment
 
@@ -128,7 +132,8 @@ def _run(options: Options) -> "Result":
     finally:
         line.end()
     # Nothing that is left to do needs root, and what it is saved beside is the user's.
-    leave_root()
+    if leave:
+        leave_root()
     if source is not None:
         try:
             results.save_beside(source, found)

@@ -141,7 +141,7 @@ def command(options: Options) -> None:
     expected = read_asked(options.budgets)
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
-    status = _record(options, out)
+    status = record_asked(options, out)
     leave_root()
     asked = DONE
     if expected.anything or not options.quiet:
@@ -160,8 +160,8 @@ def command(options: Options) -> None:
         raise SystemExit(status or asked)
 
 
-def _record(options: Options, out: Path) -> int:
-    """The exit status of what was recorded."""
+def record_asked(options: Options, out: Path) -> int:
+    """Records what the options ask into `out`; the exit status of what was recorded."""
     if options.argv:
         invoking = invoking_user()
         return live.record(

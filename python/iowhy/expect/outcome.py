@@ -58,9 +58,9 @@ class Outcome:
 
 
 def outcomes(
-    recording: Recording, verdict: Verdict, expected: Sequence[Expectation]
+    recording: Recording, verdict: Verdict | None, expected: Sequence[Expectation]
 ) -> list[Outcome]:
-    """What became of each. Raises Problem for a recording that cannot be read."""
+    """What became of each; only causes need the verdict. Raises Problem for a recording that cannot be read."""
     asked = {one.measure.name: one.measure for one in expected if one.measure is not None}
     with recording.damage_named(), Relations.of(recording, keep=True) as relations:
         found = values(relations, asked.values())
@@ -72,7 +72,8 @@ def outcomes(
         ]
 
 
-def _of_cause(verdict: Verdict, expected: Expectation) -> Outcome:
+def _of_cause(verdict: Verdict | None, expected: Expectation) -> Outcome:
+    assert verdict is not None
     if not verdict.budget.known:
         return Outcome(expected, None, why="the recording does not tell where the time went")
     share = sum(one.share for one in verdict.findings if one.cause == expected.cause)

@@ -3,5 +3,6 @@
 pub mod inherited;
 pub mod owner;
 pub mod parent;
+pub mod ready;
 pub mod signals;
 pub mod spawn;

@@ -20,10 +20,8 @@ use crate::collect::Seen;
 use crate::groups::Groups;
 use crate::kernel::{choice, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
-use crate::process::owner;
-use crate::process::parent::Parent;
-use crate::process::signals::Signals;
 use crate::process::spawn::{self, Account, Fate};
+use crate::process::{owner, parent::Parent, ready, signals::Signals};
 pub use bounds::Bounds;
 use live::{write_costs, Live};
 
@@ -306,6 +304,7 @@ fn attach(
     live.watch
         .adopt(pids, &Groups::default())
         .context("cannot watch the processes")?;
+    ready::say();
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty()

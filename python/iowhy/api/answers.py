@@ -1,0 +1,223 @@
+"""What the functions of the API give: a recording to ask, rows, and answers that are shown as on a terminal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iowhy.errors import Problem
+from iowhy.recording import Recording, open_recording
+
+if TYPE_CHECKING:  # slow to import, or not installed
+    import pyarrow as pa
+    from rich.console import Console
+
+    from iowhy.overview import Overview
+    from iowhy.whys.verdict import Verdict
+
+_COLUMNS = 100
+
+
+class Rows:
+    """Rows of a report or a query, in memory. `statement` is the SQL that gave them, for DuckDB."""
+
+    def __init__(self, table: "pa.Table", statement: str) -> None:
+        """Whole numbers are int64, shares and means float64, unknown is null."""
+        self._table = table
+        self.statement = statement
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._table.schema.names)
+
+    def arrow(self) -> "pa.Table":
+        """As a table of Arrow."""
+        return self._table
+
+    def df(self) -> Any:
+        """As a data frame of pandas (`pandas.DataFrame`). Raises Problem where it is not installed."""
+        _needed("pandas", "df")
+        return self._table.to_pandas()
+
+    def pl(self) -> Any:
+        """As a data frame of Polars (`polars.DataFrame`). Raises Problem where it is not installed."""
+        return _needed("polars", "pl").from_arrow(self._table)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """As dictionaries."""
+        found: list[dict[str, Any]] = self._table.to_pylist()
+        return found
+
+    def sql(self, select: str) -> "Rows":
+        """A SELECT over these rows, which it calls `rows`. Raises Problem for SQL that does not run."""
+        import duckdb
+
+        connection = duckdb.connect(":memory:", config={"enable_external_access": False})
+        try:
+            connection.register("rows", self._table)
+            relation = connection.sql(select)
+            if relation is None:
+                raise Problem("this SQL returns no rows; give a SELECT")
+            return Rows(relation.to_arrow_table(), select)
+        except duckdb.Error as error:
+            raise Problem(f"SQL: {str(error).partition(chr(10))[0]}") from None
+        finally:
+            connection.close()
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __repr__(self) -> str:
+        return _plain(self._draw)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self._draw)
+
+    def _draw(self, out: "Console") -> None:
+        from iowhy.options.output import ROWS
+        from iowhy.views import rows_table
+
+        rows_table.show(out, self._table.slice(0, ROWS), (), len(self), wide=False)
+
+
+class Answer:
+    """What an experiment or a comparison found: `result` as dataclasses, `json()` as `--json`, shown as on a terminal."""
+
+    def __init__(
+        self, result: Any, json: Callable[[], Any], draw: Callable[["Console"], None]
+    ) -> None:
+        """`draw` shows it, `json` gives the documented object."""
+        self.result = result
+        self.json = json
+        self._draw = draw
+
+    def __repr__(self) -> str:
+        return _plain(self._draw)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self._draw)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A recording, at `path`; it is opened by the first question, and may still be under way before."""
+
+    path: Path
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The recording itself, with its manifest. Raises Problem where it cannot be opened."""
+        return open_recording(self.path)
+
+    @cached_property
+    def overview(self) -> "Overview":
+        """The verdict and what stands beside it, all measures included."""
+        from iowhy.overview import overview
+
+        return overview(self.recording, keep=True, measured=True)
+
+    @property
+    def verdict(self) -> "Verdict":
+        """The answer, the findings with their chains, and the time budget."""
+        return self.overview.verdict
+
+    @property
+    def measures(self) -> Mapping[str, float | None]:
+        """Counts, bytes and times by name (`iowhy run --expect list`); None for what is not known."""
+        return self.overview.measured
+
+    @property
+    def exit_status(self) -> int | None:
+        """How the command ended; None where it was killed, or nothing was waited for."""
+        return self.recording.manifest.command.exit_status
+
+    def json(self) -> dict[str, Any]:
+        """The object of `iowhy why --json` (docs/verdict.md)."""
+        from iowhy.views import verdict_page
+
+        return verdict_page.as_document(self.overview)
+
+    def report(
+        self,
+        name: str,
+        *,
+        since: str | float | None = None,
+        until: str | float | None = None,
+        pid: int | Sequence[int] = (),
+        container: str | None = None,
+        file: str | None = None,
+    ) -> Rows:
+        """A report (docs/reports.md) over a part of the recording, chosen as by `iowhy report`.
+
+        since, until: seconds after the start, or text as on the command line. Raises Problem for a report that does
+        not exist and a filter that does not apply.
+        """
+        from iowhy.reports import Filters, run, statement
+
+        pids = (pid,) if isinstance(pid, int) else tuple(pid)
+        times = [None if one is None else str(one) for one in (since, until)]
+        filters = Filters(times[0], times[1], pids, file, container)
+        return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
+
+    def sql(self, select: str) -> Rows:
+        """One SELECT over the tables (docs/recording.md). Raises Problem for anything else."""
+        from iowhy.reports.engine import query
+
+        return Rows(query(self.recording, select), select)
+
+    def expect(self, *texts: str) -> list[str]:
+        """Expectations, as `--expect` has them: a sentence for each that is broken or not known, none where all hold."""
+        from iowhy.expect import outcomes, read_expectation
+
+        asked = [read_expectation("expect", text) for text in texts]
+        found = outcomes(self.recording, self.verdict, asked)
+        return [one.sentence for one in found if not one.held]
+
+    def __repr__(self) -> str:
+        return f"iowhy.open({str(self.path)!r})"
+
+    def __str__(self) -> str:
+        return _plain(self._draw)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self._draw)
+
+    def _draw(self, out: "Console") -> None:
+        from iowhy.views import verdict_page
+
+        verdict_page.show(self.overview, out)
+
+
+def _needed(package: str, method: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise Problem(f".{method}() needs {package}: pip install {package}") from None
+
+
+def _plain(draw: "Callable[[Console], None]") -> str:
+    """As on a terminal without colours."""
+    import io
+
+    from rich.console import Console
+
+    out = io.StringIO()
+    draw(Console(file=out, width=_COLUMNS, highlight=False))
+    return out.getvalue().rstrip("\n")
+
+
+def _as_html(draw: "Callable[[Console], None]") -> str:
+    """As on a terminal, for a notebook: text alone, whatever names of files hold."""
+    import io
+
+    from rich.console import Console
+
+    out = Console(record=True, file=io.StringIO(), width=_COLUMNS, highlight=False)
+    draw(out)
+    return out.export_html(
+        inline_styles=True, code_format='<pre style="line-height: 1.3">{code}</pre>'
+    )

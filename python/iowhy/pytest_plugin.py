@@ -1,0 +1,297 @@
+"""The pytest plugin: what tests cost in I/O, recorded and held against counts. See docs/ci.md.
+
+Nothing heavy is imported before a test is recorded: pytest loads this in every project of the environment.
+"""
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from iowhy.errors import Problem
+
+if TYPE_CHECKING:
+    from iowhy.expect import Expectation, Outcome
+    from iowhy.expect.baseline import Baseline
+    from iowhy.recording import Recording
+
+_PROPERTY = "iowhy."
+_LISTED = 10  # tests in the summary, those with the most syncs first
+_MARKER = (
+    "iowhy(*expectations, **counts): record this test and fail it where it costs more, e.g. "
+    "iowhy(sync_calls=10), iowhy('device.written_bytes <= 2 MiB')"
+)
+
+
+class UnknownWarning(UserWarning):
+    """An expectation that cannot be known here; `-W error::iowhy.pytest_plugin.UnknownWarning` fails the test."""
+
+
+@dataclass
+class Run:
+    """What was recorded of a block; there once the block has ended."""
+
+    path: Path
+    recording: "Recording | None" = None
+    _values: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def measures(self) -> Mapping[str, float | None]:
+        """All measures by name (`iowhy run --expect list`); None for what is not known."""
+        if not self._values:
+            from iowhy.measures import measures, values
+            from iowhy.relations import Relations
+
+            recording = self._ended()
+            with recording.damage_named(), Relations.of(recording) as relations:
+                self._values = values(relations, measures().values())
+        return self._values
+
+    def __getitem__(self, name: str) -> float:
+        """A measure. Skips the test where it is not known, and says why."""
+        from iowhy.measures import find
+
+        value = self.measures[find(name).name]
+        if value is None:
+            pytest.skip(f"iowhy: {name} is not known here: {self._why(find(name).sensor)}")
+        return value
+
+    def expect(self, *texts: str) -> None:
+        """Fails the test where an expectation is broken, in one line; warns where it cannot be known."""
+        _hold(self._ended(), _read(texts, {}))
+
+    def _ended(self) -> "Recording":
+        if self.recording is None:
+            raise Problem("the recording goes on until its block has ended: ask after it")
+        return self.recording
+
+    def _why(self, sensor: str) -> str:
+        told = (s.why for s in self._ended().manifest.sensors if s.name == sensor and not s.ran)
+        return next(told, None) or f"{sensor} did not run"
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """The fixture: records blocks of a test."""
+
+    folder: Path
+
+    @contextmanager
+    def recording(self) -> Iterator[Run]:
+        """Records this process, and what it starts, while the block runs."""
+        from iowhy.recording.free_name import free_name
+
+        with _recorded(free_name(self.folder, "test")) as run:
+            yield run
+
+
+@pytest.fixture
+def iowhy(tmp_path: Path) -> Recorder:
+    """`with iowhy.recording() as run: …`, then `run["sync_calls"]` or `run.expect("sync_calls <= 10")`."""
+    return Recorder(tmp_path)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("iowhy", "iowhy: what tests cost in I/O")
+    group.addoption("--iowhy", action="store_true", help="Record each test.")
+    group.addoption(
+        "--iowhy-fail-on-increase",
+        action="store_true",
+        help="Record each test and fail it where a count of --iowhy-baseline grew.",
+    )
+    group.addoption(
+        "--iowhy-baseline",
+        metavar="FILE",
+        default="iowhy-tests.json",
+        help="Counts of tests before (iowhy-tests.json, beside pytest's own configuration).",
+    )
+    group.addoption(
+        "--iowhy-update", action="store_true", help="Record each test and add it to the baseline."
+    )
+    group.addoption("--iowhy-keep", metavar="DIR", help="Keep the recordings in this directory.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reads the baseline before any test runs."""
+    config.addinivalue_line("markers", _MARKER)
+    try:
+        config.pluginmanager.register(_Session(config), "iowhy-session")
+    except Problem as problem:
+        raise pytest.UsageError(f"iowhy: {problem}") from None
+
+
+class _Session:
+    """One session of tests: what is asked of it, and what was found."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        option = config.getoption
+        self.update = bool(option("--iowhy-update"))
+        self.increase = bool(option("--iowhy-fail-on-increase"))
+        self.every = bool(option("--iowhy")) or self.update or self.increase
+        self.keep = None if option("--iowhy-keep") is None else Path(option("--iowhy-keep"))
+        self.worker = hasattr(config, "workerinput")  # of pytest-xdist
+        self.found: dict[str, dict[str, int]] = {}
+        self.blind: dict[str, set[str]] = {}
+        self.baseline: Baseline | None = None
+        if self.update or self.increase:
+            from iowhy.expect.baseline import read_baseline
+
+            path = config.rootpath / option("--iowhy-baseline")
+            self.baseline = read_baseline(path, new=self.update)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Records the test itself, not its fixtures."""
+        marks = list(item.iter_markers("iowhy"))
+        if not marks and not self.every:
+            return (yield)
+        expected = [one for mark in marks for one in _read(mark.args, mark.kwargs)]
+        if self.baseline is not None and not self.update:
+            expected += self.baseline.expected(item.nodeid)
+        with _place(self.keep, item.nodeid) as place:
+            with _recorded(place) as run:
+                result = yield
+            recording = run.recording
+            assert recording is not None
+            self._note(item, recording)
+            _hold(recording, expected)
+        return result
+
+    def _note(self, item: pytest.Item, recording: "Recording") -> None:
+        """The counts go with the report, also from a worker of pytest-xdist, and into JUnit as properties."""
+        from iowhy.expect.baseline import counts
+
+        for name, value in counts(recording).items():
+            item.user_properties.append((_PROPERTY + name, value))
+        for sensor in recording.manifest.sensors:
+            if not sensor.ran:
+                text = f"{sensor.name}: {sensor.why or 'did not run'}"
+                item.user_properties.append((f"{_PROPERTY}unseen", text))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gathers what was counted."""
+        if report.when != "call":
+            return
+        found: dict[str, int] = {}
+        for key, value in report.user_properties:
+            if key == f"{_PROPERTY}unseen":
+                sensor, _, why = str(value).partition(": ")
+                self.blind.setdefault(why, set()).add(sensor)
+            elif key.startswith(_PROPERTY) and isinstance(value, int):
+                found[key.removeprefix(_PROPERTY)] = value
+        if found and report.passed:
+            self.found[report.nodeid] = found
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The tests with the most syncs, and what could not be seen."""
+        out = terminalreporter
+        if (self.found or self.blind) and not self.worker:
+            out.section("iowhy")
+            most = sorted(self.found.items(), key=_weight, reverse=True)
+            for name, found in most[:_LISTED] if self.every else ():
+                out.write_line(f"{name}: {_counts(found)}")
+            if self.every and len(most) > _LISTED:
+                out.write_line(f"and {len(most) - _LISTED} more that sync and write less")
+            for why, sensors in sorted(self.blind.items()):
+                out.write_line(f"not seen: {', '.join(sorted(sensors))}: {why}")
+
+    def pytest_sessionfinish(self) -> None:
+        """--iowhy-update: the counts of the tests that passed."""
+        if self.worker or not self.update or self.baseline is None or not self.found:
+            return
+        kept = self.baseline
+        for name, found in self.found.items():
+            kept = kept.with_run(name, found)
+        kept.save()
+
+
+@contextmanager
+def _recorded(place: Path) -> Iterator[Run]:
+    """Records the block; the recording is there when it has ended."""
+    from iowhy.sources.ongoing import recorded
+
+    run = Run(place)
+    with ExitStack() as stack:
+        with _problems_fail():
+            stack.enter_context(recorded(place))
+        yield run
+    from iowhy.recording import open_recording
+
+    run.recording = open_recording(place)
+
+
+@contextmanager
+def _place(keep: Path | None, name: str) -> Iterator[Path]:
+    """Where the recording of a test goes; it is removed after the test unless it is kept."""
+    if keep is None:
+        folder = Path(tempfile.mkdtemp(prefix="iowhy-pytest-"))
+        try:
+            yield folder / "test.iowhy"
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return
+    from iowhy.recording.free_name import free_name
+
+    keep.mkdir(parents=True, exist_ok=True)
+    yield free_name(keep, "".join(one if one.isalnum() or one in "-_." else "_" for one in name))
+
+
+def _read(texts: Sequence[str], counts: Mapping[str, object]) -> "list[Expectation]":
+    """The expectations of a mark: `device__written_bytes='2 MiB'` is `device.written_bytes <= 2 MiB`."""
+    from iowhy.expect import read_expectation
+
+    asked = [str(text) for text in texts]
+    asked += [f"{name.replace('__', '.')} <= {value}" for name, value in counts.items()]
+    with _problems_fail():
+        return [read_expectation("@pytest.mark.iowhy", text) for text in asked]
+
+
+@contextmanager
+def _problems_fail() -> Iterator[None]:
+    """What makes no sense, or cannot be recorded, fails the test in one line."""
+    try:
+        yield
+    except Problem as problem:
+        raise pytest.fail.Exception(f"iowhy: {problem}", pytrace=False) from None
+
+
+def _hold(recording: "Recording", expected: "Sequence[Expectation]") -> None:
+    """Fails the test with a line for each that is broken; warns of what is not known."""
+    if not expected:
+        return
+    from iowhy.expect import outcomes
+    from iowhy.whys.verdict import judge
+
+    verdict = judge(recording) if any(one.cause for one in expected) else None
+    found: list[Outcome] = outcomes(recording, verdict, expected)
+    for one in found:
+        if one.held is None:
+            warnings.warn(UnknownWarning(f"iowhy: {one.sentence}"), stacklevel=2)
+    broken = [f"iowhy: {one.sentence}" for one in found if one.held is False]
+    if broken:
+        pytest.fail("\n".join(broken), pytrace=False)
+
+
+def _weight(named: tuple[str, Mapping[str, int]]) -> tuple[int, int]:
+    return named[1].get("sync_calls", 0), named[1].get("device.written_bytes", 0)
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    from iowhy import units
+    from iowhy.measures import find
+
+    shown = [
+        name
+        for name in ("sync_calls", "calls", "written_bytes", "device.written_bytes")
+        if name in found
+    ]
+    return ", ".join(
+        f"{find(name).title} {units.amount(found[name], find(name).unit)}" for name in shown
+    )

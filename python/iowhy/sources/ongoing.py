@@ -1,0 +1,79 @@
+"""Record this very process while a block of it runs: for tests, notebooks and programs that ask about themselves."""
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from iowhy.errors import Problem
+from iowhy.sources.descendants import with_descendants
+from iowhy.sources.live import RECORDER, program
+
+_READY = "IOWHY_READY"
+"""Names the descriptor that the recorder writes a byte to once everything is recorded."""
+
+_PARENT = "IOWHY_PARENT"
+_PATIENCE_MS = 60_000  # loading the programs takes a second; on a machine that is busy, some
+
+
+@contextmanager
+def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
+    """Records this process, its threads and all that it started or starts in the block, into a new recording `out`.
+
+    Without the rights for eBPF from /proc alone, as `iowhy run`. Some system calls of this function's own, by which
+    the recorder is waited for and ended, are among those recorded. Raises Problem where nothing can be recorded.
+    """
+    with tempfile.TemporaryFile() as said:
+        recorder = _begun(out, mode, said)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                recorder.send_signal(signal.SIGTERM)
+            recorder.wait()
+        if not (out / "manifest.json").exists():
+            raise Problem(_words(said))
+
+
+def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The recorder, once it records."""
+    pids = ",".join(map(str, with_descendants([os.getpid()])))
+    ready, write = os.pipe()
+    try:
+        recorder = subprocess.Popen(
+            [str(program(RECORDER)), "attach", "-o", str(out), "--mode", mode, "--pid", pids],
+            env={**os.environ, _READY: str(write), _PARENT: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            pass_fds=(write,),
+        )
+    except BaseException:
+        os.close(ready)
+        raise
+    finally:
+        os.close(write)
+    try:
+        # The byte is not read: that would be a call, and a byte, of what is recorded.
+        waiting = select.poll()
+        waiting.register(ready, select.POLLIN)
+        came = waiting.poll(_PATIENCE_MS)
+        if came and came[0][1] & select.POLLIN:
+            return recorder
+        recorder.terminate()
+        recorder.wait()
+        raise Problem(_words(said) if came else "the recorder did not begin within a minute")
+    finally:
+        os.close(ready)
+
+
+def _words(said: IO[bytes]) -> str:
+    """What the recorder said, without its name."""
+    said.seek(0)
+    text = said.read(4096).decode("utf-8", "replace").strip()
+    return text.removeprefix("iowhy: ") or "the recorder ended before it had recorded anything"

@@ -1,0 +1,19 @@
+//! Says to whoever attached the recorder, to itself most of all, that from now on everything is recorded.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
+
+/// Names the descriptor that a byte is written to, once; it is closed after that.
+pub const VARIABLE: &str = "IOWHY_READY";
+
+/// Writes the byte, where somebody waits for it.
+pub fn say() {
+    let named = std::env::var(VARIABLE).ok().and_then(|v| v.parse().ok());
+    if let Some(descriptor) = named.filter(|&number: &i32| number > 2) {
+        // SAFETY: the caller hands this descriptor over for this use alone; nothing else here knows of it.
+        let mut file = unsafe { File::from_raw_fd(descriptor) };
+        // Nobody who waits is no reason not to record.
+        let _ = file.write_all(b"\n");
+    }
+}

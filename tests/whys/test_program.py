@@ -145,6 +145,8 @@ def test_a_setting_that_ends_some_of_the_syncs_gains_their_share_and_stands_behi
     assert "--force-unsafe-io" in some and "(ends 25 % of the time in syncs); risk: " in some
     assert first.remedy_gains[0] == first.gain == pytest.approx(4 * first.remedy_gains[1])
     assert len(first.remedy_gains) == len(first.remedies)
+    # Nobody who unpacks a package can put more of it into one transaction.
+    assert not any("transaction" in one for one in first.remedies)
 
 
 def test_a_setting_that_ends_none_of_the_syncs_is_not_offered_and_one_that_ends_all_is_whole(

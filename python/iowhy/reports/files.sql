@@ -5,7 +5,7 @@
 -- column calls: system calls on it, count
 -- column time_ns: their durations, ns
 -- column read_bytes: bytes that reads returned; unknown as asked_bytes is, bytes
--- column written_bytes: bytes that writes accepted, and msync was asked for; unknown as asked_bytes is, bytes
+-- column written_bytes: bytes that writes accepted; unknown as asked_bytes is, bytes
 -- column requests: block requests that it owns, on the disk of its filesystem, count
 -- column request_bytes: their bytes, bytes
 -- column mean_request_bytes: mean size, bytes
@@ -27,23 +27,20 @@
 -- column request_ns: of its requests, from queue to completion, summed, ns
 -- column deleted: was gone at the end, bool
 WITH asked AS (
+    -- The range of an msync is what may be dirty of a mapping, not what was changed: no call tells that.
     SELECT
         s.dev,
         s.ino,
         count(*) AS calls,
         sum(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' OR s.name = 'msync' THEN 1
+            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' THEN 1
             ELSE 0
         END) AS data_calls,
         sum(s.dur_ns) AS time_ns,
         sum(CASE WHEN k.kind = 'sync' THEN s.dur_ns ELSE 0 END) AS sync_ns,
         sum(s.blocked_ns) AS blocked_ns,
         sum(CASE WHEN k.kind IN ('read', 'copy') AND s.ret > 0 THEN s.ret ELSE 0 END) AS read_bytes,
-        sum(CASE
-            WHEN k.kind = 'write' AND s.ret > 0 THEN s.ret
-            WHEN s.name = 'msync' AND s.ret = 0 THEN s.bytes
-            ELSE 0
-        END) AS written_bytes
+        sum(CASE WHEN k.kind = 'write' AND s.ret > 0 THEN s.ret ELSE 0 END) AS written_bytes
     FROM syscalls s
     LEFT JOIN call_kinds k ON k.name = s.name
     WHERE s.ino IS NOT NULL

@@ -142,7 +142,7 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
     until = _moment("--until", filters.until, manifest, facts)
     if since is not None and facts.elapsed_ns > 0 and since >= facts.end_ns:
         raise Problem(
-            f"--since {filters.since}: the recording is {units.duration(facts.elapsed_ns)} long"
+            f"--since {filters.since}: nothing is that late; the recording ends after {units.duration(facts.elapsed_ns)}"
         )
     if since is not None and until is not None and since >= until:
         raise Problem(f"--since {filters.since}: not before --until {filters.until}")

@@ -187,7 +187,7 @@ def find(name: str) -> Report:
 
         near = get_close_matches(name, known, 1)
         if near:
-            raise Problem(f"{name}: no such report; did you mean {near[0]}?")
+            raise Problem(f"{name}: no such report; did you mean `iowhy report {near[0]}`?")
         raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
     return known[name]
 

@@ -34,7 +34,8 @@ class Cause:
     when it is not there or cannot be known. `beats` are causes to which the same evidence points and
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
-    stands in the place of others: it is asked with the findings of those, and claims no time.
+    stands in the place of others: it is asked with the findings of those, and claims no time. `for_authors`
+    are those remedies, its own and its candidates', that take a change of the program.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Cause:
     beats: tuple[str, ...] = ()
     settled_by: tuple[NextCommand, ...] = ()
     unsafe_proof: bool = False
+    for_authors: frozenset[str] = frozenset()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 
     @property

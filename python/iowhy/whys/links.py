@@ -116,10 +116,12 @@ def device_load(facts: Facts) -> Link | None:
         if found.busy_share is None or found.depth is None:
             return None
         elapsed = facts.run.elapsed_ns or 0
-        speed = f"; {rate(found.bytes * 1e9 / elapsed)} for {facts.run.who}" if elapsed else ""
+        speed = (
+            f"; {facts.run.who} moves {rate(found.bytes * 1e9 / elapsed)} of it" if elapsed else ""
+        )
         return link(
-            f"{found.device} is busy {percent(found.busy_share)} of the whole run, then with "
-            f"{found.depth:.1f} requests in flight, anybody's{speed}",
+            f"{found.device} is busy in {percent(found.busy_share)} of the run, with {found.depth:.1f} "
+            f"requests at a time while it is, whoever's they are{speed}",
             found.busy_share,
             "share",
             "devices",

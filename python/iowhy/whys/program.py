@@ -8,6 +8,7 @@ documentation says so:
     documentation = "https://…"
     clients = ["libpq.so"]              # optional: libraries of those who ask its server to do the work
     server = "postgres"                 # optional: the name of that server's process
+    finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
@@ -96,6 +97,7 @@ class Program:
     remedies: tuple[Remedy, ...]
     clients: tuple[str, ...] = ()
     server: str | None = None
+    finished: bool = False
 
 
 @cache

@@ -112,7 +112,25 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
             said = f"it stands behind {first[-1].cause}: more can be gained here only when that is mended"
             moved = replace(late, against=(*late.against, said))
             ordered.insert(ordered.index(first[-1]) + 1, moved)
-    return ordered
+    return [_after(finding, ordered[:at]) for at, finding in enumerate(ordered)]
+
+
+def _after(finding: Finding, before: list[Finding]) -> Finding:
+    """A finding with a word why it comes after one that is about less of the time."""
+    smaller = next(
+        (
+            f
+            for f in before
+            if percent(f.share) != percent(finding.share) and f.share < finding.share
+        ),
+        None,
+    )
+    if smaller is None or any("stands behind" in text for text in finding.against):
+        return finding
+    said = (
+        f"it comes after {smaller.cause}, which is about less of the time: less can be gained here"
+    )
+    return replace(finding, against=(*finding.against, said))
 
 
 def _beaten(
@@ -140,10 +158,15 @@ def _finding(
     lever = cause.experiment if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
+    finished = bool(known) and all(one.finished for one in known)
     of_syncs = all(claim.classes == {classes.SYNC} for claim in candidate.claims)
     advice = (
         *program.remedies(facts, known, cause.name, of_syncs=of_syncs),
-        *(program.Advice(text) for text in remedies),
+        *(
+            program.Advice(text)
+            for text in remedies
+            if not (finished and text in cause.for_authors)
+        ),
     )
     bound = min(1.0, share) * max(0.0, min(1.0, candidate.saving.part))
     first = advice[0].part if advice else 1.0

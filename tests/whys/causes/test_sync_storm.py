@@ -17,7 +17,7 @@ def test_many_small_files(judged: Judge) -> None:
     story.commits(400, 4 * MS).passes_of_writeback(400, 400, 16, "fsync")
     found = leads(judged(story), "sync-storm", 0.85)
     text = chain(found)
-    assert "400 sync calls: 64 KiB to the device each" in text
+    assert "400 sync calls: sda writes 64 KiB for each" in text
     assert "400 cache flushes" in text
     assert "400 writeback passes over 400 inodes: 1.0 inodes a pass, 16.0 pages of each" in text
     assert "larger files" in found.remedies[0]

@@ -12,6 +12,8 @@ FLUSHES_MIN = 10
 # How sure one can be of few.
 FEW = 0.6
 
+_LESS_OFTEN = "sync less often: once for many lines or rows (transactions, group commit)"
+
 
 def find(facts: Facts) -> Candidate | None:
     """Flushes fill the time inside the sync calls."""
@@ -77,7 +79,7 @@ def _chain(facts: Facts, flush: float, each: float | None) -> tuple[Link, ...]:
         ),
         None
         if each is None
-        else link(f"{size(each)} are made durable per call", each, "bytes", "amplification"),
+        else link(f"each call makes {size(each)} durable", each, "bytes", "amplification"),
     )
 
 
@@ -141,10 +143,11 @@ CAUSE = Cause(
         "a device that lies about its cache: fast, until the power fails",
     ),
     remedies=(
-        "sync less often: once for many lines or rows (transactions, group commit)",
+        _LESS_OFTEN,
         "put the log on a device with a power-safe cache, or on one of its own",
         "mount without barriers only where the cache is power-safe",
     ),
+    for_authors=frozenset({_LESS_OFTEN}),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,

@@ -15,6 +15,10 @@ REASONS = frozenset({"metadata_read"})
 LOCKED = frozenset({"metadata_lock"})
 
 _IN_ORDER_OF_INODES = "visit files in the order of their inodes (ls -i, find -printf '%i'): neighbours come with one request"
+_WALKERS = (
+    "run several walkers at once, each in a part of the tree (xargs -P): the device has time for more "
+    "than one request"
+)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -144,12 +148,12 @@ CAUSE = Cause(
         "a tree too large for memory: then a second walk is as cold as the first",
     ),
     remedies=(
-        "run several walkers at once, each in a part of the tree (xargs -P): the device has time for more "
-        "than one request",
+        _WALKERS,
         "keep directories and inodes in memory between runs (a lower vm.vfs_cache_pressure, or a walk "
         "ahead of the need: find DIR > /dev/null)",
         _IN_ORDER_OF_INODES,
     ),
+    for_authors=frozenset({_WALKERS, _IN_ORDER_OF_INODES}),
     experiment="cache-warm",
     find=find,
     settled_by=next_command.CALLS,

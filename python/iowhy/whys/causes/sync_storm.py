@@ -17,6 +17,15 @@ OWN_FILES = 0.5
 TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
 
+_FEWER_FILES = "write fewer, larger files, or sync once for many of them (syncfs)"
+_KEEP_OPEN = "keep the file open, and sync once for many lines or records"
+_TRANSACTION = "put more into one transaction, so that one sync serves many (group commit)"
+_REMEDIES = (
+    "sync once for many changes (transactions, group commit, syncfs at the end)",
+    "write fewer, larger files",
+    "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
+)
+
 
 def find(facts: Facts) -> Candidate | None:
     """Waits for sync, by many calls that each make little durable."""
@@ -39,16 +48,10 @@ def find(facts: Facts) -> Candidate | None:
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, each, flush),
         summary=f"waits for {count(syncs.calls)} sync calls"
-        + ("" if each is None else f": {_each(facts, each)} each"),
+        + ("" if each is None else f": {_each(facts, each)}"),
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
-        or (
-            "write fewer, larger files, or sync once for many of them (syncfs)"
-            if spread
-            else "keep the file open, and sync once for many lines or records"
-            if _opened_each_time(facts)
-            else "put more into one transaction, so that one sync serves many (group commit)"
-        ),
+        or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else _TRANSACTION),
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
         lowered_by=() if each is not None else ("how much each call makes durable is not known",),
@@ -65,7 +68,7 @@ def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link,
         None
         if each is None
         else link(
-            f"{count(syncs.calls)} sync calls: {_each(facts, each)} each",
+            f"{count(syncs.calls)} sync calls: {_each(facts, each)}",
             each,
             "bytes",
             "measurements" if facts.calls.report == "measurements" else "amplification",
@@ -102,12 +105,16 @@ def _saving(facts: Facts, spread: bool) -> Saving:
 
 def _each(facts: Facts, each: float) -> str:
     """What each call carries: as it was written, and what became of it on the device."""
-    written, syncs = facts.calls.writes.done_bytes, facts.calls.syncs.calls
+    written, syncs, who = facts.calls.writes.done_bytes, facts.calls.syncs.calls, facts.run.who
     if not facts.requests.known or not facts.requests.write_bytes:
-        return size(each)
+        return f"each makes {size(each)} durable"
     if not written:
-        return f"{size(each)} to the device"
-    return f"{size(written / syncs)} written, {size(each)} to the device"
+        return f"{_device(facts)} writes {size(each)} for each"
+    return f"{who} writes {size(written / syncs)} and {_device(facts)} {size(each)} for each"
+
+
+def _device(facts: Facts) -> str:
+    return facts.requests.device or "the device"
 
 
 def _opened_each_time(facts: Facts) -> bool:
@@ -185,7 +192,7 @@ def _measured(facts: Facts) -> Candidate | None:
         saving=Saving(
             1 - 1 / worst.times if known else 1.0, "if they cost no more than large ones do"
         ),
-        remedy="write fewer, larger files, or sync once for many of them (syncfs)",
+        remedy=_FEWER_FILES,
         confidence=0.75 if known else 0.55,
         lowered_by=(
             "how much each call makes durable is not known"
@@ -260,11 +267,8 @@ CAUSE = Cause(
         "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
         "O_SYNC and O_DSYNC writes sync without a call of their own",
     ),
-    remedies=(
-        "sync once for many changes (transactions, group commit, syncfs at the end)",
-        "write fewer, larger files",
-        "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
-    ),
+    remedies=_REMEDIES,
+    for_authors=frozenset({_FEWER_FILES, _KEEP_OPEN, _TRANSACTION, *_REMEDIES}),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,

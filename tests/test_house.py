@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "reports": BASE | {"recording", "relations"},
     "charts": BASE | {"recording", "relations"},
     "whys": BASE | {"recording", "relations"},
+    "exports": BASE | {"recording", "relations", "reports", "whys"},
     "experiment": BASE | {"recording", "relations", "undo", "whys"},
     "compare": BASE | {"recording", "relations", "measures", "undo", "whys", "experiment"},
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
@@ -55,7 +56,7 @@ MAY_IMPORT = {
     "pytest_plugin": BASE | {"recording", "relations", "measures", "expect", "sources", "whys"},
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options", "doctor", "expect", "measures", "charts",
+        "undo", "options", "doctor", "expect", "measures", "charts", "exports",
     },
     "api": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",

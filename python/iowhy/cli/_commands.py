@@ -24,6 +24,7 @@ COMMANDS = (
     "experiment",
     "compare",
     "lab",
+    "export",
     "pack",
     "check",
     "doctor",

@@ -80,7 +80,7 @@ def write(
 def _export(
     result: "Result", to: TableOutput, name: str | None, columns: "Sequence[Column]"
 ) -> None:
-    from iowhy.views import export
+    from iowhy.views import rows_file
 
     binary = to.format == "parquet"
     stdout: IO[Any] = sys.stdout.buffer if binary else sys.stdout
@@ -88,11 +88,11 @@ def _export(
         opened(to.output, binary=binary, force=to.force) if to.output else nullcontext(stdout)
     ) as out:
         if binary:
-            export.write_parquet(result, out, name, columns)
+            rows_file.write_parquet(result, out, name, columns)
         elif to.format == "csv":
-            export.write_csv(result, out)
+            rows_file.write_csv(result, out)
         else:
-            export.write_json(result, out, name, columns)
+            rows_file.write_json(result, out, name, columns)
         out.flush()
 
 

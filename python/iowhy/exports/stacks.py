@@ -1,0 +1,103 @@
+"""The time of all threads as stacks, thread → class → call → reason: for flame graphs, folded or as speedscope reads them."""
+
+import json
+from dataclasses import dataclass, replace
+from typing import IO
+
+from iowhy import __version__
+from iowhy.messages import printable
+from iowhy.recording import Recording
+from iowhy.relations import Relations
+
+#: Whole nanoseconds that add up to the budget's: each gets what its part brings the sum over, in a fixed order.
+_OF_THREADS = """WITH parts AS (
+    SELECT row_id, 'user' AS class, CAST(NULL AS VARCHAR) AS syscall, CAST(NULL AS VARCHAR) AS reason, 16 * user_ns AS parts
+    FROM thread_rows
+    UNION ALL SELECT row_id, 'kernel', NULL, NULL, 16 * kernel_ns FROM thread_rows
+    UNION ALL SELECT row_id, 'runnable', NULL, NULL, 16 * runnable_ns FROM thread_rows
+    UNION ALL SELECT row_id, class, syscall, reason, parts FROM off_cpu
+), summed AS (
+    SELECT t.tgid, t.tid, c.place, c.class, p.syscall, p.reason, CAST(sum(p.parts) AS BIGINT) AS parts
+    FROM parts p
+    JOIN thread_rows t ON t.row_id = p.row_id
+    JOIN budget_classes c ON c.key = p.class
+    WHERE p.parts > 0
+    GROUP BY t.tgid, t.tid, c.place, c.class, p.syscall, p.reason
+), upto AS (
+    SELECT *, CAST(sum(parts) OVER (ORDER BY tgid, tid, place, syscall, reason ROWS UNBOUNDED PRECEDING) AS BIGINT) AS upto
+    FROM summed
+)
+SELECT coalesce(n.comm, 'thread') || ' (' || CAST(u.tid AS VARCHAR) || ')' AS thread, u.class, u.syscall, u.reason,
+    u.upto // 16 - (u.upto - u.parts) // 16 AS weight_ns
+FROM upto u
+LEFT JOIN named_threads n ON n.tgid = u.tgid AND n.tid = u.tid
+ORDER BY u.tgid, u.tid, u.place, u.syscall, u.reason"""
+#: Where no threads were seen (other tools' texts): what the budget is computed from.
+_OF_PIECES = """SELECT NULL AS thread, class, syscall, reason, coalesce(thread_ns, elapsed_ns, elapsed_part) AS weight_ns
+FROM budget_pieces ORDER BY class, syscall, reason"""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack, outermost frame first, and the time that it stands for."""
+
+    frames: tuple[str, ...]
+    weight_ns: int
+
+
+def stacks_of(recording: Recording) -> list[Stack]:
+    """Each of some time; together they are the budget's time of all threads. Raises Problem."""
+    with recording.damage_named(), Relations.of(recording) as relations:
+        counted = relations.has("thread_time")
+        rows = relations.rows(_OF_THREADS if counted else _OF_PIECES)
+        ((whole_ns,),) = relations.rows("SELECT thread_ns FROM budget_totals")
+    found = []
+    for *told, weight in rows:
+        frames = tuple(printable(str(frame)) for frame in told if frame is not None)
+        if isinstance(weight, int | float) and weight > 0:
+            found.append(Stack(frames, int(weight)))
+    if counted and found and isinstance(whole_ns, int):
+        _add_rest(found, whole_ns - sum(stack.weight_ns for stack in found))
+    return found
+
+
+def _add_rest(stacks: list[Stack], rest_ns: int) -> None:
+    """What rounding leaves goes to the largest, as in the budget (relations/budget_pieces.sql)."""
+    at = max(range(len(stacks)), key=lambda number: stacks[number].weight_ns)
+    stacks[at] = replace(stacks[at], weight_ns=stacks[at].weight_ns + rest_ns)
+
+
+def write_folded(recording: Recording, out: IO[bytes]) -> None:
+    """A line for each stack, as flamegraph.pl, inferno and speedscope read them: `thread;class;call;reason NANOSECONDS`."""
+    for stack in stacks_of(recording):
+        frames = ";".join(frame.replace(";", ",") for frame in stack.frames)
+        out.write(f"{frames} {stack.weight_ns}\n".encode())
+
+
+def write_speedscope(recording: Recording, out: IO[bytes]) -> None:
+    """The file format of speedscope 1 (https://www.speedscope.app/file-format-schema.json): one profile of all threads."""
+    stacks = stacks_of(recording)
+    numbers: dict[str, int] = {}
+    samples = [
+        [numbers.setdefault(frame, len(numbers)) for frame in stack.frames] for stack in stacks
+    ]
+    name = printable(" ".join(recording.manifest.command.argv)) or recording.path.name
+    whole = {
+        "$schema": "https://www.speedscope.app/file-format-schema.json",
+        "exporter": f"iowhy {__version__}",
+        "name": name,
+        "activeProfileIndex": 0,
+        "shared": {"frames": [{"name": frame} for frame in numbers]},
+        "profiles": [
+            {
+                "type": "sampled",
+                "name": f"time of all threads: {name}",
+                "unit": "nanoseconds",
+                "startValue": 0,
+                "endValue": sum(stack.weight_ns for stack in stacks),
+                "samples": samples,
+                "weights": [stack.weight_ns for stack in stacks],
+            }
+        ],
+    }
+    out.write(json.dumps(whole).encode())

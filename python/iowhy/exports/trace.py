@@ -1,0 +1,217 @@
+"""A trace file of Perfetto's: tracks, texts that are written once, and packets by the batch.
+
+Numbers of fields are those of protos/perfetto/trace (trace_packet.proto, track_event/*.proto, interned_data.proto) of
+Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its trace processor and UI read as they are.
+"""
+
+import zlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from iowhy.exports import wire
+from iowhy.exports.wire import Mask, Messages, Numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SEQUENCE = 1
+_CLEARED, _NEEDED = 1, 2  # SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE
+_REALTIME, _MONOTONIC = 1, 3  # BuiltinClock
+_BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
+_NAMES, _NOTES, _TEXTS = 2, 3, 29  # fields of InternedData
+_CHUNK_BYTES = 1 << 20
+_LEVEL = 3  # of zlib: a third of its usual time, for a tenth more bytes
+
+
+@dataclass(frozen=True)
+class Note:
+    """What stands beside events: numbers, or numbers of texts; `there` where it is known."""
+
+    name: str
+    values: Numbers
+    there: Mask
+    text: bool = False
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events by their tracks, begins and names (numbers of texts); without ends they are instants.
+
+    Slices of one track must not overlap. A flow leads on from an event (`flows`) or ends there (`ending`), where it is not 0.
+    """
+
+    tracks: Numbers
+    begins: Numbers
+    names: Numbers
+    ends: Numbers | None = None
+    notes: Sequence[Note] = ()
+    flows: Numbers | None = None
+    ending: Numbers | None = None
+
+
+@dataclass
+class Trace:
+    """A trace that is written to `out` as it grows; `close` writes what is left."""
+
+    out: IO[bytes]
+    _pending: list[bytes] = field(default_factory=list)
+    _pending_bytes: int = 0
+    _texts: dict[tuple[int, str], int] = field(default_factory=dict)
+    _fresh: dict[int, list[bytes]] = field(default_factory=dict)
+    _tracks: dict[Hashable, int] = field(default_factory=dict)
+
+    def begin(self, monotonic_ns: int | None, wall_ns: int | None) -> None:
+        """What the times mean: CLOCK_MONOTONIC, and one instant of it on the wall clock where that is known."""
+        defaults = wire.data(59, wire.number(58, _MONOTONIC))
+        self._packet(wire.number(87, 1) + wire.number(13, _CLEARED) + defaults)
+        if monotonic_ns is None or wall_ns is None or min(monotonic_ns, wall_ns) < 0:
+            return
+        clocks = [(_MONOTONIC, monotonic_ns), (_REALTIME, wall_ns)]
+        told = b"".join(wire.data(1, wire.number(1, c) + wire.number(2, ns)) for c, ns in clocks)
+        self._packet(wire.data(6, told + wire.number(2, _MONOTONIC)))
+
+    def track(self, key: Hashable, name: str, parent: int = 0, more: bytes = b"") -> int:
+        """The number of a track, which is described when it is first asked for."""
+        known = self._tracks.get(key)
+        if known is None:
+            known = self._tracks[key] = len(self._tracks) + 1
+            above = wire.number(5, parent) if parent else b""
+            named = wire.data(2, name) if name else b""
+            self._packet(wire.data(60, wire.number(1, known) + above + named + more))
+        return known
+
+    def process(self, pid: int, name: str) -> int:
+        """The track of a process."""
+        told = wire.number(1, _id(pid)) + wire.data(6, name)
+        return self.track(("process", pid), "", more=wire.data(3, told))
+
+    def thread(self, pid: int, tid: int, name: str) -> int:
+        """The track of a thread, which stands below its process."""
+        told = wire.number(1, _id(pid)) + wire.number(2, _id(tid)) + wire.data(5, name)
+        return self.track(("thread", pid, tid), "", more=wire.data(4, told))
+
+    def counter(self, name: str, unit: str) -> int:
+        """The track of a number over time."""
+        return self.track(("counter", name), name, more=wire.data(8, wire.data(6, unit)))
+
+    def name(self, text: str) -> int:
+        """The number of an event's name."""
+        return self._text(_NAMES, text)
+
+    def names(self, column: "pa.Array") -> Numbers:
+        """The numbers of a column of names."""
+        return self._column(_NAMES, column)[0]
+
+    def number_note(self, name: str, column: "pa.Array") -> Note:
+        """A column of whole numbers beside events."""
+        there = np.asarray(column.is_valid())
+        values = np.asarray(column.fill_null(0)).astype(np.int64).view(np.uint64)
+        return Note(name, values, there)
+
+    def text_note(self, name: str, column: "pa.Array") -> Note:
+        """A column of texts beside events."""
+        values, there = self._column(_TEXTS, column)
+        return Note(name, values, there, text=True)
+
+    def write(self, events: Events) -> None:
+        """Events, of which slices become a begin and an end."""
+        count = len(events.begins)
+        if not count:
+            return
+        packets = 1 if events.ends is None else 2
+        first = np.arange(count * packets) % packets == 0
+
+        def each(values: Numbers) -> Numbers:
+            return np.repeat(values, packets)
+
+        times = each(events.begins)
+        kinds = np.full(count * packets, _INSTANT if events.ends is None else _BEGIN, np.uint64)
+        if events.ends is not None:
+            times[1::2] = events.ends
+            kinds[1::2] = _END
+        event = Messages(count * packets)
+        event.varint(9, kinds)
+        event.varint(11, each(events.tracks))
+        event.varint(10, each(events.names), first)
+        for number, flows in ((47, events.flows), (48, events.ending)):
+            if flows is not None:
+                event.fixed64(number, each(flows), first & (each(flows) != 0))
+        for note in events.notes:
+            inner = Messages(count * packets)
+            inner.varint(1, self._text(_NOTES, note.name))
+            inner.varint(17 if note.text else 4, each(note.values))
+            event.message(4, inner, first & np.repeat(note.there, packets))
+        self._events(times, event)
+
+    def write_counter(self, tracks: Numbers, times: Numbers, values: "pa.Array") -> None:
+        """Values of counters."""
+        event = Messages(len(times))
+        event.varint(9, _COUNTER)
+        event.varint(11, tracks)
+        event.fixed64(44, np.asarray(values).astype("<f8").view(np.uint64))
+        self._events(times, event)
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self._say_texts()
+        self._flush()
+
+    def _events(self, times: Numbers, event: Messages) -> None:
+        self._say_texts()
+        packet = Messages(event.rows)
+        packet.varint(8, times)
+        packet.varint(10, _SEQUENCE)
+        packet.varint(13, _NEEDED)
+        packet.message(11, event)
+        whole = Messages(event.rows)
+        whole.message(1, packet)
+        self._add(whole.encoded())
+
+    def _column(self, kind: int, column: "pa.Array") -> tuple[Numbers, Mask]:
+        """The numbers of texts, 0 where there is none."""
+        coded = column.dictionary_encode()
+        known = [self._text(kind, text) for text in coded.dictionary.to_pylist()]
+        there = np.asarray(coded.indices.is_valid())
+        at = np.asarray(coded.indices.fill_null(0)).astype(np.int64)
+        numbers = np.array([*known, 0], np.uint64)[at]
+        return np.where(there, numbers, np.uint64(0)), there
+
+    def _text(self, kind: int, text: str) -> int:
+        known = self._texts.get((kind, text))
+        if known is None:
+            known = self._texts[kind, text] = len(self._texts) + 1
+            self._fresh.setdefault(kind, []).append(wire.number(1, known) + wire.data(2, text))
+        return known
+
+    def _say_texts(self) -> None:
+        """Before the events that use them."""
+        if self._fresh:
+            told = b"".join(
+                wire.data(kind, one) for kind in sorted(self._fresh) for one in self._fresh[kind]
+            )
+            self._fresh.clear()
+            self._packet(wire.number(13, _NEEDED) + wire.data(12, told))
+
+    def _packet(self, packet: bytes) -> None:
+        self._add(wire.data(1, wire.number(10, _SEQUENCE) + packet))
+
+    def _add(self, packets: bytes) -> None:
+        self._pending.append(packets)
+        self._pending_bytes += len(packets)
+        if self._pending_bytes >= _CHUNK_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._pending:
+            packed = zlib.compress(b"".join(self._pending), _LEVEL)
+            self.out.write(wire.data(1, wire.data(50, packed)))
+            self._pending.clear()
+            self._pending_bytes = 0
+
+
+def _id(number: int) -> int:
+    """A process id as its field holds one; what a damaged recording has beyond that is cut."""
+    return number & 0x7FFF_FFFF

@@ -1,0 +1,80 @@
+"""Stacks add up to the time budget, to the nanosecond, and hold no frame that would be taken for two."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generated import generate
+from iowhy.exports.stacks import stacks_of, write_folded, write_speedscope
+from iowhy.recording import Recording, open_recording
+from iowhy.reports import run
+from tests.command_line import invoke
+from tests.whys.made import MS, Story, pasted
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    path = tmp_path_factory.mktemp("stacks") / "generated.iowhy"
+    generate(path, 3_000)
+    return open_recording(path)
+
+
+def test_weights_are_the_time_of_all_threads_by_class(generated: Recording) -> None:
+    expected = {
+        row["class"]: row["thread_ns"]
+        for row in run(generated, "budget").to_pylist()
+        if row["thread_ns"]
+    }
+    found = dict.fromkeys(expected, 0)
+    stacks = stacks_of(generated)
+    for stack in stacks:
+        found[stack.frames[1]] += stack.weight_ns
+    assert sum(found.values()) == sum(expected.values())
+    # Each stack is rounded to a nanosecond, and the largest has what that leaves.
+    assert all(abs(found[one] - expected[one]) <= 2 * len(stacks) for one in expected)
+    assert len({stack.frames for stack in stacks}) == len(stacks)
+
+
+def test_a_thread_its_call_and_what_it_waits_for(tmp_path: Path) -> None:
+    story = Story(seconds=1.0).caller("fsync", 10, blocked=9 * MS, reason="device_flush", cpu=MS)
+    story.tables["threads"][0]["comm"] = "a;b\n\x1b[2J 1"
+    recording = story.write(tmp_path / "a.iowhy")
+    assert ("waiting for sync", "fsync", "device_flush") in {
+        stack.frames[1:] for stack in stacks_of(recording)
+    }
+    folded, speedscope = io.BytesIO(), io.BytesIO()
+    write_folded(recording, folded)
+    write_speedscope(recording, speedscope)
+    lines = folded.getvalue().decode().splitlines()
+    assert lines and all(line.rpartition(" ")[2].isdecimal() for line in lines)
+    assert {line.split(";")[0] for line in lines} == {"a,b\\x0a\\x1b[2J 1 (10)"}
+    whole = json.loads(speedscope.getvalue())
+    (profile,) = whole["profiles"]
+    names = [frame["name"] for frame in whole["shared"]["frames"]]
+    told = {
+        tuple(names[at] for at in sample): weight
+        for sample, weight in zip(profile["samples"], profile["weights"], strict=True)
+    }
+    assert told == {stack.frames: stack.weight_ns for stack in stacks_of(recording)}
+    assert profile["endValue"] == sum(profile["weights"]) and profile["unit"] == "nanoseconds"
+
+
+def test_without_threads_the_pieces_of_the_budget_stand_for_them(tmp_path: Path) -> None:
+    rows = [{"ts_ns": 0, "dur_ns": 5 * MS, "tgid": 1, "tid": 1, "name": "read", "ret": 1}]
+    recording = pasted(tmp_path / "a.iowhy", {"syscalls": rows})
+    stacks = stacks_of(recording)
+    assert stacks and all(stack.weight_ns > 0 for stack in stacks)
+
+
+def test_the_command_writes_stacks_to_stdout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Story(seconds=0.2).thread(user=0.5).write(Path("a.iowhy"))
+    done = invoke(["export", "a.iowhy", "--to", "folded", "-o", "-"])
+    assert done.exception is None
+    assert done.stdout == "worker10 (10);on-CPU user 100000000\nworker10 (10);idle 100000000\n"
+    done = invoke(["export", "a.iowhy", "--to", "speedscope"])
+    assert done.exception is None and json.loads(Path("a.speedscope.json").read_text())["profiles"]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 #: Where sudo looks for commands unless it is told otherwise (secure_path in Debian's and others' sudoers).
-_OF_SUDO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+OF_SUDO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _SHORT = {"\n": "\\n", "\t": "\\t"}
 
@@ -20,14 +20,19 @@ def as_root() -> str:
     """
     if os.geteuid() == 0 or shutil.which("sudo") is None:
         return "iowhy"
-    import sysconfig  # it takes longer than all else here
-
-    own = Path(sysconfig.get_path("scripts")) / "iowhy"
-    found = shutil.which("iowhy", path=_OF_SUDO)
+    own = own_program()
+    found = shutil.which("iowhy", path=OF_SUDO)
     with suppress(OSError):
         if own.exists() and (found is None or not own.samefile(found)):
             return f"sudo {quoted(str(own))}"
     return "sudo iowhy"
+
+
+def own_program() -> Path:
+    """Where the command `iowhy` of this Python lies, if it was installed."""
+    import sysconfig  # it takes longer than all else here
+
+    return Path(sysconfig.get_path("scripts")) / "iowhy"
 
 
 def quoted(word: str) -> str:

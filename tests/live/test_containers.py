@@ -61,9 +61,9 @@ def running(folder: Path, name: str) -> Iterator[None]:
             subprocess.run(["runc", "delete", "-f", name], capture_output=True, check=False)
 
 
-def watched(out: Path, *options: str) -> subprocess.Popen[bytes]:
+def watched(out: Path, *options: str, target: str = "group") -> subprocess.Popen[bytes]:
     """The recorder, once it takes records."""
-    recorder = subprocess.Popen([program(RECORDER), "group", "-o", out, *options])
+    recorder = subprocess.Popen([program(RECORDER), target, "-o", out, *options])
     for _ in range(400):
         manifest = out / "manifest.json"
         if manifest.exists() and json.loads(manifest.read_text())["command"]["start_ns"]:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.recording import open_recording
 from iowhy.sources.live import RECORDER, program
+from machine import ask
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -71,3 +73,25 @@ def test_what_only_root_can_is_said_and_leaves_nothing(
     done = as_nobody(place, "run", *where, *options, "--", "true")
     assert done.returncode == 125 and message in done.stderr
     assert not (place / "b.iowhy").exists()
+
+
+def test_who_may_run_a_recorder_with_file_capabilities_sees_all(place: Path) -> None:
+    """As docs/install.md says: four capabilities on the file, which one group may run."""
+    recorder = place / "iowhy-record"
+    os.chown(recorder, 0, NOBODY)
+    recorder.chmod(0o750)
+    rights = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search=ep"
+    setcap = shutil.which("setcap", path="/usr/sbin:/sbin:/usr/bin")
+    assert setcap is not None, "tools/setup test installs libcap2-bin"
+    subprocess.run([setcap, rights, recorder], check=True)
+    script = "grep CapEff /proc/self/status; for i in 1 2 3 4 5; do dd if=/etc/passwd of=/dev/null bs=1M status=none; done"
+    done = as_nobody(place, "run", "--mode", "bpf", "-o", "c.iowhy", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    # The command has none of them.
+    assert int(done.stdout.split()[1], 16) == 0
+    recording = open_recording(place / "c.iowhy")
+    assert recording.manifest.complete and recording.manifest.source == "live"
+    size = Path("/etc/passwd").stat().st_size
+    read = f"SELECT count(*), sum(ret) FROM syscalls s JOIN files f USING (dev, ino) WHERE name = 'read' AND ret > 0 AND path = '/etc/passwd' AND s.ret = {size}"
+    assert ask(recording, read) == [(5, 5 * size)]
+    assert {path.stat().st_uid for path in (place / "c.iowhy").rglob("*")} == {NOBODY}

@@ -3,6 +3,7 @@
 import math
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from benchmarks.generated import generate
+from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
@@ -111,3 +113,12 @@ def test_filters_on_spark(made: Recording, spark: SparkSession) -> None:
     theirs = on_spark(spark, made, "files", filters).collect()
     assert ours.num_rows == len(theirs) > 0
     assert sum(ours["calls"].to_pylist()) == sum(row.calls for row in theirs) > 0
+
+
+def test_without_sqlglot_it_says_which_extra_brings_it(
+    made: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    monkeypatch.delitem(sys.modules, "iowhy.reports.spark", raising=False)
+    with pytest.raises(Problem, match=r"iowhy\[spark\]"):
+        spark_statements(made, "files")

@@ -13,6 +13,7 @@ from iowhy.cli._expected import (
     read_asked,
     status_of,
 )
+from iowhy.cli._rise import rise
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
 from iowhy.errors import Problem
@@ -25,6 +26,7 @@ from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
 from iowhy.sources import live
 from iowhy.sources.descendants import name_of, with_descendants
+from iowhy.sources.elsewhere import Host
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
 
@@ -45,6 +47,8 @@ EPILOG = """Examples:
   sudo iowhy run --baseline io.json --update -- ./load
 
   sudo iowhy run --container web --duration 30s
+
+  iowhy run --on db1 --sudo -- sh -c 'cd /srv && ./load'
 
 It ends with CMD's exit status.
 """
@@ -109,6 +113,12 @@ class Options:
         read=positive_size_bytes,
         help="End the recording when it is this large, e.g. 200MiB; CMD runs on.",
     )
+    sudo: bool = switch("--sudo", help="Become root by sudo first; with --on, there.")
+    on: str | None = option(
+        "--on",
+        metavar="HOST",
+        help="Record on another machine, over ssh; nothing has to be installed there.",
+    )
     user: str | None = option(
         "--user", help="Run CMD as this user; through sudo, the one who called it."
     )
@@ -139,6 +149,8 @@ def command(options: Options) -> None:
         return
     _one_of(options)
     expected = read_asked(options.budgets)
+    if options.sudo and options.on is None:
+        rise(options.argv)
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
     status = record_asked(options, out)
@@ -162,8 +174,9 @@ def command(options: Options) -> None:
 
 def record_asked(options: Options, out: Path) -> int:
     """Records what the options ask into `out`; the exit status of what was recorded."""
+    on = None if options.on is None else Host(options.on, sudo=options.sudo)
     if options.argv:
-        invoking = invoking_user()
+        invoking = None if on else invoking_user()
         return live.record(
             options.argv,
             out,
@@ -172,20 +185,21 @@ def record_asked(options: Options, out: Path) -> int:
             stdout_to_stderr=options.as_json,
             outlives_us=options.on_death == "keep",
             extra=_bounds(options),
+            on=on,
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if options.pids:
-        return _attach(options, out, duration_s)
+        return _attach(options, out, duration_s, on)
     groups = _groups(options)
     if groups:
         if not options.quiet:
             _say_what(", ".join(" ".join(pair).removeprefix("--") for pair in groups), duration_s)
         return live.groups(
-            groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)]
+            groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)], on=on
         )
     if not options.quiet:
         _say_what("the machine", duration_s)
-    return live.machine(out, duration_s=duration_s, extra=_bounds(options))
+    return live.machine(out, duration_s=duration_s, extra=_bounds(options), on=on)
 
 
 def _groups(options: Options) -> list[tuple[str, str]]:
@@ -208,8 +222,10 @@ def _bounds(options: Options) -> list[str]:
     return words
 
 
-def _attach(options: Options, out: Path, duration_s: float | None) -> int:
+def _attach(options: Options, out: Path, duration_s: float | None, on: Host | None) -> int:
     """Records processes, with those that they have started already: a server's work is done by these."""
+    if on is not None:
+        return live.attach(options.pids, out, duration_s=duration_s, extra=_bounds(options), on=on)
     for tried in range(_TRIES):
         pids = list(dict.fromkeys(options.pids))
         if not options.alone:
@@ -272,6 +288,19 @@ def _named_after(options: Options) -> list[str]:
     return [groups[0][1].rstrip("/")] if groups else []
 
 
+def _check_elsewhere(options: Options) -> None:
+    if options.on is None or options.on.startswith("-") or not options.on.isprintable():
+        raise Problem("--on: give a machine as ssh knows it, HOST or USER@HOST")
+    if options.pids and not options.alone:
+        raise Problem(
+            "--on with -p records those processes alone: say so with --no-children, or name their --container or --cgroup"
+        )
+    if options.as_json and options.argv:
+        raise Problem(
+            "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
+        )
+
+
 def _one_of(options: Options) -> None:
     targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
     if sum(targets) == 0:
@@ -282,6 +311,8 @@ def _one_of(options: Options) -> None:
         raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
     if options.alone and not options.pids:
         raise Problem("--no-children goes with -p")
+    if options.on is not None:
+        _check_elsewhere(options)
     if options.argv and options.duration_ns is not None:
         raise Problem(
             "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.experiment import groups
+from iowhy.invocation import as_root
 from iowhy.lab import disks, filesystems, shell
 from iowhy.lab.disks import MIB, Disk
 from iowhy.lab.filesystems import Filesystem
@@ -145,7 +146,7 @@ def check_rights() -> None:
     """Raises Problem when this machine or user cannot run the lab, and says what it takes."""
     if os.geteuid() != 0:
         raise Problem(
-            "the lab needs root: it makes loop devices, filesystems and control groups (sudo iowhy lab …)"
+            f"the lab needs root: it makes loop devices, filesystems and control groups (`{as_root()} lab …`)"
         )
     if not Path("/dev/loop-control").exists():
         raise Problem("the lab needs loop devices: /dev/loop-control is not there (modprobe loop)")

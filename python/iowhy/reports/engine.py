@@ -128,9 +128,14 @@ def spark_statements(
     """The same for Spark: statements to run one after the other, of which the last gives the rows.
 
     The recording's tables must be there as (temporary) views of their names; the relations that are to be
-    kept become tables of the current schema.
+    kept become tables of the current schema. Raises Problem where the extra `spark` is not installed.
     """
-    from iowhy.reports.spark import to_spark
+    try:
+        from iowhy.reports.spark import to_spark
+    except ModuleNotFoundError as missing:
+        raise Problem(
+            f"Spark's SQL is made by {missing.name}: `pip install 'iowhy[spark]'` and run again"
+        ) from None
 
     report = name if isinstance(name, Report) else find(name)
     return to_spark(statement(rec, report, filters), report.where)

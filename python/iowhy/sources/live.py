@@ -14,6 +14,7 @@ from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.recording.free_name import free_name
 from iowhy.sources import ending, orphans
+from iowhy.sources.elsewhere import Host
 from iowhy.users import invoking_user
 
 RECORDER = "iowhy-record"
@@ -64,19 +65,22 @@ def record(
     stdout_to_stderr: bool = False,
     extra: Sequence[str] = (),
     outlives_us: bool = False,
+    on: Host | None = None,
 ) -> int:
     """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
 
     The status is the command's own (128 + signal when one killed it). Its standard streams are this
     process's. `outlives_us`: when this process is killed, the command and its recording go on; else they end.
+    `on`: another machine, where it runs in its user's home.
     Raises Problem when the recorder cannot start the command or write the recording.
     """
-    options = ["run", "-o", str(out), "--mode", mode, *extra]
+    options = ["run", "--mode", mode, *extra]
     if user is not None:
         options += ["--user", user]
-    return _recorder(
-        [*options, "--", *argv], out, cwd, env, stdout_to_stderr, outlives_us=outlives_us
-    )
+    options += ["--", *argv]
+    if on is not None:
+        return on.record(program(RECORDER), options, out)
+    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us)
 
 
 def attach(
@@ -85,12 +89,13 @@ def attach(
     *,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
+    on: Host | None = None,
 ) -> int:
     """Record running processes until they end, `duration_s` passed, or Ctrl-C."""
-    options = ["attach", "-o", str(out), "--pid", ",".join(map(str, pids)), *extra]
+    options = ["attach", "--pid", ",".join(map(str, pids)), *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
-    return _recorder(options, out)
+    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
 
 
 def groups(
@@ -99,20 +104,27 @@ def groups(
     *,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
+    on: Host | None = None,
 ) -> int:
     """Record what runs in control groups: `asked` are pairs of --cgroup, --container or --pod and a name."""
-    options = ["group", "-o", str(out), *(f"{flag}={name}" for flag, name in asked), *extra]
+    options = ["group", *(f"{flag}={name}" for flag, name in asked), *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
-    return _recorder(options, out)
+    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
 
 
-def machine(out: Path, *, duration_s: float | None = None, extra: Sequence[str] = ()) -> int:
+def machine(
+    out: Path,
+    *,
+    duration_s: float | None = None,
+    extra: Sequence[str] = (),
+    on: Host | None = None,
+) -> int:
     """Record the whole machine for `duration_s`, or until Ctrl-C."""
-    options = ["machine", "-o", str(out), *extra]
+    options = ["machine", *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
-    return _recorder(options, out)
+    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
 
 
 def _recorder(
@@ -124,7 +136,7 @@ def _recorder(
     *,
     outlives_us: bool = False,
 ) -> int:
-    command = [str(program(RECORDER)), *options]
+    command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
     environment = dict(os.environ if env is None else env)
     if not outlives_us:
         environment[_PARENT] = str(os.getpid())

@@ -1,0 +1,45 @@
+"""`--sudo`: iowhy starts itself again as root."""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+
+from iowhy.errors import Problem
+from iowhy.invocation import OF_SUDO, own_program
+
+#: What Python ignores by itself (signal(7)), and where the program `iowhy` names those that its caller ignored.
+_HIDDEN = (signal.SIGPIPE, signal.SIGXFSZ)
+_IGNORED = "IOWHY_IGNORED"
+
+
+def rise(argv: Sequence[str]) -> None:
+    """Takes the place of this process with the same through sudo; returns where it is root already.
+
+    sudo asks for the password itself, and the command `argv` runs as the user again. Its program is named with its
+    path where sudo would not find it: sudo has a search path of its own. Raises Problem where there is no sudo.
+    """
+    if os.geteuid() == 0:
+        return
+    sudo, own = shutil.which("sudo"), own_program()
+    if sudo is None:
+        raise Problem("--sudo: there is no sudo here; as root, leave it out")
+    if not own.exists():
+        raise Problem(f"--sudo: {own} is not there; run what you have started as root")
+    words = sys.argv[1:]
+    if argv:
+        words[-len(argv)] = _found(argv[0])
+    sys.stdout.flush()
+    ignored = os.environ.get(_IGNORED, "").split(",")
+    for number in _HIDDEN:
+        if str(int(number)) not in ignored:
+            signal.signal(number, signal.SIG_DFL)
+    os.execv(sudo, [sudo, "--", str(own), *words])
+
+
+def _found(name: str) -> str:
+    here = shutil.which(name)
+    if here is None or os.sep in name or here == shutil.which(name, path=OF_SUDO):
+        return name
+    return here

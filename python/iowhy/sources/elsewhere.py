@@ -1,0 +1,187 @@
+"""Record on another machine: the recorder of this one goes there over ssh, and its recording comes back.
+
+Nothing has to be installed there, as a released recorder is one static file. What is copied lies in a directory of the user's own,
+which is removed when the recording has arrived.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from iowhy.errors import Problem
+from iowhy.messages import say
+from iowhy.sources import ending
+
+#: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.
+SSH = "IOWHY_SSH"
+
+#: e_machine of ELF and what uname(2) says of the same processor.
+_MACHINES = {62: "x86_64", 183: "aarch64"}
+
+_PUT = """umask 077
+d=$(mktemp -d "${TMPDIR:-/var/tmp}/iowhy.XXXXXX") && cat > "$d/iowhy-record" && chmod 700 "$d/iowhy-record" || exit 1
+printf '%s\\n' "$d"
+exec "$d/iowhy-record" --version >&2"""
+
+_GET = 'cd "$1" && exec tar -cf - "$2"'
+
+#: What is copied at once.
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine as ssh knows it. `sudo`: what is recorded there is recorded as root."""
+
+    name: str
+    sudo: bool = False
+
+    def record(self, recorder: Path, words: Sequence[str], out: Path) -> int:
+        """Runs the recorder there with `words`; the recording is then `out`. Returns what it returned.
+
+        Standard input, output and error are those of this process. Raises Problem where the machine cannot be
+        reached or the recorder does not run on it.
+        """
+        with self._connection() as ssh:
+            self._check_machine(ssh, recorder)
+            place = self._put(ssh, recorder)
+            there = f"{place}/{out.name}"
+            command = [f"{place}/iowhy-record", words[0], "-o", there, *words[1:]]
+            if self.sudo:
+                command.insert(0, "sudo")
+            status = self._run(ssh, command)
+            if status == 255 and self._asked(ssh, "true").returncode != 0:
+                raise Problem(
+                    f"{self.name}: the connection ended before the recording; what there is of it is in {there} there"
+                )
+            self._get(ssh, place, out)
+            self._asked(ssh, f"rm -rf {shlex.quote(place)}")
+        return status
+
+    @contextmanager
+    def _connection(self) -> Iterator[list[str]]:
+        """ssh's words; all calls share one connection, so that a password is asked for once."""
+        command = shlex.split(os.environ.get(SSH, "ssh"))
+        if not command or shutil.which(command[0]) is None:
+            raise Problem(f"--on {self.name}: {' '.join(command) or SSH} is not installed here")
+        with tempfile.TemporaryDirectory(prefix="iowhy-") as folder:
+            shared = ["-oControlMaster=auto", f"-oControlPath={folder}/ssh", "-oControlPersist=60"]
+            try:
+                yield [*command, *shared]
+            finally:
+                subprocess.run(
+                    [*command, *shared, "-O", "exit", "--", self.name],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=False,
+                )
+
+    def _check_machine(self, ssh: Sequence[str], recorder: Path) -> None:
+        done = self._asked(ssh, "uname -sm")
+        if done.returncode != 0:
+            raise Problem(f"--on {self.name}: {_last(done.stderr) or 'ssh cannot reach it'}")
+        system, _, machine = done.stdout.decode(errors="replace").strip().partition(" ")
+        own = _machine_of(recorder)
+        if system != "Linux":
+            raise Problem(f"--on {self.name}: it runs {system}; the recorder needs Linux")
+        if machine != own:
+            raise Problem(
+                f"--on {self.name}: it is {machine}, and the recorder here is for {own}; IOWHY_RECORD=PATH names another"
+                f" (of iowhy-record-…-{machine}.tar.gz)"
+            )
+
+    def _put(self, ssh: Sequence[str], recorder: Path) -> str:
+        with recorder.open("rb") as file:
+            done = self._asked(ssh, _PUT, stdin=file)
+        place = done.stdout.decode(errors="replace").strip()
+        if done.returncode != 0 or not place.startswith("/"):
+            raise Problem(
+                f"--on {self.name}: the recorder does not run there: {_last(done.stderr)} (TMPDIR is where it goes)"
+            )
+        return place
+
+    def _run(self, ssh: Sequence[str], command: Sequence[str]) -> int:
+        # A terminal there passes Ctrl-C on, and asks for sudo's password.
+        terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        with ending.recorder_hears() as hearing:
+            session = subprocess.Popen(
+                [*ssh, "-tq" if terminal else "-T", "--", self.name, shlex.join(command)],
+                preexec_fn=hearing.restore,
+            )
+            hearing.hand_to(session.pid)
+            returned = session.wait()
+        return returned if returned >= 0 else 128 - returned
+
+    def _get(self, ssh: Sequence[str], place: str, out: Path) -> None:
+        """Brings the recording. It is another machine's word: nothing but its own files is made of it."""
+        script = shlex.join(["sh", "-c", _GET, "sh", place, out.name])
+        with subprocess.Popen(
+            [*ssh, "-T", "--", self.name, script],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as sender:
+            assert sender.stdout is not None
+            try:
+                with tarfile.open(fileobj=sender.stdout, mode="r|") as archive:
+                    unpack(archive, out)
+            except (tarfile.TarError, OSError) as error:
+                sender.kill()
+                # The recorder has said there what was wrong, where it made none.
+                if not out.exists():
+                    raise SystemExit(1) from error
+                raise Problem(
+                    f"{self.name}: the recording did not arrive whole ({error}); it is in {place} there"
+                ) from error
+        say(f"recorded on {self.name}")
+
+    def _asked(
+        self, ssh: Sequence[str], script: str, stdin: object = subprocess.DEVNULL
+    ) -> subprocess.CompletedProcess[bytes]:
+        words = [*ssh, "-T", "--", self.name, shlex.join(["sh", "-c", script])]
+        return subprocess.run(words, stdin=stdin, capture_output=True, check=False)  # type: ignore[call-overload, no-any-return]
+
+
+def unpack(archive: tarfile.TarFile, out: Path) -> None:
+    """Makes the directory `out` of an archive of one directory of that name, which holds files and directories.
+
+    Raises tarfile.TarError for anything else in it: a link, a path that leads out of it, a device.
+    """
+    for member in archive:
+        parts = PurePosixPath(member.name).parts
+        if parts[:1] != (out.name,) or ".." in parts:
+            raise tarfile.TarError(f"{member.name!r} is no file of it")
+        path = out.joinpath(*parts[1:])
+        if member.isdir():
+            path.mkdir(mode=0o700)
+        elif member.isreg():
+            content = archive.extractfile(member)
+            assert content is not None
+            with os.fdopen(
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
+            ) as file:
+                shutil.copyfileobj(content, file, _CHUNK_BYTES)
+        else:
+            raise tarfile.TarError(f"{member.name!r} is neither a file nor a directory")
+
+
+def _machine_of(program: Path) -> str:
+    """What uname(2) calls the processor that an ELF program is for (elf(5))."""
+    with program.open("rb") as file:
+        head = file.read(20)
+    number = int.from_bytes(head[18:20], "little")
+    return _MACHINES.get(number, f"machine {number} of ELF")
+
+
+def _last(stderr: bytes) -> str:
+    """The last line that a program said."""
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return "".join(c if c.isprintable() else "?" for c in lines[-1]) if lines else ""

@@ -1,0 +1,113 @@
+"""`iowhy run --on HOST`: a real sshd on a port of its own, with keys of its own, on this machine."""
+
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import open_recording
+from machine import ask
+
+pytestmark = pytest.mark.usefixtures("live")
+
+CONFIGURATION = """
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+"""
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> Iterator[str]:
+    """The words that reach this machine over ssh."""
+    for name in ("host", "user"):
+        key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name]
+        subprocess.run(key, check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "sshd").write_text(CONFIGURATION.format(port=port, folder=tmp_path))
+    Path("/run/sshd").mkdir(exist_ok=True)
+    sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin")
+    assert sshd is not None, "tools/setup test installs openssh-server"
+    with subprocess.Popen(
+        [sshd, "-D", "-e", "-f", tmp_path / "sshd"], stderr=(tmp_path / "log").open("w")
+    ) as server:
+        try:
+            for _ in range(200):
+                if "listening" in (tmp_path / "log").read_text():
+                    break
+                assert server.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.05)
+            yield shlex.join(
+                [
+                    "ssh",
+                    "-F/dev/null",
+                    f"-p{port}",
+                    f"-i{tmp_path}/user",
+                    "-oStrictHostKeyChecking=no",
+                    f"-oUserKnownHostsFile={tmp_path}/known",
+                ]
+            )
+        finally:
+            server.terminate()
+
+
+def iowhy(folder: Path, ssh: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "iowhy", "run", "--on", "root@127.0.0.1", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh, **more},
+        input="3 lines\nof\ninput\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_command_there_is_recorded_and_its_recording_comes_back(tmp_path: Path, ssh: str) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    script = f"wc -l; echo 'an error' >&2; dd if=/dev/zero of={there}/z bs=64k count=9 conv=fsync 2>/dev/null; exit 7"
+    done = iowhy(here, ssh, "--", "sh", "-c", script, TMPDIR=str(tmp_path))
+    assert (done.returncode, done.stdout) == (7, "3\n"), done.stderr
+    assert "an error" in done.stderr and "recorded on root@127.0.0.1" in done.stderr
+    # The verdict is of that command, and names what can be typed here.
+    assert "kept in sh.iowhy" in done.stderr
+    recording = open_recording(here / "sh.iowhy")
+    assert recording.manifest.complete
+    query = f"SELECT count(*), sum(ret) FROM syscalls s JOIN files f USING (dev, ino) WHERE name = 'write' AND path = '{there}/z'"
+    assert ask(recording, query) == [(9, 9 * 65536)]
+    assert {path.stat().st_mode & 0o077 for path in (here / "sh.iowhy").rglob("*")} == {0}
+    assert not list(Path("/var/tmp").glob("iowhy.??????"))
+
+
+def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> None:
+    done = iowhy(tmp_path, ssh, "--", "no-such-program")
+    assert done.returncode == 127 and "no-such-program" in done.stderr
+    unreachable = iowhy(tmp_path, "ssh -F /dev/null -oBatchMode=yes -p 1", "--", "true")
+    assert unreachable.returncode == 2
+    assert "iowhy: --on root@127.0.0.1: ssh: connect to host" in unreachable.stderr
+    foreign = tmp_path / "iowhy-record"
+    machine = 183 if os.uname().machine == "x86_64" else 62
+    foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + machine.to_bytes(2, "little"))
+    foreign.chmod(0o755)
+    other = iowhy(tmp_path, ssh, "--", "true", IOWHY_RECORD=str(foreign))
+    assert other.returncode == 2 and "and the recorder here is for" in other.stderr
+    assert not list(tmp_path.glob("*.iowhy"))
+    assert not list(Path("/var/tmp").glob("iowhy.??????"))

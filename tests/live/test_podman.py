@@ -1,0 +1,126 @@
+"""Podman's containers and pods, of an image that is made on the spot; where Podman is installed and can run anything."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import Recording, open_recording
+from machine import ask
+from test_containers import watched
+
+pytestmark = pytest.mark.usefixtures("live")
+
+BLOCK, BLOCKS = 65_536, 8
+WRITE = f"dd if=/dev/zero of=/data/z bs={BLOCK} count={BLOCKS} conv=fsync"
+#: Works until somebody makes /data/go, ends when somebody makes /data/end.
+WAITS = f"while [ ! -e /data/go ]; do sleep 0.05; done; {WRITE}; while [ ! -e /data/end ]; do sleep 0.05; done"
+#: crun cannot be used where both versions of control groups are mounted; limits are those of the least machine.
+PODMAN = ["podman", "--runtime", "runc"]
+LIMITS = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none"]
+IMAGE = f"localhost/iowhy-test-{os.getpid()}:1"
+
+Run = Callable[..., str]
+
+
+def podman(*words: str | Path) -> str:
+    done = subprocess.run([*PODMAN, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """busybox and nothing else."""
+    root = tmp_path_factory.mktemp("image")
+    (root / "bin").mkdir()
+    (root / "data").mkdir()
+    busybox = shutil.which("busybox")
+    assert busybox is not None, "tools/setup test installs busybox-static"
+    shutil.copy(busybox, root / "bin/busybox")
+    for applet in ("sh", "dd", "sleep"):
+        (root / "bin" / applet).symlink_to("busybox")
+    subprocess.run(["tar", "-C", root, "-cf", root.with_suffix(".tar"), "."], check=True)
+    podman("import", root.with_suffix(".tar"), IMAGE)
+    yield IMAGE
+    podman("image", "rm", "-f", IMAGE)
+
+
+@pytest.fixture
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
+    """Starts a container of this name, whose /data is a folder of this name; all are removed afterwards."""
+    if shutil.which("podman") is None:
+        pytest.skip(f"{request.node.nodeid} needs podman")
+    image = request.getfixturevalue("image")
+    tried = [*PODMAN, "run", "--rm", *LIMITS, image, "sh", "-c", "exit 0"]
+    done = subprocess.run(tried, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{request.node.nodeid}: Podman runs nothing here: {done.stderr}")
+    names: list[str] = []
+
+    def run(name: str, script: str = WAITS, *options: str) -> str:
+        (tmp_path / name).mkdir()
+        names.append(name)
+        data = f"{tmp_path}/{name}:/data"
+        words = ["run", "-d", "--name", name, "-v", data, *LIMITS, *options, image]
+        return podman(*words, "sh", "-c", script)
+
+    yield run
+    for name in names:
+        (tmp_path / name / "end").touch()
+    subprocess.run([*PODMAN, "rm", "-f", "-t", "0", *names], capture_output=True, check=False)
+
+
+def written(recording: Recording) -> list[tuple[object, ...]]:
+    """Per container: its name, image and runtime, calls of write to its file, bytes."""
+    return ask(
+        recording,
+        "SELECT c.name, c.image, c.runtime, count(*), sum(s.ret) FROM syscalls s "
+        "JOIN threads t ON t.tid = s.tid AND t.tgid = s.tgid JOIN containers c ON c.id = t.container "
+        "JOIN files f ON f.dev = s.dev AND f.ino = s.ino "
+        "WHERE s.name = 'write' AND f.path = '/data/z' GROUP BY ALL ORDER BY 1",
+    )
+
+
+def one(name: str) -> tuple[object, ...]:
+    return (name, IMAGE, "podman", BLOCKS, BLOCK * BLOCKS)
+
+
+def end(recorder: subprocess.Popen[bytes], folder: Path, *names: str) -> None:
+    """Lets the containers work and end; the recording ends with them."""
+    for name in names:
+        (folder / name / "go").touch()
+    for name in names:
+        for _ in range(400):
+            found = folder / name / "z"
+            if found.exists() and found.stat().st_size == BLOCK * BLOCKS:
+                break
+            time.sleep(0.05)
+        (folder / name / "end").touch()
+    assert recorder.wait(60) == 0
+
+
+def test_a_container_by_its_name_and_nothing_of_another(start: Run, tmp_path: Path) -> None:
+    own = start("iowhy-test-a")
+    start("iowhy-test-b")
+    recorder = watched(tmp_path / "r.iowhy", "--container", "iowhy-test-a")
+    (tmp_path / "iowhy-test-b/go").touch()
+    end(recorder, tmp_path, "iowhy-test-a")
+    recording = open_recording(tmp_path / "r.iowhy")
+    assert written(recording) == [one("iowhy-test-a")]
+    assert ask(recording, "SELECT DISTINCT container FROM threads") == [(own,)]
+
+
+def test_a_container_that_starts_later_is_named_in_a_recording_of_the_machine(
+    start: Run, tmp_path: Path
+) -> None:
+    recorder = watched(tmp_path / "r.iowhy", target="machine")
+    start("iowhy-test-f", WRITE)
+    podman("wait", "iowhy-test-f")
+    recorder.terminate()
+    assert recorder.wait(60) == 0
+    assert written(open_recording(tmp_path / "r.iowhy")) == [one("iowhy-test-f")]

@@ -117,9 +117,9 @@ static __noinline long path_step(__u32 step, struct path_walk *w)
  * Emits a file's path: the names from the inode up to the root of the mount tree. The kernel's own d_path is
  * not open to tracing programs; this walk needs no lock because it reads with probes, and can at worst give a
  * path that is being renamed half old, half new. A function of its own (not static), so that the verifier
- * looks at it once.
+ * looks at it once. `dentry`: the name to take, 0 for the one that the file was opened by.
  */
-__noinline int emit_file(__u64 address)
+__noinline int emit_file(__u64 address, __u64 dentry)
 {
 	__u32 zero = 0;
 	struct path_scratch *s = bpf_map_lookup_elem(&path_scratches, &zero);
@@ -148,7 +148,7 @@ __noinline int emit_file(__u64 address)
 	s->at = 0;
 	vfsmount = BPF_CORE_READ(file, f_path.mnt);
 	w.scratch = s;
-	w.dentry = BPF_CORE_READ(file, f_path.dentry);
+	w.dentry = dentry ? (struct dentry *)dentry : BPF_CORE_READ(file, f_path.dentry);
 	w.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
 	REPEAT(PATH_PARTS, PATH_PARTS, path_step, &w);
 	length = s->at;
@@ -173,7 +173,7 @@ static __always_inline void name_file(const struct file_id *id, struct file *fil
 		return;
 	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
 	bpf_map_update_elem(&touched_filesystems, &dev, &yes, BPF_ANY);
-	emit_file((__u64)file);
+	emit_file((__u64)file, 0);
 }
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
@@ -215,6 +215,51 @@ static __always_inline bool set_file(struct thread *t, struct file *file)
 	}
 	t->call_flags |= CALL_HAS_FILE;
 	return true;
+}
+
+/*
+ * The number N of a path /proc/PROCESS/fd/N, else -1: a file that was opened without a name (O_TMPFILE) gets one by it
+ * (open(2)). A function of its own (not static), so that the verifier looks at it once.
+ */
+__noinline int fd_of_path(__u64 address)
+{
+	char path[32] = {};
+	int fd = -1;
+
+	if (bpf_probe_read_user_str(path, sizeof(path), (void *)address) <= 0)
+		return -1;
+	if (path[0] != '/' || path[1] != 'p' || path[2] != 'r' || path[3] != 'o' || path[4] != 'c')
+		return -1;
+#pragma unroll
+	for (__u32 i = 5; i < sizeof(path) - 1; i++) {
+		char c = path[i];
+
+		if (!c)
+			break;
+		if (c == '/')
+			fd = 0;
+		else if (fd >= 0 && c >= '0' && c <= '9')
+			fd = fd * 10 + (c - '0');
+		else
+			fd = -1;
+	}
+	return fd;
+}
+
+/* A file has a further name, the first in its inode's list; one of O_TMPFILE had none before (fs/dcache.c, d_tmpfile). */
+static __always_inline void name_linked(struct task_struct *task, int fd)
+{
+	struct file *file = fd >= 0 ? file_of(task, fd) : NULL;
+	struct dentry *opened, *dentry;
+	struct hlist_node *first;
+
+	if (!file || !bpf_core_field_exists(((struct dentry *)0)->d_u.d_alias))
+		return;
+	opened = BPF_CORE_READ(file, f_path.dentry);
+	first = BPF_CORE_READ(file, f_inode, i_dentry.first);
+	dentry = (void *)first - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	if (first && dentry != opened)
+		emit_file((__u64)file, (__u64)dentry);
 }
 
 /* The program that the task runs, which no call of its own has opened. */

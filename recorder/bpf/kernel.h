@@ -37,6 +37,7 @@
 
 /* include/uapi/asm-generic/fcntl.h: the same on x86 and arm64 */
 #define O_APPEND 00002000
+#define AT_EMPTY_PATH 0x1000
 
 /* include/uapi/linux/stat.h */
 #define S_IFMT 00170000
@@ -179,10 +180,21 @@ struct qstr {
 	const unsigned char *name;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct super_block {
@@ -229,6 +241,9 @@ struct inode {
 	__s64 i_size;
 	__u32 i_generation;
 	unsigned long dirtied_when;
+	union {
+		struct hlist_head i_dentry;
+	};
 };
 
 struct file {

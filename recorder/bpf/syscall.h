@@ -297,6 +297,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		t->call_kind = CALL_PLAIN;
 		set_file(t, file);
 	}
+	if (t->call_kind == CALL_LINK && !ret)
+		name_linked(task, ARG4(regs) & AT_EMPTY_PATH ? (int)ARG0(regs) : fd_of_path(ARG1(regs)));
 	add_call(t, nr, &times, ret, t->call_flags);
 	return 0;
 }

@@ -16,7 +16,7 @@ use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, File, FileId};
-use crate::identity::Identities;
+use crate::identity::{anonymous_dev, Identities};
 
 /// Files that are remembered by name.
 const MOST: usize = 262_144;
@@ -47,6 +47,17 @@ struct Known {
     /// A row of `files` was made of it.
     named: bool,
     bytes: u64,
+}
+
+impl Known {
+    /// Made with O_TMPFILE: what stands for its name is its inode's number (fs/dcache.c, d_tmpfile).
+    fn is_nameless(&self) -> bool {
+        let name = self
+            .path
+            .as_deref()
+            .and_then(|path| path.rsplit(|&c| c == b'/').next());
+        name == Some(format!("#{}", self.inode).as_bytes())
+    }
 }
 
 pub struct Files {
@@ -185,7 +196,8 @@ impl Files {
         });
         let ripe = ripe.count();
         for key in self.untold.drain(..ripe) {
-            if let Some(known) = self.known.get_mut(&key) {
+            // One without a name may get its first later on.
+            if let Some(known) = self.known.get_mut(&key).filter(|k| !k.is_nameless()) {
                 known.named = true;
                 recording.push(name_row(key, known))?;
             }
@@ -306,22 +318,6 @@ fn first_maps(asked: &Receiver<(Key, u64, PathBuf)>) -> HashMap<Key, Vec<rows::E
         }
     }
     maps
-}
-
-/// The device number of anonymous inodes, as the kernel writes it: of an eventfd, which is one. Since Linux 6.16
-/// they have the mode of a regular file.
-fn anonymous_dev() -> Option<u32> {
-    use std::os::fd::{FromRawFd, OwnedFd};
-    use std::os::unix::fs::MetadataExt;
-    // SAFETY: the descriptor is new and belongs to nobody else.
-    let event = unsafe {
-        match libc::eventfd(0, libc::EFD_CLOEXEC) {
-            -1 => return None,
-            fd => OwnedFd::from_raw_fd(fd),
-        }
-    };
-    let dev = std::fs::File::from(event).metadata().ok()?.dev();
-    Some(libc::major(dev) << 20 | libc::minor(dev))
 }
 
 fn is_same(taken: &iowhy_readings::layout::Taken, dev: u32, inode: u64) -> bool {

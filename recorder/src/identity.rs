@@ -77,6 +77,22 @@ impl Identities {
     }
 }
 
+/// The device number of anonymous inodes, as the kernel writes it: of an eventfd, which is one. Since Linux 6.16
+/// they have the mode of a regular file.
+pub fn anonymous_dev() -> Option<u32> {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: the descriptor is new and belongs to nobody else.
+    let event = unsafe {
+        match libc::eventfd(0, libc::EFD_CLOEXEC) {
+            -1 => return None,
+            fd => OwnedFd::from_raw_fd(fd),
+        }
+    };
+    let dev = std::fs::File::from(event).metadata().ok()?.dev();
+    Some(libc::major(dev) << 20 | libc::minor(dev))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

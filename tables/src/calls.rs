@@ -24,6 +24,8 @@ pub enum Record {
     Open,
     /// Works on paths.
     Name,
+    /// Gives a file a further name, which may be its first: one of O_TMPFILE has none.
+    Link,
     /// Takes pages out of the cache for good.
     Remove,
     /// Asks for readahead.
@@ -36,12 +38,13 @@ pub enum Record {
 }
 
 impl Record {
-    pub const ALL: [Record; 10] = [
+    pub const ALL: [Record; 11] = [
         Record::Read,
         Record::Write,
         Record::Sync,
         Record::Open,
         Record::Name,
+        Record::Link,
         Record::Remove,
         Record::Ahead,
         Record::Memory,

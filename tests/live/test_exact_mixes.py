@@ -176,7 +176,9 @@ def _written(recorded: Recorded, end: str) -> list[int]:
         ("unlinked/f", [4 * 4096]),
         ("mounts/%/f", [50]),
         ("duplicates/f", [3 * 4096 + 10]),
-        ("nameless/%", [1300]),
+        ("nameless/named", [1300]),
+        ("nameless/empty", [77]),
+        ("nameless/#%", [88]),
     ],
 )
 def test_bytes_go_to_the_file_that_they_were_written_to(

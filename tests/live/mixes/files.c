@@ -191,6 +191,12 @@ static void nameless(void)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(!CALL(linkat, AT_FDCWD, path, AT_FDCWD, "named", AT_SYMLINK_FOLLOW), "linked");
 	MOVE(write, fd, data, 66);
+	fd = CALL(openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR, 0600);
+	MOVE(write, fd, data, 77);
+	must(!CALL(linkat, fd, "", AT_FDCWD, "empty", AT_EMPTY_PATH), "linked as root");
+	CALL(linkat, fd, "", AT_FDCWD, "named", AT_EMPTY_PATH); /* EEXIST */
+	fd = CALL(openat, AT_FDCWD, ".", O_TMPFILE | O_RDWR, 0600);
+	MOVE(write, fd, data, 88);
 }
 
 static void fallocates(void)

@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: demo test test-kernels check bench readme docs setup snapshots fuzz torture
+.PHONY: pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -52,6 +52,11 @@ docs: setup
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
 	$(PYTHON) -m iowhy.whys.cause_pages
 	$(PYTHON) -m iowhy.whys.program_pages
+
+# The pictures of README and docs, in a browser without a screen (as root: it records what it shows).
+pictures:
+	@tools/setup test
+	$(PYTHON) -m tests.page.pictures
 
 setup:
 	@tools/setup build

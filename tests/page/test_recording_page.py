@@ -1,5 +1,6 @@
 """The page of a recording: its words, hostile names, what is missing, and that charts add up to the reports."""
 
+import os
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -87,9 +88,7 @@ def test_requests_by_latency_add_up_to_the_report(story: Recording) -> None:
     drawn = all_drawn(story)["request-latency-over-time"]
     found: dict[tuple[str, int], float] = defaultdict(float)
     for (group, low_ns), count in sums(drawn, "requests", "group", "low_ns").items():
-        # The report has two buckets to a power of two, the chart four.
-        power = 1 << (int(str(low_ns)).bit_length() - 1)
-        found[str(group), power * 3 // 2 if int(str(low_ns)) * 2 >= power * 3 else power] += count
+        found[str(group), int(str(low_ns))] += count
     expected = {
         (f"{row['device']} {row['op']} ({row['whose']})", row["low_ns"]): row["requests"]
         for row in rows_of(story, "request-latency")
@@ -147,6 +146,21 @@ def test_the_page_reads_without_scripts(story: Recording) -> None:
     ):
         assert expected in words
     assert len(page) < 2_000_000
+
+
+def test_the_words_of_the_page_are_as_they_were(story: Recording) -> None:
+    """What the page itself says; what findings and reports say is theirs. UPDATE_SNAPSHOTS=1 writes it anew."""
+    page = page_of(story.path).replace(str(story.path), "sync.iowhy")
+    page = re.sub(r"<article\b.*?</article>", "", page, flags=re.DOTALL)
+    own = r'<(?:h2|h3|caption|figcaption|footer|noscript|p class="(?:question|missing)")\b.*?</(?:h2|h3|caption|p|footer|noscript)>'
+    texts = ["".join(Seen(one).texts) for one in re.findall(own, page, flags=re.DOTALL)]
+    words = "\n".join(" ".join(one.split()) for one in texts) + "\n"
+    kept = Path(__file__).with_name("page.txt")
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        kept.write_text(words)
+    assert words == kept.read_text(), (
+        "UPDATE_SNAPSHOTS=1 pytest tests/page, then look at the difference"
+    )
 
 
 def test_each_link_of_a_chain_leads_somewhere(story: Recording) -> None:
@@ -244,3 +258,17 @@ def test_a_page_is_not_overwritten_unasked(story: Recording, tmp_path: Path) -> 
 def test_a_wrong_header_is_named(text: str, said: str) -> None:
     with pytest.raises(Problem, match=said):
         parse("x", text)
+
+
+def test_a_busy_recording_is_drawn_whole_and_small(tmp_path: Path) -> None:
+    """Every kind of event everywhere all the time: the charts are coarser, and nothing is left out."""
+    from benchmarks.generated import generate
+
+    recording = generate(tmp_path / "busy.iowhy", 60_000)
+    drawn = all_drawn(recording)
+    assert [one.chart.name for one in drawn.values() if one.cut] == []
+    requests = drawn["addresses-over-time"]
+    with Relations.of(recording) as relations:
+        [(count,)] = relations.rows("SELECT count(*) FROM request_sequence")
+    assert sum(sums(requests, "requests", "device").values()) == count
+    assert len(page_of(recording.path)) < 2_000_000

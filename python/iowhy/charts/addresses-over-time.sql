@@ -32,29 +32,47 @@ WITH named AS (
     CROSS JOIN chart_cells c
     LEFT JOIN named_files p ON p.dev = q.owner_dev AND p.ino = q.owner_ino
 ), ranges AS (
-    SELECT
-        dev,
-        min(address) AS first,
-        greatest((max(address + bytes) - min(address) + 159) // 160, 4096) AS height
+    SELECT dev, min(address) AS first, greatest((max(address + bytes) - min(address) + 127) // 128, 4096) AS height
     FROM named
     GROUP BY dev
 ), files AS (
     SELECT file, row_number() OVER (ORDER BY count(*) DESC, file) AS place FROM named GROUP BY file
+), located AS (
+    SELECT
+        n.cell,
+        n.dev,
+        (n.address - r.first) // r.height AS row,
+        CASE WHEN f.place <= 8 THEN f.file ELSE 'other files' END AS file,
+        count(*) AS requests,
+        count(CASE WHEN n.seek_bytes <> 0 THEN 1 END) AS jumps,
+        sum(n.bytes) AS bytes
+    FROM named n
+    JOIN ranges r ON r.dev = n.dev
+    JOIN files f ON f.file = n.file
+    GROUP BY 1, 2, 3, 4
+), grid AS (
+    -- Requests that go everywhere all the time are drawn in larger cells, two or four of them together each way.
+    SELECT CASE
+        WHEN count(*) <= 9000 THEN 1
+        WHEN count(DISTINCT (cell // 2, dev, row // 2, file)) <= 9000 THEN 2
+        ELSE 4
+    END AS together
+    FROM located
 )
 SELECT
-    n.cell * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
-    coalesce(max(d.name), CAST(n.dev >> 20 AS VARCHAR) || ':' || CAST(n.dev & 1048575 AS VARCHAR)) AS device,
-    max(r.first) + (n.address - r.first) // r.height * max(r.height) AS address_bytes,
-    max(r.height) AS height_bytes,
-    CASE WHEN f.place <= 8 THEN f.file ELSE 'other files' END AS file,
-    count(*) AS requests,
-    count(CASE WHEN n.seek_bytes <> 0 THEN 1 END) AS jumps,
-    CAST(sum(n.bytes) AS BIGINT) AS bytes
-FROM named n
+    l.cell // g.together * g.together * max(c.cell_ns) / 1e9 AS at_s,
+    g.together * max(c.cell_ns) / 1e9 AS span_s,
+    coalesce(max(d.name), CAST(l.dev >> 20 AS VARCHAR) || ':' || CAST(l.dev & 1048575 AS VARCHAR)) AS device,
+    max(r.first) + l.row // g.together * g.together * max(r.height) AS address_bytes,
+    g.together * max(r.height) AS height_bytes,
+    l.file,
+    CAST(sum(l.requests) AS BIGINT) AS requests,
+    CAST(sum(l.jumps) AS BIGINT) AS jumps,
+    CAST(sum(l.bytes) AS BIGINT) AS bytes
+FROM located l
+CROSS JOIN grid g
 CROSS JOIN chart_cells c
-JOIN ranges r ON r.dev = n.dev
-JOIN files f ON f.file = n.file
-LEFT JOIN devices d ON d.dev = n.dev
-GROUP BY n.cell, n.dev, (n.address - r.first) // r.height, CASE WHEN f.place <= 8 THEN f.file ELSE 'other files' END
+JOIN ranges r ON r.dev = l.dev
+LEFT JOIN devices d ON d.dev = l.dev
+GROUP BY l.cell // g.together, g.together, l.dev, l.row // g.together, l.file
 ORDER BY requests DESC, at_s, address_bytes

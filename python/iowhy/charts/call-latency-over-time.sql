@@ -4,7 +4,7 @@
 -- draws: heat
 -- place: 30
 -- needs: syscalls
--- Calls that were kept one by one; the eight names with most time, the others together.
+-- Calls that were kept one by one; the six names with most time, the others together.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
 -- column group: name of the call, text
@@ -16,7 +16,7 @@ WITH names AS (
 ), measured AS (
     SELECT
         greatest(least((s.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) AS cell,
-        CASE WHEN n.place <= 8 THEN s.name ELSE 'other calls' END AS "group",
+        CASE WHEN n.place <= 6 THEN s.name ELSE 'other calls' END AS "group",
         greatest(s.dur_ns, 1) AS latency_ns
     FROM syscalls s
     JOIN names n ON n.name = s.name
@@ -29,18 +29,28 @@ WITH names AS (
     SELECT cell, "group", latency_ns,
         CASE WHEN low > latency_ns THEN low // 2 WHEN low * 2 <= latency_ns THEN low * 2 ELSE low END AS low
     FROM octaves
-), quarters AS (
-    SELECT cell, "group", low, CASE WHEN low < 4 THEN 0 ELSE (latency_ns - low) * 4 // low END AS quarter
-    FROM right_octaves
+), halves AS (
+    SELECT cell, "group", low, low > 1 AND latency_ns * 2 >= low * 3 AS upper FROM right_octaves
+), counted AS (
+    SELECT cell, "group", low, upper, count(*) AS calls FROM halves GROUP BY cell, "group", low, upper
+), grid AS (
+    -- What is everywhere is drawn in longer cells, two or four of them together.
+    SELECT CASE
+        WHEN count(*) <= 9000 THEN 1
+        WHEN count(DISTINCT (cell // 2, "group", low, upper)) <= 9000 THEN 2
+        ELSE 4
+    END AS together
+    FROM counted
 )
 SELECT
-    cell * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
-    q."group",
-    low + low * quarter // 4 AS low_ns,
-    CASE WHEN low < 4 THEN low * 2 ELSE low + low * (quarter + 1) // 4 END AS high_ns,
-    count(*) AS calls
-FROM quarters q
+    n.cell // g.together * g.together * max(c.cell_ns) / 1e9 AS at_s,
+    g.together * max(c.cell_ns) / 1e9 AS span_s,
+    n."group",
+    n.low + CASE WHEN n.upper THEN n.low // 2 ELSE 0 END AS low_ns,
+    CASE WHEN n.low > 1 AND NOT n.upper THEN n.low + n.low // 2 ELSE n.low * 2 END AS high_ns,
+    CAST(sum(n.calls) AS BIGINT) AS calls
+FROM counted n
+CROSS JOIN grid g
 CROSS JOIN chart_cells c
-GROUP BY cell, q."group", low, quarter
-ORDER BY calls DESC, q."group", at_s, low_ns
+GROUP BY n.cell // g.together, g.together, n."group", n.low, n.upper
+ORDER BY calls DESC, n."group", at_s, low_ns

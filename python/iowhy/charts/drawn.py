@@ -9,8 +9,8 @@ from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
 from iowhy.relations.rows import Row
 
-#: A chart has no more rows than this: it says that it shows the first ones only. Each is some 20 bytes of the page.
-MOST_ROWS = 12_000
+#: A chart has no more rows than this: it says that it shows the first ones only. Each is some 12 bytes of the page.
+MOST_ROWS = 16_000
 
 
 @dataclass(frozen=True)

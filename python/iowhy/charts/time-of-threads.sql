@@ -13,7 +13,7 @@
 -- column reason: what they waited for there, text
 -- column thread_ns: time of all of them, ns
 WITH cells AS (
-    SELECT start_ns, cell_ns * 3 AS cell_ns, (last_cell + 1) // 3 - 1 AS last_cell FROM chart_cells
+    SELECT start_ns, cell_ns * 5 AS cell_ns, greatest((last_cell + 1) // 5 - 1, 0) AS last_cell FROM chart_cells
 ), located AS (
     SELECT t.row_id, t.tid, t.tgid, t.user_ns, t.kernel_ns, t.runnable_ns,
         greatest(least((t.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) AS cell
@@ -29,19 +29,32 @@ WITH cells AS (
     SELECT l.cell, l.tid, l.tgid, o.class, o.syscall, o.reason, o.parts
     FROM off_cpu o
     JOIN located l ON l.row_id = o.row_id
+), named AS (
+    SELECT p.cell, coalesce(n.comm, 'name not known') AS thread, p.class, p.syscall, p.reason, sum(p.parts) AS parts
+    FROM parts p
+    LEFT JOIN named_threads n ON n.tgid = p.tgid AND n.tid = p.tid
+    GROUP BY 1, 2, 3, 4, 5
+), grid AS (
+    -- Many kinds of time at once are told over longer cells.
+    SELECT CASE
+        WHEN count(*) <= 9000 THEN 1
+        WHEN count(DISTINCT (cell // 4, thread, class, syscall, reason)) <= 9000 THEN 4
+        ELSE 24
+    END AS together
+    FROM named
 )
 SELECT
-    p.cell * max(c.cell_ns) / 1e9 AS at_s,
-    max(c.cell_ns) / 1e9 AS span_s,
-    coalesce(n.comm, 'name not known') AS thread,
+    m.cell // g.together * g.together * max(c.cell_ns) / 1e9 AS at_s,
+    g.together * max(c.cell_ns) / 1e9 AS span_s,
+    m.thread,
     b.class,
-    p.syscall AS call,
-    p.reason,
-    CAST(round(sum(p.parts) / 16) AS BIGINT) AS thread_ns
-FROM parts p
+    m.syscall AS call,
+    m.reason,
+    CAST(round(sum(m.parts) / 16) AS BIGINT) AS thread_ns
+FROM named m
+CROSS JOIN grid g
 CROSS JOIN cells c
-JOIN budget_classes b ON b.key = p.class
-LEFT JOIN named_threads n ON n.tgid = p.tgid AND n.tid = p.tid
-GROUP BY p.cell, coalesce(n.comm, 'name not known'), b.class, p.syscall, p.reason
-HAVING sum(p.parts) >= 8
-ORDER BY thread_ns DESC
+JOIN budget_classes b ON b.key = m.class
+GROUP BY m.cell // g.together, g.together, m.thread, b.class, m.syscall, m.reason
+HAVING sum(m.parts) >= 8
+ORDER BY thread_ns DESC, m.thread, b.class, m.syscall, m.reason, at_s

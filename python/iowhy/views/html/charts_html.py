@@ -12,6 +12,8 @@ from iowhy.whys import classes
 
 #: Significant digits of what is no whole number: more is below what a chart shows.
 _DIGITS = 6
+#: Values that come this often each are written once, and the rows hold their places.
+_SELDOM = 4
 NARROWED = "narrowed"
 NOSCRIPT = Markup(
     "<noscript><p>Charts are drawn by scripts; everything else on this page is readable without them.</p></noscript>"
@@ -96,7 +98,7 @@ def page_data(drawn: Sequence[Drawn], overview: Overview, say: Say) -> dict[str,
 
 
 def chart_data(one: Drawn, say: Say) -> dict[str, Any]:
-    """A chart's rows by column: texts as numbers in a list of them, numbers with six digits."""
+    """A chart's rows by column: what repeats as places in a list, fractions with six digits."""
     units = {column.name: column.unit for column in one.chart.columns}
     columns = list(zip(*one.rows, strict=True)) if one.rows else []
     return {
@@ -114,12 +116,12 @@ def chart_data(one: Drawn, say: Say) -> dict[str, Any]:
 def _column(values: Row, say: Say) -> dict[str, Any]:
     if len(set(values)) == 1 and len(values) > 1:
         return {"same": _number(values[0]) if not isinstance(values[0], str) else say(values[0])}
-    if any(isinstance(value, str) for value in values):
-        texts = list(dict.fromkeys(str(v) for v in values if v is not None))
-        places = {text: at for at, text in enumerate(texts)}
+    distinct = list(dict.fromkeys(value for value in values if value is not None))
+    if any(isinstance(value, str) for value in distinct) or len(distinct) * _SELDOM < len(values):
+        places = {value: at for at, value in enumerate(distinct)}
         return {
-            "texts": [say(text) for text in texts],
-            "at": [None if value is None else places[str(value)] for value in values],
+            "list": [say(one) if isinstance(one, str) else _number(one) for one in distinct],
+            "at": [None if value is None else places[value] for value in values],
         }
     return {"values": [_number(value) for value in values]}
 

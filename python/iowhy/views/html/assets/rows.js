@@ -1,12 +1,12 @@
 "use strict";
-// A chart's columns as they lie in the page: {same}, {texts, at} or {values}.
+// A chart's columns as they lie in the page: {same}, {list, at} or {values}.
 iowhy.rows = (chart) => {
   const columns = chart.columns;
   const get = (name, row) => {
     const c = columns[name];
     if (c === undefined) return null;
     if ("same" in c) return c.same;
-    if (c.texts) return c.at[row] === null ? null : c.texts[c.at[row]];
+    if (c.list) return c.at[row] === null ? null : c.list[c.at[row]];
     return c.values[row];
   };
   const unit = (name) => columns[name].unit;

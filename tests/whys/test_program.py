@@ -184,6 +184,18 @@ def test_the_time_of_syncs_by_file_and_call(
     assert found == pytest.approx(share)
 
 
+def test_what_syncs_beside_the_others_takes_nothing_from_their_share(tmp_path: Path) -> None:
+    story = Story(1.0).file(201, "/data/wal/1").file(202, "/data/base")
+    for tid, ino, length in ((10, 201, 8 * MS), (11, 202, 16 * MS)):
+        story.caller(
+            "fsync", 50, tid=tid, blocked=length, reason="journal_commit", bytes_=None, ino=ino
+        )
+    with Facts(story.write(tmp_path / "x")) as facts:
+        wal = share_of_syncs(facts.relations, ("*/wal/*",), (), ())
+        base = share_of_syncs(facts.relations, ("*/base",), (), ())
+    assert wal == pytest.approx(0.5, abs=0.01) and base == 1.0
+
+
 def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -> None:
     story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97)
     story.file(201, "/usr/lib/x86_64-linux-gnu/libpq.so.5.15")

@@ -15,7 +15,10 @@ class _Time:
 def share_of_syncs(
     relations: Relations, files: Sequence[str], spared: Sequence[str], calls: Sequence[str]
 ) -> float | None:
-    """Of the time in sync calls, the share of those that a setting is about; None where none was recorded.
+    """Of the time in which a sync call is under way, the share in which one is that a setting is about.
+
+    None where none was recorded. It bounds what the setting can gain: a thread that syncs in the background, beside those
+    that others wait for, takes nothing from them.
 
     `files` are patterns of paths (GLOB; none: any file), `spared` those that it leaves alone, `calls` names of
     calls (none: any). A file whose path is not known may be one of them and counts; a call without a file (`sync`)
@@ -29,12 +32,23 @@ def share_of_syncs(
     if calls:
         names = ", ".join(_quoted(one) for one in calls)
         about.append(f"split_part(s.name, ' ', 1) IN ({names})")
-    [found] = relations.read(
+    found = relations.one(
         _Time,
         f"""
-        SELECT sum(s.dur_ns) FILTER (WHERE {" AND ".join(about) or "true"}) AS concerned_ns,
-          sum(s.dur_ns) AS all_ns
-        FROM sync_calls AS s LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+        WITH calls AS (
+          SELECT s.ts_ns, s.end_ns, CAST({" AND ".join(about) or "true"} AS INTEGER) AS concerned
+          FROM sync_calls AS s LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+        ), moments AS (
+          SELECT ts_ns AS t_ns, 1 AS any_call, concerned FROM calls
+          UNION ALL SELECT end_ns, -1, -concerned FROM calls
+        ), steps AS (
+          SELECT lead(t_ns) OVER w - t_ns AS ns, sum(any_call) OVER w AS any_call,
+            sum(concerned) OVER w AS concerned
+          FROM moments WINDOW w AS (ORDER BY t_ns ROWS UNBOUNDED PRECEDING)
+        )
+        SELECT CAST(sum(CASE WHEN concerned > 0 THEN ns ELSE 0 END) AS BIGINT) AS concerned_ns,
+          CAST(sum(ns) AS BIGINT) AS all_ns
+        FROM steps WHERE any_call > 0
         """,
     )
     return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None

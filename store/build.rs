@@ -41,7 +41,7 @@ fn generate(schema: &Table) -> Result<String> {
         let row = text_of(table, "row").unwrap_or_default();
         let time = text_of(table, "time");
         write_struct(&mut structs, name, &row, &columns)?;
-        write_row(&mut structs, name, count, &columns)?;
+        write_row(&mut structs, name, count, &columns, summed(schema, name))?;
         write_table(&mut tables, name, time.as_deref(), &columns)?;
         count += 1;
     }
@@ -50,6 +50,14 @@ fn generate(schema: &Table) -> Result<String> {
          /// Every table of a recording, in the order of the schema.\n\
          pub static TABLES: [Table; {count}] = [\n{tables}];\n{structs}"
     ))
+}
+
+/// Whether another table holds sums over this one's rows.
+fn summed(schema: &Table, name: &str) -> bool {
+    schema
+        .values()
+        .filter_map(Value::as_table)
+        .any(|table| text_of(table, "sums").as_deref() == Some(name))
 }
 
 fn columns_of(table_name: &str, table: &Table) -> Result<Vec<Column>> {
@@ -119,7 +127,13 @@ fn write_struct(out: &mut String, table: &str, row: &str, columns: &[Column]) ->
 }
 
 /// How a row gets into the columns of its table.
-fn write_row(out: &mut String, table: &str, index: usize, columns: &[Column]) -> Result<()> {
+fn write_row(
+    out: &mut String,
+    table: &str,
+    index: usize,
+    columns: &[Column],
+    summed: bool,
+) -> Result<()> {
     writeln!(out, "impl Row for {} {{", camel(table))?;
     writeln!(out, "    const TABLE: &'static str = \"{table}\";")?;
     writeln!(out, "    const INDEX: usize = {index};")?;
@@ -142,7 +156,13 @@ fn write_row(out: &mut String, table: &str, index: usize, columns: &[Column]) ->
             column.kind, column.name
         )?;
     }
-    writeln!(out, "    }}\n}}")?;
+    writeln!(out, "    }}")?;
+    if summed {
+        writeln!(out, "    #[inline]")?;
+        writeln!(out, "    fn sum(&self, sums: &mut crate::sums::Sums) {{")?;
+        writeln!(out, "        sums.{table}(self);\n    }}")?;
+    }
+    writeln!(out, "}}")?;
     Ok(())
 }
 

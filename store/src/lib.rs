@@ -19,6 +19,7 @@ mod folder;
 pub mod manifest;
 mod recording;
 pub mod rows;
+pub mod sums;
 mod writer;
 
 pub use error::{Error, Place, Result};

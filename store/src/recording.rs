@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::folder::{Folder, Owner};
 use crate::manifest::Manifest;
 use crate::rows::{Row, TABLES};
+use crate::sums::Sums;
 use crate::writer::{queued_bytes, Order, Shared, Writer, Written};
 
 /// When files are closed and how much may wait.
@@ -54,6 +55,7 @@ pub struct Recording {
     /// Emptied batches, to be filled again: their memory is already there.
     ready: Vec<Option<Batch>>,
     lost: Vec<u64>,
+    sums: Sums,
     first_tick_ns: Option<i64>,
     closed_ns: i64,
     shared: Arc<Shared>,
@@ -98,6 +100,7 @@ impl Recording {
             batches: TABLES.iter().map(Batch::new).collect(),
             ready: TABLES.iter().map(|_| None).collect(),
             lost: vec![0; TABLES.len()],
+            sums: Sums::default(),
             first_tick_ns: None,
             closed_ns: 0,
             shared: shared.clone(),
@@ -146,6 +149,7 @@ impl Recording {
     #[inline]
     pub fn push<R: Row>(&mut self, row: R) -> Result<()> {
         let batch = &mut self.batches[R::INDEX];
+        row.sum(&mut self.sums);
         row.append(&mut batch.columns);
         batch.rows += 1;
         if batch.rows >= self.limits.rows_per_file {
@@ -167,6 +171,7 @@ impl Recording {
     /// Closes the files and rewrites the manifest when it is time for it; `now_ns` is CLOCK_MONOTONIC.
     /// To be called several times a second.
     pub fn tick(&mut self, now_ns: i64) -> Result<()> {
+        self.sums.settle(self.manifest.command.start_ns);
         let first_ns = *self.first_tick_ns.get_or_insert_with(|| {
             self.closed_ns = now_ns;
             now_ns
@@ -186,6 +191,11 @@ impl Recording {
 
     /// Writes what is left and the last manifest, with `complete` true unless writing failed.
     pub fn finish(mut self) -> Result<()> {
+        (0..TABLES.len()).for_each(|index| self.send(index));
+        let command = &self.manifest.command;
+        let sums = std::mem::take(&mut self.sums).rows(command.start_ns, command.end_ns);
+        // What fails is told below.
+        let _ = sums.push(&mut self);
         (0..TABLES.len()).for_each(|index| self.send(index));
         let written = self.join();
         let failure = self.failure();
@@ -233,6 +243,7 @@ impl Recording {
         if !sent {
             self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             self.lost[index] += rows;
+            self.sums.forget(TABLES[index].name);
         }
     }
 

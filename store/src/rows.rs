@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 pub use crate::batch::Column;
+use crate::sums::Sums;
 
 /// A text value: most are one of a few static names (system calls, operations, flags).
 pub type Name = Cow<'static, str>;
@@ -15,6 +16,9 @@ pub trait Row {
     const INDEX: usize;
     /// Moves the values to the ends of the table's columns.
     fn append(self, columns: &mut [Column]);
+    /// Adds it to the sums over the whole recording, where there are any of its table.
+    #[inline]
+    fn sum(&self, _sums: &mut Sums) {}
 }
 
 /// One table of the schema.

@@ -88,8 +88,8 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
                 (None,),
                 (-4096,),
             ]
-        # Itself and what it selects from: of few rows both are kept.
-        assert opened.rows(kept) == [(2,)]
+        # Itself and what it selects from, one after the other: of few rows all are kept.
+        assert opened.rows(kept) == [(4,)]
 
 
 @dataclass(frozen=True)

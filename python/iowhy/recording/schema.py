@@ -43,12 +43,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what a row is, which column is its time (None: rows have none), its columns."""
+    """One table: what a row is, which column is its time (None: rows have none), its columns.
+
+    `sums`: the table over whose rows it holds sums, all or none of them.
+    """
 
     name: str
     row: str
     time: str | None
     columns: tuple[Column, ...]
+    sums: str | None = None
 
     @property
     def arrow_schema(self) -> "pa.Schema":
@@ -75,6 +79,7 @@ def tables() -> dict[str, Table]:
                 Column(column, spec["type"], spec["doc"], spec.get("null"))
                 for column, spec in table["columns"].items()
             ),
+            sums=table.get("sums"),
         )
         for name, table in loaded.items()
     }

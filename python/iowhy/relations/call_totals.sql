@@ -1,6 +1,6 @@
 -- title: The system calls of one name by one thread on one file, small ones apart
 -- kept: table
--- One pass over all calls: what sums them up in another way reads these sums.
+-- What sums calls up in another way reads these sums.
 -- column tgid: process, id
 -- column tid: thread, id
 -- column name: system call, text
@@ -24,30 +24,5 @@
 -- column synced_bytes: bytes asked for by calls that returned 0, bytes
 -- column syncing: of these calls, those that asked for bytes, count
 SELECT c.*, coalesce(f.kind, 'file') AS file_kind
-FROM (
-    SELECT
-        tgid,
-        tid,
-        name,
-        dev,
-        ino,
-        coalesce(bytes <= 1024 AND ret > 0, false) AS tiny,
-        count(*) AS calls,
-        sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors,
-        count(*) - count(ret) AS unfinished,
-        sum(dur_ns) AS total_ns,
-        max(dur_ns) AS max_ns,
-        sum(cpu_ns) AS cpu_ns,
-        sum(CASE WHEN cpu_ns IS NOT NULL THEN dur_ns END) AS cpu_of_ns,
-        sum(runnable_ns) AS runnable_ns,
-        sum(blocked_ns) AS blocked_ns,
-        sum(sleeping_ns) AS sleeping_ns,
-        sum(bytes) AS asked_bytes,
-        sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
-        count(CASE WHEN ret > 0 THEN 1 END) AS moving,
-        sum(CASE WHEN ret = 0 THEN bytes END) AS synced_bytes,
-        count(CASE WHEN ret = 0 THEN bytes END) AS syncing
-    FROM syscalls
-    GROUP BY tgid, tid, name, dev, ino, coalesce(bytes <= 1024 AND ret > 0, false)
-) AS c
+FROM call_groups c
 LEFT JOIN named_files f ON f.dev = c.dev AND f.ino = c.ino

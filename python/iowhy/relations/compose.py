@@ -36,6 +36,8 @@ class Everything:
 
 def compose(sql: str, facts: RecordedFacts, selection: Selection) -> str:
     """The whole statement in DuckDB's dialect. Raises Problem for relations in a circle."""
+    if filters(selection):
+        facts = facts.without_sums()
     chosen = selection.chosen_files()
     front: dict[str, tuple[str, bool]] = {}
     if chosen is not None:
@@ -52,6 +54,11 @@ def compose(sql: str, facts: RecordedFacts, selection: Selection) -> str:
     head = "WITH RECURSIVE " if own and own[1] else "WITH "
     tail = ", " + sql[own.end() :] if own else "\n" + sql
     return head + ", ".join(parts) + tail
+
+
+def filters(selection: Selection) -> bool:
+    """Whether a selection leaves rows out."""
+    return any(selection.where(table) is not None for table in tables())
 
 
 def each_needed(
@@ -111,7 +118,7 @@ class _Front:
         _no_circle(name, within)
         table = relation.filtered_as
         where = None if table in ("", "nothing") else self.selection.where(table)
-        if table == "" and whole and self._filters():
+        if table == "" and whole and filters(self.selection):
             return self._put(WHOLE + name, relation, path, whole=True)
         if where is None:
             return self._put(name, relation, path, whole=table != "")
@@ -123,12 +130,9 @@ class _Front:
 
     def _put(self, name: str, relation: Relation, path: tuple[str, ...], whole: bool) -> str:
         if name not in self.front:
-            body = self.of(relation.body(self.facts), whole and self._filters(), path)
+            body = self.of(relation.body(self.facts), whole and filters(self.selection), path)
             self.front[name] = (body, relation.kept)
         return name
-
-    def _filters(self) -> bool:
-        return any(self.selection.where(table) is not None for table in tables())
 
 
 def _renamed(sql: str, names: dict[str, str], qualified: bool = True) -> str:

@@ -1,7 +1,7 @@
 -- title: A device's requests while the command ran: how long it had any in flight, and how many
 -- kept: table
 -- In flight is from queue to completion, of requests that were queued while the command ran, up to
--- its end; those whose completion was not seen are left out. Busy is the union of these times: of
+-- its end; those whose completion was not seen are left out. The recorder sums them up; else it is done here. Busy is the union of these times: of
 -- each, what lies after all that began before it. The queue's mean depth while busy is the area over
 -- the busy time. Devices are laid one behind the other on one line of time, so that a single pass in its order
 -- does for all of them.
@@ -17,6 +17,15 @@
 -- column others_area_ns: area of other processes' requests, ns
 -- column others_busy_ns: with another process's request in flight, ns
 -- column ours_busy_ns: with one in flight that is not another process's, ns
+-- when flight_sums
+SELECT
+    dev, area_ns, busy_ns,
+    command_area_ns, command_busy_ns,
+    command_read_area_ns, command_read_busy_ns,
+    command_write_area_ns, command_write_busy_ns,
+    others_area_ns, others_busy_ns, ours_busy_ns
+FROM flight_sums
+-- else
 WITH places AS (
     SELECT dev, row_number() OVER (ORDER BY dev) AS place FROM (SELECT DISTINCT dev FROM block_requests) AS d
 ), flights AS (

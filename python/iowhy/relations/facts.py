@@ -1,7 +1,7 @@
 """What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
@@ -43,6 +43,11 @@ class RecordedFacts:
                 return slice_ns
         return 60_000_000_000
 
+    def without_sums(self) -> "RecordedFacts":
+        """As if the recorder had summed nothing up: relations then go by the rows."""
+        own = {name: count for name, count in self.rows.items() if tables()[name].sums is None}
+        return replace(self, rows=own)
+
     def as_row(self) -> tuple[list[str], list[Row]]:
         """As a row of plain values, with the names of its columns."""
         values = asdict(self) | {"ran": sorted(self.ran), "rows": dict(self.rows)}
@@ -68,7 +73,7 @@ def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
         end = end if end is not None else last
     start = start or 0
     end = max(start, end if end is not None else start)
-    return RecordedFacts(
+    facts = RecordedFacts(
         start_ns=start,
         end_ns=end,
         elapsed_ns=end - start,
@@ -78,6 +83,8 @@ def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
         ran=frozenset(sensor for sensor in SENSORS if rec.ran(sensor)),
         rows=rows,
     )
+    # Sums are of a whole recording.
+    return facts if rec.manifest.complete else facts.without_sums()
 
 
 def _span(opened: OpenTables, rows: Mapping[str, int]) -> tuple[int | None, int | None]:

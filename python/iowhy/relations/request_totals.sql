@@ -13,19 +13,19 @@
 -- column unseen: of the requests, those whose completion was not seen, count
 -- column failed: of the requests, those that ended in an error, count
 SELECT
-    dev,
-    op,
-    whose,
-    coalesce(owner_kind, 'unknown') AS owner_kind,
-    owner_dev,
-    owner_ino,
-    counted,
-    count(*) AS requests,
-    sum(bytes) AS bytes,
-    sum(complete_ns - queue_ns) AS time_ns,
-    count(*) FILTER (WHERE complete_ns IS NULL) AS unseen,
-    count(*) FILTER (WHERE error <> 0) AS failed
-FROM counted_requests
+    g.dev,
+    g.op,
+    CASE WHEN g.in_scope IS NULL THEN 'shared' WHEN g.in_scope THEN 'command' ELSE 'others' END AS whose,
+    g.owner_kind,
+    g.owner_dev,
+    g.owner_ino,
+    c.counted,
+    g.requests,
+    g.bytes,
+    g.time_ns,
+    g.unseen,
+    g.failed
+FROM request_groups g
+JOIN counted_devices c ON c.dev = g.dev AND c.owner_dev IS NOT DISTINCT FROM g.owner_dev
 -- A write of nothing asks for a flush, which is there as a request of its own.
-WHERE op <> 'write' OR bytes > 0
-GROUP BY dev, op, whose, coalesce(owner_kind, 'unknown'), owner_dev, owner_ino, counted
+WHERE NOT g.empty

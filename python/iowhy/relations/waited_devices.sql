@@ -10,7 +10,7 @@
 -- column waited_ns: waits for storage, summed, ns
 SELECT
     CASE
-        WHEN f.disk_dev IN (SELECT dev FROM main.block_requests) THEN f.disk_dev
+        WHEN f.disk_dev IN (SELECT dev FROM main.request_places) THEN f.disk_dev
         ELSE coalesce(d.below_dev, f.disk_dev)
     END AS dev,
     coalesce(w.syscall = 'sync', false) AS everywhere,

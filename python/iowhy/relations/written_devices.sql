@@ -2,7 +2,7 @@
 -- filtered as: nothing
 -- Shared work on other devices (journal, metadata, flush) is not of the command.
 -- column dev: block device, id
-SELECT dev FROM main.block_requests WHERE in_scope AND op = 'write'
+SELECT dev FROM main.request_groups WHERE in_scope AND op = 'write'
 UNION
 SELECT f.disk_dev
 FROM main.filesystems f

@@ -1,0 +1,26 @@
+-- title: Whether requests on one device, of files of one filesystem, count
+-- filtered as: nothing
+-- kept: table
+-- A request on a loop device reaches the disk under it as another request; with direct I/O even the
+-- pages, and so the owner, are the same. It counts on the disk of its owner's filesystem where
+-- requests were seen there (a mapped device, LVM's, shows none); without an owner, on devices that
+-- lie below no other device in use.
+-- column dev: block device, id
+-- column owner_dev: filesystem; NULL for requests that no file owns, id
+-- column counted: false for what is seen again on a device below, bool
+SELECT
+    q.dev,
+    q.owner_dev,
+    coalesce(f.disk_dev = q.dev, nullif(q.owner_dev = q.dev, false), b.dev IS NULL) AS counted
+FROM main.request_places q
+LEFT JOIN (
+    SELECT dev, max(disk_dev) AS disk_dev
+    FROM main.filesystems
+    WHERE disk_dev IN (SELECT dev FROM main.request_places)
+    GROUP BY dev
+) f ON f.dev = q.owner_dev
+LEFT JOIN (
+    SELECT DISTINCT below_dev AS dev
+    FROM main.devices
+    WHERE below_dev IS NOT NULL AND dev IN (SELECT dev FROM main.request_places)
+) b ON b.dev = q.dev

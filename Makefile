@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture
+.PHONY: pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -57,6 +57,10 @@ docs: setup
 pictures:
 	@tools/setup test
 	$(PYTHON) -m tests.page.pictures
+
+# Man pages and completion of shells, which the wheel carries; tools/setup makes them before it builds.
+manuals:
+	PYTHONPATH=python $(PYTHON) -m iowhy.cli.documents wheel/data
 
 setup:
 	@tools/setup build

@@ -1,0 +1,80 @@
+"""What --json prints is what docs/schema/ says, key by key."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iowhy.reports import reports
+from tests.command_line import invoke
+from tests.expect.test_expectations import syncing
+from tests.json_schema import broken
+from tests.whys.made import Story
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "schema"
+PASTES = ROOT / "tests" / "sources" / "fixtures"
+
+
+def violations(name: str, *words: object) -> list[str]:
+    """How the output of a command differs from a schema."""
+    done = invoke([*map(str, words), "--json"])
+    assert done.exception is None, done.exception
+    return list(broken(json.loads((FOLDER / f"{name}.json").read_text()), json.loads(done.stdout)))
+
+
+@pytest.fixture(scope="module")
+def rec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return syncing(400).write(tmp_path_factory.mktemp("schema") / "made.iowhy").path
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("schema")
+    return Story(seconds=0.5).thread(user=0.97).write(folder / "other.iowhy").path
+
+
+def test_verdicts(rec: Path, other: Path) -> None:
+    asked = [
+        "--expect",
+        "sync_calls <= 1",
+        "--expect",
+        "cause not-io < 99 %",
+        "--expect",
+        "extents < 2",
+    ]
+    assert violations("verdict", "why", rec, *asked) == []
+    assert violations("verdict", "why", other) == []
+
+
+def test_rows(rec: Path) -> None:
+    for name in reports():
+        assert violations("rows", "report", name, rec) == []
+    assert violations("rows", "sql", rec, "SELECT 1 AS one, NULL AS two") == []
+
+
+def test_comparisons_and_checks(rec: Path, other: Path) -> None:
+    assert violations("comparison", "compare", rec, other) == []
+    assert violations("comparison", "compare", other, rec, rec) == []
+    assert violations("check", "check", rec) == []
+
+
+@pytest.mark.parametrize("paste", ["iostat-12-x.txt", "top-4.txt", "pagecache-large.iostat.txt"])
+def test_diagnoses(tmp_path: Path, paste: str) -> None:
+    words = ["diagnose", "-o", tmp_path / "out.iowhy", PASTES / paste]
+    assert violations("diagnosis", *words) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"version": 2}, "$.version: 2 is not 1"),
+        ({"answer": 3}, "$.answer: 3 is none of ['string']"),
+        ({"elapsed_s": True}, "$.elapsed_s: True is none of"),
+        ({"nwe": 1}, "$: nwe is not described"),
+    ],
+)
+def test_the_check_can_fail(rec: Path, value: dict[str, object], says: str) -> None:
+    good = json.loads(invoke(["why", str(rec), "--json"]).stdout)
+    schema = json.loads((FOLDER / "verdict.json").read_text())
+    assert [one for one in broken(schema, good | value) if one.startswith(says)]

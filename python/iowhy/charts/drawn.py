@@ -42,7 +42,7 @@ def _drawn(relations: Relations, chart: Chart) -> Drawn:
         return Drawn(chart, missing=f"Not drawn: the recording's rows cannot be read ({first}).")
     if not rows:
         return Drawn(
-            chart, columns, missing="Not drawn: nothing of this happened in the recording."
+            chart, columns, missing="Not drawn: the recording holds nothing that it could show."
         )
     return Drawn(chart, columns, rows[:MOST_ROWS], cut=len(rows) > MOST_ROWS)
 
@@ -54,7 +54,7 @@ def _why_missing(relations: Relations, chart: Chart) -> str:
     for name in chart.needs:
         sensor = sensors.get(name)
         if sensor is not None and sensor.ran:
-            return f"Not drawn: nothing of this happened in the recording (no {named})."
+            return f"Not drawn: the recording has no rows of {named}, though its sensor ran."
     for name in chart.needs:
         sensor = sensors.get(name)
         if sensor is not None and sensor.why:

@@ -46,7 +46,7 @@ def _finding(
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
     parts += [element("p", f"Less sure: {say(text)}", class_="hint") for text in one.lowered_by]
     if one.remedies:
-        remedies = (element("li", _with_commands(say(text))) for text in one.remedies)
+        remedies = (element("li", with_commands(say(text))) for text in one.remedies)
         parts.append(element("p", element("b", "What to do, the cheapest first")))
         parts.append(element("ul", *remedies, class_="remedies"))
     if proven is not None:
@@ -58,7 +58,7 @@ def _finding(
 
 
 def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:
-    text = _with_commands(say(link.statement))
+    text = with_commands(say(link.statement))
     target = targets.get(link.report)
     if target is None:
         return element("li", text)
@@ -66,8 +66,8 @@ def _link(link: Link, targets: Mapping[str, str], say: Say) -> Markup:
     return element("li", text, " ", shown)
 
 
-def _with_commands(text: str) -> Markup:
-    """What stands between backticks is a command."""
+def with_commands(text: str) -> Markup:
+    """A sentence: what stands between backticks is a command."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return joined(text)

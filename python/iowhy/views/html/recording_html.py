@@ -13,7 +13,7 @@ from iowhy.reports import Report
 from iowhy.views import verdict_page
 from iowhy.views.html import charts_html
 from iowhy.views.html.budget_html import budget_section
-from iowhy.views.html.findings_html import findings_section
+from iowhy.views.html.findings_html import findings_section, with_commands
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.views.html.tables_html import report_table
 from iowhy.views.html.whole_page import whole_page
@@ -83,7 +83,7 @@ def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
     return element(
         "header",
         element("p", element("b", "iowhy"), f" · {name}", class_="name"),
-        element("h1", say(overview.verdict.answer), id="answer", tabindex=-1),
+        element("h1", with_commands(say(overview.verdict.answer)), id="answer", tabindex=-1),
         element("p", say(failed), class_="warning") if failed else "",
         element(
             "dl",

@@ -34,7 +34,7 @@
     inputs[1].value = page.range()[1].toFixed(digits);
     form.querySelector("#chosen").textContent = chosen ? "Charts and tables show this stretch only." : "The whole run. Drag over a chart to choose a stretch.";
   };
-  if (form && end > 0) {
+  if (form && end > 0 && data.charts.length > 0) {
     form.hidden = false;
     for (const input of inputs) input.addEventListener("change", () => page.choose([Number(inputs[0].value), Number(inputs[1].value)]));
     form.querySelector("#whole").addEventListener("click", () => page.choose(null));

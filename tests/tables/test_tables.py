@@ -10,7 +10,19 @@ from iowhy.tables import call_numbers, calls, reasons, rules, sensors
 
 ROOT = Path(__file__).parents[2]
 KINDS = {None, "read", "write", "copy", "sync", "lookup", "change", "collect", "idle"}
-TREATMENTS = {"read", "write", "sync", "open", "name", "link", "remove", "ahead", "memory", "ring", "other"}
+TREATMENTS = {
+    "read",
+    "write",
+    "sync",
+    "open",
+    "name",
+    "link",
+    "remove",
+    "ahead",
+    "memory",
+    "ring",
+    "other",
+}
 
 
 def test_sensors_fill_tables_and_their_programs_are_in_bpf() -> None:

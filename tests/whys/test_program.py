@@ -94,6 +94,7 @@ def test_what_a_program_starts_works_for_it(tmp_path: Path) -> None:
 
 def test_files_name_what_there_is() -> None:
     names, there = {one.name for one in causes()}, set(calls())
+    syncing = {"sync-storm", "flush-cost", "journal-entangled"}
     assert len({one.name for one in programs()}) == len(programs())
     for one in programs():
         assert one.known_by and one.remedies and one.documentation.startswith("http"), one.name
@@ -102,7 +103,8 @@ def test_files_name_what_there_is() -> None:
             assert any(getattr(rule, field.name) for field in fields(rule)), one.name
         for remedy in one.remedies:
             assert set(remedy.causes) <= names and remedy.causes, (one.name, remedy.causes)
-            assert set(remedy.calls) <= there, (one.name, remedy.calls)
+            assert set(remedy.calls) | set(remedy.syncs_by) <= there, (one.name, remedy.calls)
+            assert not remedy.partial or syncing & set(remedy.causes), (one.name, remedy.do)
             assert remedy.do and remedy.risk and remedy.link.startswith("http"), one.name
 
 

@@ -13,7 +13,8 @@ A finding's remedies begin with those of the programs that did the work. A progr
 them, never by a name alone: by its executable's file together with a process of that name that did a tenth of the work or more,
 by a library that was mapped, by files of data that only it makes. What was running before the recording began has mapped its
 libraries already: then its data files tell. A remedy that ends only some of the syncs gains no more than their share of the
-time in syncs, and is not offered where that is next to nothing. Settings were looked up in the documentation of the version named.
+time in syncs, and is not offered where that is next to nothing. Where who runs a program does not program it (dpkg, git, rsync …), the general remedies
+that take a change of the program are left out. Settings were looked up in the documentation of the version named.
 """
 
 

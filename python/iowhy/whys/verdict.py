@@ -159,7 +159,8 @@ def _finding(
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     finished = bool(known) and all(one.finished for one in known)
-    of_syncs = all(claim.classes == {classes.SYNC} for claim in candidate.claims)
+    claims = candidate.claims
+    of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     advice = (
         *program.remedies(facts, known, cause.name, of_syncs=of_syncs),
         *(

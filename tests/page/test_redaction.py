@@ -49,5 +49,8 @@ def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:
     assert redactor.say("`iowhy report files here/x.iowhy`") == "`iowhy report files REC.iowhy`"
     said = redactor.say("98 % of the time waits for sync, most of it in fdatasync")
     assert said == "98 % of the time waits for sync, most of it in fdatasync"
+    said = "SQLite: one transaction (https://www.sqlite.org/faq.html#q19)"
+    assert redactor.say(said) == said
+    assert "b.db" not in redactor.say("fetched from https://node7/srv/a/b.db")
     assert "log" not in redactor.say("see c d.log now").split()
     assert redactor.say("/unknown/other") == redactor.say("/unknown/other") != first

@@ -16,8 +16,9 @@ from iowhy.tables import budget_classes, calls, reasons
 RECORDING = "REC.iowhy"
 
 # A quoted or bare path; what ends a sentence is no part of it.
+# Addresses of documentation stay, but for words of theirs that are names.
 _PATH = re.compile(
-    r"(?<![\w.\-])~?(?:/[^\s/'\"`,;:()<>|]+)+/?|(?<![\w.\-])\.{1,2}/[^\s'\"`,;:()<>|]+"
+    r"(?<![\w.\-])(?<!https:)(?<!https:/)~?(?:/[^\s/'\"`,;:()<>|]+)+/?|(?<![\w.\-])\.{1,2}/[^\s'\"`,;:()<>|]+"
 )
 _WORD = re.compile(r"[^\s/'\"`,;:()<>|=]+")
 #: Directories of every machine, and words of our own sentences, tell nothing.
@@ -62,6 +63,7 @@ class Redactor:
                 self._each_word(word, token)
             command = " ".join([*(Path(word).name for word in parts[:1]), *arguments])
             told += [(joined(argv), command), (" ".join(argv), command)]
+        self._whole.update(phrases)
         # The longest first: one may be a part of another.
         self._phrases = sorted([*told, *phrases], key=lambda one: -len(one[0]))
 

@@ -32,7 +32,9 @@
     const digits = end < 1 ? 5 : 3;
     inputs[0].value = page.range()[0].toFixed(digits);
     inputs[1].value = page.range()[1].toFixed(digits);
-    form.querySelector("#chosen").textContent = chosen ? "Charts and tables show this stretch only." : "The whole run. Drag over a chart to choose a stretch.";
+    form.querySelector("#chosen").textContent = !chosen ? "The whole run. Drag over a chart to choose a stretch."
+      : document.querySelector(".narrowed") ? "The charts and the tables of calls, devices, files and threads show this stretch; the rest is of the whole run."
+      : "The charts over time show this stretch; the rest is of the whole run.";
   };
   if (form && end > 0 && data.charts.length > 0) {
     form.hidden = false;

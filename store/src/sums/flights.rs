@@ -8,8 +8,8 @@ use crate::rows::{BlockRequests, FlightSums as SumRow};
 /// Requests that wait for the command's end to be known: those of a device that came last. The records of some 50 ms
 /// come after it.
 const WAITING: usize = 65_536;
-/// Devices, at most.
-const MOST_DEVICES: usize = 64;
+/// Devices, at most: each takes up to 5 MiB.
+const MOST_DEVICES: usize = 16;
 
 /// Whose a request is, and of the command's, which way.
 #[derive(Clone, Copy, Debug, PartialEq)]

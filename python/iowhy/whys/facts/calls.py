@@ -141,11 +141,13 @@ _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
 _SYNCS = f"""
 WITH g AS (
-  SELECT name, by_write, dev, ino, count(*) AS calls, sum(dur_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
-    sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
-    sum(bytes) AS asked_bytes, sum(CASE WHEN ret > 0 THEN ret END) AS done_bytes,
-    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END) AS errors
-  FROM sync_calls GROUP BY name, by_write, dev, ino
+  SELECT s.name, false AS by_write, s.dev, s.ino, s.calls, s.total_ns, s.cpu_ns, s.runnable_ns, s.blocked_ns,
+    s.sleeping_ns, s.asked_bytes, s.done_bytes, s.errors
+  FROM call_totals s JOIN call_kinds k ON k.name = s.name WHERE k.kind = 'sync'
+  UNION ALL
+  SELECT name, true, dev, ino, count(*), sum(dur_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns), sum(sleeping_ns),
+    sum(bytes), sum(CASE WHEN ret > 0 THEN ret END), sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END)
+  FROM sync_calls WHERE by_write GROUP BY name, dev, ino
 ), in_order AS (
   SELECT ts_ns, end_ns FROM sync_calls ORDER BY ts_ns
 ), reached AS (

@@ -56,7 +56,7 @@ MAY_IMPORT = {
     "pytest_plugin": BASE | {"recording", "relations", "measures", "expect", "sources", "whys"},
     "cli": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options", "doctor", "expect", "measures", "charts", "exports",
+        "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports",
     },
     "api": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",

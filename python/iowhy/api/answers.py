@@ -45,6 +45,11 @@ class Rows:
         """As a data frame of Polars (`polars.DataFrame`). Raises Problem where it is not installed."""
         return _needed("polars", "pl").from_arrow(self._table)
 
+    def head(self, rows: int) -> list[dict[str, Any]]:
+        """The first rows as dictionaries."""
+        found: list[dict[str, Any]] = self._table.slice(0, rows).to_pylist()
+        return found
+
     def rows(self) -> list[dict[str, Any]]:
         """As dictionaries."""
         found: list[dict[str, Any]] = self._table.to_pylist()

@@ -28,6 +28,7 @@ COMMANDS = (
     "pack",
     "check",
     "doctor",
+    "mcp",
 )
 
 

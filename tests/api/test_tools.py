@@ -1,0 +1,57 @@
+"""What an agent may ask by `iowhy mcp`: the same answers, no more rows than are said."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import iowhy
+from iowhy.api import tools
+from tests.command_line import invoke
+from tests.expect.test_expectations import syncing
+
+
+@pytest.fixture
+def rec(tmp_path: Path) -> str:
+    return str(syncing(300).write(tmp_path / "made.iowhy").path)
+
+
+def test_rows_are_capped_and_said_to_be(rec: str) -> None:
+    text = "SELECT ts_ns, name FROM syscalls ORDER BY ts_ns"
+    found = tools.sql(rec, text)
+    assert (len(found["rows"]), found["more"]) == (50, True)
+    assert len(tools.sql(rec, text, limit=10_000)["rows"]) == tools.MOST_ROWS
+    assert tools.sql(rec, "SELECT 1 AS one;") == {
+        "columns": ["one"],
+        "rows": [{"one": 1}],
+        "more": False,
+    }
+    events = tools.report(rec, "events", limit=3)
+    assert len(events["rows"]) == 3 and events["rows_in_all"] >= 300
+    assert {row["column_name"] for row in tools.sql(rec, "DESCRIBE syscalls")["rows"]} >= {"name"}
+
+
+def test_answers_are_those_of_the_command_line(rec: str) -> None:
+    assert json.loads(invoke(["why", rec, "--json"]).stdout) == json.loads(
+        json.dumps(tools.verdict(rec))
+    )
+    listed = json.loads(invoke(["report", "--list", "--json"]).stdout)["rows"]
+    assert [one["name"] for one in tools.reports()] == [one["name"] for one in listed]
+    assert tools.compare(rec, rec)[0]["slower"]["value"] == 1.0
+
+
+def test_each_tool_says_what_it_does_and_none_writes(rec: str) -> None:
+    assert len(tools.TOOLS) == 5 and all(tool.__doc__ for tool in tools.TOOLS)
+    for text in (
+        "COPY syscalls TO 'x'",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT 1) ; DROP TABLE x; --",
+    ):
+        with pytest.raises(iowhy.Problem):
+            tools.sql(rec, text)
+
+
+def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "mcp", None)
+    done = invoke(["mcp"])
+    assert isinstance(done.exception, iowhy.Problem) and "iowhy[mcp]" in str(done.exception)

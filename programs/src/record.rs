@@ -1,6 +1,8 @@
 //! `iowhy-record`: records a command, running processes or the whole machine.
 
-use std::ffi::OsString;
+mod alone;
+
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +15,8 @@ use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
 #[command(
     name = "iowhy-record",
     version,
-    about = "Records what programs do in the Linux I/O stack"
+    about = "Records what programs do in the Linux I/O stack, for `iowhy why` to say why they are slow",
+    after_help = alone::EXAMPLES
 )]
 struct Cli {
     #[command(subcommand)]
@@ -26,11 +29,11 @@ enum Command {
     Run {
         #[command(flatten)]
         common: Common,
-        /// User that the command runs as
-        #[arg(long)]
+        /// User that the command runs as; through sudo, the one who called it
+        #[arg(long, value_name = "NAME")]
         user: Option<String>,
         /// The command and its arguments
-        #[arg(required = true, last = true)]
+        #[arg(required = true, last = true, value_name = "CMD")]
         argv: Vec<OsString>,
     },
     /// Record running processes
@@ -38,10 +41,15 @@ enum Command {
         #[command(flatten)]
         common: Common,
         /// Process numbers, separated by commas
-        #[arg(long = "pid", required = true, value_delimiter = ',')]
+        #[arg(
+            long = "pid",
+            required = true,
+            value_delimiter = ',',
+            value_name = "PID"
+        )]
         pids: Vec<u32>,
         /// Seconds to record; without it until they end, or Ctrl-C
-        #[arg(long, value_parser = seconds)]
+        #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
     },
     /// Record what runs in control groups: containers, pods, services
@@ -60,7 +68,7 @@ enum Command {
         #[arg(long = "pod")]
         pods: Vec<String>,
         /// Seconds to record; without it until the groups are gone, or Ctrl-C
-        #[arg(long, value_parser = seconds)]
+        #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
     },
     /// Record the whole machine
@@ -68,7 +76,7 @@ enum Command {
         #[command(flatten)]
         common: Common,
         /// Seconds to record; without it until Ctrl-C
-        #[arg(long, value_parser = seconds)]
+        #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
     },
     /// Print which sensors can run here, as JSON
@@ -80,17 +88,17 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Common {
-    /// Directory of the recording, which must not hold anything yet
-    #[arg(short = 'o', long = "out")]
-    out: PathBuf,
+    /// Directory of the recording, which must not hold anything yet; without it CMD.iowhy and the like
+    #[arg(short = 'o', long = "out", value_name = "DIR")]
+    out: Option<PathBuf>,
     /// What gives the sensors
-    #[arg(long = "mode", value_enum, default_value_t = Backend::Auto)]
+    #[arg(long = "mode", value_name = "MODE", value_enum, default_value_t = Backend::Auto)]
     backend: Backend,
     /// Seconds after which the recording ends; the command runs on
-    #[arg(long, value_parser = seconds)]
+    #[arg(long, value_parser = seconds, value_name = "SECONDS")]
     max_time: Option<Duration>,
     /// Bytes after which the recording ends; the command runs on
-    #[arg(long)]
+    #[arg(long, value_name = "BYTES")]
     max_size: Option<u64>,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
@@ -111,13 +119,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn main() {
-    let request = match Cli::parse().command {
-        Command::Run { common, user, argv } => request(common, user, Target::Run(argv)),
+    let (common, user, target) = match Cli::parse().command {
+        Command::Run { common, user, argv } => (common, user, Target::Run(argv)),
         Command::Attach {
             common,
             pids,
             duration,
-        } => request(common, None, Target::Attach { pids, duration }),
+        } => (common, None, Target::Attach { pids, duration }),
         Command::Group {
             common,
             cgroups,
@@ -129,22 +137,26 @@ fn main() {
             let containers = containers.into_iter().map(Wanted::Container);
             let pods = pods.into_iter().map(Wanted::Pod);
             let wanted = groups.chain(containers).chain(pods).collect();
-            request(common, None, Target::Groups { wanted, duration })
+            (common, None, Target::Groups { wanted, duration })
         }
-        Command::Machine { common, duration } => {
-            request(common, None, Target::Machine { duration })
-        }
+        Command::Machine { common, duration } => (common, None, Target::Machine { duration }),
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));
             return;
         }
     };
+    let named = common.out.is_some();
+    let behind = alone::user_behind_sudo();
+    let request = request(common, user.or(behind), target);
     let status = record(&request).unwrap_or_else(|failure| {
         if !failure.message.is_empty() {
             eprintln!("iowhy: {}", visible(&failure.message));
         }
         failure.status
     });
+    if !named {
+        alone::say_where(&request.out);
+    }
     std::process::exit(status);
 }
 
@@ -158,7 +170,7 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         program_stats,
     } = common;
     Request {
-        out,
+        out: out.unwrap_or_else(|| alone::free_name(&named_after(&target))),
         target,
         backend,
         user,
@@ -168,5 +180,19 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
             time: max_time,
         },
         program_stats,
+    }
+}
+
+/// What gives a recording its name.
+fn named_after(target: &Target) -> OsString {
+    match target {
+        Target::Run(argv) => argv[0].clone(),
+        Target::Attach { pids, .. } => format!("pid-{}", pids[0]).into(),
+        Target::Groups { wanted, .. } => match &wanted[0] {
+            Wanted::Group(name) | Wanted::Container(name) | Wanted::Pod(name) => {
+                OsStr::new(name.trim_end_matches('/')).into()
+            }
+        },
+        Target::Machine { .. } => "machine".into(),
     }
 }

@@ -1,6 +1,7 @@
 //! What iowhy reads from /proc, /sys and by FIEMAP. Everything takes its [`Roots`], so that tests read trees
 //! of their own, and gives rows of the schema ([`iowhy_store::rows`]). Errors name the file and the line.
 
+pub mod accounts;
 pub mod containers;
 pub mod devices;
 mod error;

@@ -17,6 +17,9 @@ import disturbances
 from iowhy.experiment import groups
 from iowhy.sources.live import RECORDER, program
 
+# Through sudo too, tests are root's own: a recorder that is called without iowhy would run commands as the user behind it.
+os.environ.pop("SUDO_UID", None)
+
 #: Tests that ran again, each with what disturbed them.
 AGAIN = pytest.StashKey[list[str]]()
 

@@ -115,6 +115,24 @@ def test_a_container_by_its_name_and_nothing_of_another(start: Run, tmp_path: Pa
     assert ask(recording, "SELECT DISTINCT container FROM threads") == [(own,)]
 
 
+def test_a_pod_by_its_id_is_all_its_containers(start: Run, tmp_path: Path) -> None:
+    pod = podman("pod", "create", "--infra=false", "--name", "iowhy-test-pod")
+    try:
+        for name in ("iowhy-test-c", "iowhy-test-d"):
+            start(name, WAITS, "--pod", pod)
+        start("iowhy-test-e")
+        (tmp_path / "iowhy-test-e/go").touch()
+        recorder = watched(tmp_path / "r.iowhy", "--pod", pod[:12])
+        end(recorder, tmp_path, "iowhy-test-c", "iowhy-test-d")
+    finally:
+        subprocess.run(
+            [*PODMAN, "pod", "rm", "-f", "-t", "0", pod], capture_output=True, check=False
+        )
+    recording = open_recording(tmp_path / "r.iowhy")
+    assert written(recording) == [one("iowhy-test-c"), one("iowhy-test-d")]
+    assert ask(recording, "SELECT DISTINCT pod FROM containers") == [(pod[:12],)]
+
+
 def test_a_container_that_starts_later_is_named_in_a_recording_of_the_machine(
     start: Run, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.job import Job
 from iowhy.recording import open_recording
+from iowhy.sources.live import RECORDER, program
 from iowhy.users import invoking_user
 
 NOBODY = 65534
@@ -129,3 +130,24 @@ def test_a_recording_of_roots_is_roots_alone(tmp_path: Path) -> None:
     for path in [tmp_path / "r.iowhy", *(tmp_path / "r.iowhy").rglob("*")]:
         found = path.lstat()
         assert (found.st_uid, found.st_mode & 0o077) == (0, 0), path
+
+
+@pytest.mark.usefixtures("live")
+def test_the_recorder_alone_does_the_same_and_says_what_is_next(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    for name in ("sh.iowhy", "sh-2.iowhy"):
+        done = subprocess.run(
+            [program(RECORDER), "run", "--", "sh", "-c", "id -u"],
+            cwd=place,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert done.stdout == f"{NOBODY}\n" and f"`iowhy why {name}`" in done.stderr
+        assert open_recording(place / name).manifest.command.user == "nobody"
+        for path in [place / name, *(place / name).rglob("*")]:
+            found = path.lstat()
+            assert (found.st_uid, found.st_mode & 0o077) == (NOBODY, 0), path

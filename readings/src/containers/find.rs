@@ -86,7 +86,7 @@ pub(super) fn chosen(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<St
                     "--pod {asked}: no such pod runs here{}",
                     listed(all.iter().filter_map(|c| c.pod.as_deref()))
                 )),
-                false => Ok(together(groups)),
+                false => Ok(together(groups, asked)),
             }
         }
     }
@@ -133,13 +133,14 @@ fn is_pod(container: &Container, asked: &str) -> bool {
 }
 
 /// The group of the pod where all lie in one: containers that it starts later do, too.
-fn together(groups: Vec<String>) -> Vec<String> {
+fn together(groups: Vec<String>, pod: &str) -> Vec<String> {
     let above = |group: &String| group.rsplit_once('/').map(|(above, _)| above.to_owned());
     let first = groups.first().and_then(above).unwrap_or_default();
-    let is_pods = first
-        .rsplit('/')
-        .next()
-        .is_some_and(|name| name.contains("pod"));
+    let is_pods = first.rsplit('/').next().is_some_and(|name| {
+        // Podman's own, which holds its containers of no pod too.
+        let of_id = pod.len() >= 12 && name.starts_with(pod);
+        name != "libpod_parent" && (name.contains("pod") || of_id)
+    });
     if is_pods
         && groups
             .iter()

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::named::By;
 use super::state::{entries, json, text, State};
 use super::{Container, Hierarchy};
+use crate::accounts;
 
 /// Where Docker keeps its containers unless its configuration says otherwise.
 const DOCKER: [&str; 2] = ["/var/lib/docker", "/var/snap/docker/common/var-lib-docker"];
@@ -137,8 +138,8 @@ impl Runtimes {
     /// Of the list that Podman and CRI-O keep: the system's, or that of a user.
     fn stored(&self, id: &str, user: Option<u32>) -> Option<Container> {
         let own = user.and_then(|user| {
-            let user = nix::unistd::User::from_uid(user.into()).ok()??;
-            self.state.below_home(&user.dir, USER_STORAGE)
+            let user = accounts::by_uid(user).ok()??;
+            self.state.below_home(&user.home, USER_STORAGE)
         });
         let places = own.into_iter().chain(self.state.base(STORAGE));
         places
@@ -246,17 +247,30 @@ fn stored_in(base: &Path, driver: &str, id: &str) -> Option<Container> {
     let metadata = entry.metadata.as_deref().unwrap_or_default();
     let metadata: Metadata = serde_json::from_str(metadata).unwrap_or_default();
     let of_pod = text(metadata.pod_name);
+    let runtime = if of_pod.is_some() { "cri-o" } else { "podman" };
     let names = entry.names.unwrap_or_default();
     Some(Container {
         name: text(metadata.metadata_name)
             .or_else(|| text(metadata.name))
             .or_else(|| text(names.into_iter().next())),
         image: text(metadata.image_name),
-        runtime: if of_pod.is_some() { "cri-o" } else { "podman" },
-        pod: of_pod,
+        runtime,
+        pod: of_pod.or_else(|| pod_of_podman(base, driver, id)),
         pod_namespace: text(metadata.namespace),
         ..Container::default()
     })
+}
+
+/// The id of a pod of Podman's, as long as `podman pod ps` shows it: its name is in a database alone.
+fn pod_of_podman(base: &Path, driver: &str, id: &str) -> Option<String> {
+    let spec: Spec = json(
+        base,
+        &format!("{driver}-containers/{id}/userdata/config.json"),
+    )?;
+    let all = spec.annotations.unwrap_or_default();
+    let by_podman = first(&all, &["io.container.manager"])? == "libpod";
+    let pod = first(&all, &["io.kubernetes.cri-o.SandboxID"]).filter(|_| by_podman)?;
+    Some(pod.chars().take(12).collect())
 }
 
 /// config.json of a bundle (OCI runtime specification), as far as it is read here.

@@ -143,6 +143,15 @@ fn each_runtime_is_read_from_its_own_files() {
         "var/lib/containers/storage/vfs-containers/containers.json",
         &podman,
     );
+    write(
+        root,
+        &format!(
+            "var/lib/containers/storage/vfs-containers/{}/userdata/config.json",
+            ids[2]
+        ),
+        r#"{"annotations":{"io.container.manager":"libpod",
+            "io.kubernetes.cri-o.SandboxID":"888ace8f64df7c72de96d25734baa16fc1f7c8c27e6b2af3c287faef735baca7"}}"#,
+    );
     let point = root.join("groups");
     let state = format!(
         r#"{{"cgroup_paths":{{"":"{}/mine"}},"config":{{"labels":["bundle=/b"]}}}}"#,
@@ -167,7 +176,7 @@ fn each_runtime_is_read_from_its_own_files() {
         (
             format!("/m/libpod-{}.scope", ids[2]),
             "podman",
-            "job box:1  ",
+            "job box:1 888ace8f64df ",
         ),
         (format!("/m/crio-{}.scope", ids[3]), "cri-o", "c i q n"),
         (format!("/docker/{}", ids[4]), "docker", "   "),
@@ -277,6 +286,26 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
     assert!(chosen(Wanted::Pod("q".into()))
         .unwrap_err()
         .contains("there are p"));
+}
+
+#[test]
+fn a_pod_of_podman_is_its_own_containers_alone() {
+    let pod = "888ace8f64df";
+    let all = |parent: &str| {
+        let group = |name: &str| format!("/{parent}/libpod-{name}");
+        vec![
+            made("aaaa", "a", Some(pod), &group("aaaa")),
+            made("bbbb", "b", Some(pod), &group("bbbb")),
+            made("cccc", "c", None, "/libpod_parent/libpod-cccc"),
+        ]
+    };
+    let chosen = |parent| find::chosen(all(parent), &Wanted::Pod(pod.into())).unwrap();
+    assert_eq!(
+        chosen("libpod_parent"),
+        ["/libpod_parent/libpod-aaaa", "/libpod_parent/libpod-bbbb"]
+    );
+    let own = "libpod_parent/888ace8f64df7c72";
+    assert_eq!(chosen(own), [format!("/{own}")]);
 }
 
 #[test]

@@ -10,11 +10,10 @@ use std::process::{Command, ExitStatus};
 use std::sync::mpsc::Sender;
 
 use anyhow::{bail, Context, Result};
-use nix::unistd::{Gid, Uid, User};
 
 use super::inherited::{self, Inherited};
 use iowhy_readings::sampler::process_io::ProcessIo;
-use iowhy_readings::{host, Roots};
+use iowhy_readings::{accounts, host, Roots};
 use iowhy_store::rows;
 
 /// What becomes of the command.
@@ -62,35 +61,24 @@ impl Held {
 /// Who the command runs as.
 #[derive(Clone, Debug)]
 pub struct Account {
-    pub name: String,
-    uid: Uid,
-    gid: Gid,
+    entry: accounts::Account,
     groups: Vec<libc::gid_t>,
-    home: std::path::PathBuf,
-    shell: std::path::PathBuf,
 }
 
 impl Account {
     /// The user of this name and the groups that they are in.
     pub fn of(name: &str) -> Result<Account> {
-        let Some(user) = User::from_name(name).with_context(|| format!("--user {name}"))? else {
+        let found = accounts::by_name(name).with_context(|| format!("--user {name}"))?;
+        let Some(entry) = found else {
             bail!("--user {name}: there is no such user");
         };
         let own = nix::unistd::geteuid();
-        if !own.is_root() && own != user.uid {
-            bail!("--user {name}: only root can run a command as another user (sudo iowhy run …)");
+        if !own.is_root() && own.as_raw() != entry.uid {
+            bail!("--user {name}: only root can run a command as another user");
         }
-        let c_name = CString::new(name)?;
-        let groups = nix::unistd::getgrouplist(&c_name, user.gid)
+        let groups = accounts::groups_of(&entry)
             .with_context(|| format!("cannot list the groups of {name}"))?;
-        Ok(Account {
-            name: user.name,
-            uid: user.uid,
-            gid: user.gid,
-            groups: groups.iter().map(|g| g.as_raw()).collect(),
-            home: user.dir,
-            shell: user.shell,
-        })
+        Ok(Account { entry, groups })
     }
 }
 
@@ -182,14 +170,14 @@ pub fn hold(
     command.env_remove(super::parent::VARIABLE);
     command.env_remove(super::owner::VARIABLE);
     command.env_remove(inherited::VARIABLE);
-    let ids = account.map(|a| (a.uid.as_raw(), a.gid.as_raw(), a.groups.clone()));
+    let ids = account.map(|a| (a.entry.uid, a.entry.gid, a.groups.clone()));
     if let Some(account) = account {
         command
-            .env("HOME", &account.home)
-            .env("SHELL", &account.shell);
+            .env("HOME", &account.entry.home)
+            .env("SHELL", &account.entry.shell);
         command
-            .env("USER", &account.name)
-            .env("LOGNAME", &account.name);
+            .env("USER", &account.entry.name)
+            .env("LOGNAME", &account.entry.name);
     }
     let (gate_fd, pid_fd) = (gate_end.as_raw_fd(), pid_pipe.as_raw_fd());
     let own_gate_fd = gate.as_raw_fd();

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use iowhy_readings::{host, Roots};
+use iowhy_readings::{accounts, host, Roots};
 use iowhy_store::manifest::{Command, Manifest, Mode, Source};
 
 use super::{Request, Target};
@@ -31,6 +31,6 @@ pub fn manifest(request: &Request) -> Manifest {
 }
 
 fn own_name() -> Option<String> {
-    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
-    Some(user.name)
+    let own = nix::unistd::geteuid().as_raw();
+    Some(accounts::by_uid(own).ok()??.name)
 }

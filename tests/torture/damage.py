@@ -1,5 +1,6 @@
 """One recording damaged in one or more ways, all decided by a seed."""
 
+import copy
 import json
 import os
 import random
@@ -64,12 +65,17 @@ def in_json(path: Path, dice: Dice) -> None:
             case 0 if isinstance(at, dict):
                 del at[key]
             case 1 if isinstance(at, dict):
-                at[dice.choice(["", "x", "\x1b[31m", "a" * 1000])] = dice.choice(ODD_JSON)
+                at[dice.choice(["", "x", "\x1b[31m", "a" * 1000])] = _odd(dice)
             case 2 if isinstance(at[key], list):
                 at[key] = at[key] * dice.choice([2, 1000])
             case _:
-                at[key] = dice.choice(ODD_JSON)
+                at[key] = _odd(dice)
     path.write_text(json.dumps(whole), encoding="utf-8", errors="surrogatepass")
+
+
+def _odd(dice: Dice) -> object:
+    """One of its own: what is put into a list of another mutant would be in this one, or in itself."""
+    return copy.deepcopy(dice.choice(ODD_JSON))
 
 
 def _somewhere(value: object, dice: Dice) -> tuple[object, object]:

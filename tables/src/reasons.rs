@@ -87,6 +87,57 @@ mod tests {
     }
 
     #[test]
+    fn what_a_filesystem_does_for_room_is_no_wait_for_durability() {
+        for (frames, expected) in [
+            (
+                &[
+                    "wb_wait_for_completion",
+                    "try_to_writeback_inodes_sb",
+                    "ext4_nonda_switch.isra.0",
+                    "ext4_da_write_begin",
+                ][..],
+                "make_room",
+            ),
+            (
+                &["jbd2_log_wait_commit", "ext4_should_retry_alloc"],
+                "make_room",
+            ),
+            (
+                &[
+                    "sync_inodes_sb",
+                    "xfs_flush_inodes",
+                    "xfs_file_buffered_write",
+                ],
+                "make_room",
+            ),
+            (
+                &["xfs_inodegc_flush", "xfs_blockgc_free_space"],
+                "make_room",
+            ),
+            (
+                &["f2fs_issue_flush", "f2fs_gc", "f2fs_balance_fs"],
+                "make_room",
+            ),
+            // The same without a want of room.
+            (
+                &["wb_wait_for_completion", "sync_inodes_sb"],
+                "page_writeback",
+            ),
+            (
+                &["jbd2_log_wait_commit", "ext4_sync_file"],
+                "journal_commit",
+            ),
+            (&["f2fs_issue_flush", "f2fs_sync_file"], "device_flush"),
+            (
+                &["__reserve_bytes", "btrfs_reserve_data_bytes"],
+                "journal_space",
+            ),
+        ] {
+            assert_eq!(reason(frames), expected, "{frames:?}");
+        }
+    }
+
+    #[test]
     fn what_happens_to_blocks_is_distinguished() {
         for (frames, expected) in [
             // fstrim on ext4 and XFS, mkfs, and zeroing in place.

@@ -35,6 +35,10 @@ WAITS = [
     ("page_writeback", "ftruncate", True, "write"),
     ("page_writeback", None, True, "write"),
     ("stable_page", "pwrite64", True, "write"),
+    ("make_room", "pwrite64", True, "write"),  # no O_SYNC: nobody asked for it
+    ("make_room", "fallocate", True, "write"),
+    ("make_room", None, True, "write"),
+    ("make_room", "fsync", True, "sync"),
     ("discard", "ioctl", True, "write"),  # fstrim
     ("discard", "fsync", True, "sync"),
     ("journal_space", "unlink", False, "write"),

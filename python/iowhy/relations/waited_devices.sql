@@ -16,8 +16,9 @@ SELECT
     coalesce(w.syscall = 'sync', false) AS everywhere,
     sum(w.dur_ns) AS waited_ns
 FROM main.waits w
+LEFT JOIN main.locked_for_io l ON w.reason = 'metadata_lock' AND l.tid = w.tid AND l.ts_ns = w.ts_ns
 JOIN main.wait_classes c
-    ON c.reason IS NOT DISTINCT FROM w.reason
+    ON c.reason IS NOT DISTINCT FROM coalesce(l.reason, w.reason)
     AND c.syscall IS NOT DISTINCT FROM w.syscall
     AND c.io IS NOT DISTINCT FROM w.io
 LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev

@@ -1,5 +1,6 @@
 -- title: An uninterruptible wait, with the call that it was in
 -- filtered as: waits
+-- The reason is what the thread waits for: a block that is locked while it is read or written is that (locked_for_io).
 -- Where waits were not recorded, the uninterruptible time of single calls stands for them: it lies
 -- somewhere in the call, and its reason is not known.
 -- column ts_ns: start, ns
@@ -18,10 +19,11 @@ FROM main.syscalls
 WHERE blocked_ns > 0 AND dur_ns > 0
 -- else
 SELECT
-    w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, w.reason,
+    w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, coalesce(l.reason, w.reason) AS reason,
     CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END
         AS syscall,
     w.io
 FROM main.waits w
 LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = w.tid
+LEFT JOIN main.locked_for_io l ON w.reason = 'metadata_lock' AND l.tid = w.tid AND l.ts_ns = w.ts_ns
 WHERE w.dur_ns > 0

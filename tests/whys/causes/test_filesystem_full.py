@@ -50,6 +50,19 @@ def test_commits_so_that_freed_blocks_can_be_used(judged: Judge) -> None:
     leads(judged(copier(frames, "journal_commit")), "filesystem-full", 0.85)
 
 
+def test_the_recorders_own_reason_needs_no_stack(judged: Judge) -> None:
+    story = copier((), "make_room")
+    story.tables["stacks"].clear()
+    for row in story.tables["waits"]:
+        row["stack_id"] = None
+    verdict = judged(story)
+    assert "200 waits, the longest 9 ms" in chain(leads(verdict, "filesystem-full", 0.85))
+    for cause in ("sync-storm", "flush-cost"):
+        absent(verdict, cause)
+    assert verdict.budget.elapsed("waiting for sync") == 0
+    assert "O_SYNC" not in str(verdict)
+
+
 def test_only_the_part_that_waits_for_room_is_claimed(judged: Judge) -> None:
     story = copier(NONDA)
     story.stack(8, *O_SYNC)

@@ -21,7 +21,7 @@ WITH active AS (
 ), parts AS (
   SELECT tid, unnest(range(ts_ns // {step}, (ts_ns + dur_ns - 1) // {step} + 1)) AS step,
     dur_ns::DOUBLE / ((ts_ns + dur_ns - 1) // {step} - ts_ns // {step} + 1) AS ns
-  FROM waits WHERE reason IN ({reasons}) AND dur_ns > 0 AND dur_ns < {longest}
+  FROM waits_in_calls WHERE reason IN ({reasons}) AND dur_ns > 0 AND dur_ns < {longest}
 ), waited AS (SELECT step, tid, sum(ns) AS ns FROM parts GROUP BY step, tid
 )
 SELECT sum(least(w.ns, greatest(0, coalesce(a.ns, 0) - coalesce(t.ns, 0)))) / sum(w.ns) AS share
@@ -54,10 +54,10 @@ _WHILE = """
 WITH moments AS (
   SELECT ts_ns AS t_ns, CAST(reason IN ({locked}) AS INTEGER) AS locked,
     CAST(reason IN ({reading}) AS INTEGER) AS reading
-  FROM waits WHERE reason IN ({locked}) OR reason IN ({reading})
+  FROM waits_in_calls WHERE reason IN ({locked}) OR reason IN ({reading})
   UNION ALL
   SELECT ts_ns + dur_ns, -CAST(reason IN ({locked}) AS INTEGER), -CAST(reason IN ({reading}) AS INTEGER)
-  FROM waits WHERE reason IN ({locked}) OR reason IN ({reading})
+  FROM waits_in_calls WHERE reason IN ({locked}) OR reason IN ({reading})
 ), steps AS (
   SELECT lead(t_ns) OVER w - t_ns AS ns, sum(locked) OVER w AS locked, sum(reading) OVER w AS reading
   FROM moments WINDOW w AS (ORDER BY t_ns ROWS UNBOUNDED PRECEDING)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from iowhy.relations import Relations
 from iowhy.whys.facts.filesystems import Filesystems, of, waited_for_most
-from iowhy.whys.facts.stacks import MAKES_ROOM, Through, through
+from iowhy.whys.facts.stacks import MAKES_ROOM, ROOM, Through, through
 
 #: ENOSPC and EDQUOT (errno(3)), as calls return them.
 NO_SPACE = (-28, -122)
@@ -52,7 +52,7 @@ def space(relations: Relations, filesystems: Filesystems) -> Space:
         ).calls
     waited_for = of(filesystems, waited_for_most(relations))
     return Space(
-        waits=tuple(one for one in through(relations, MAKES_ROOM) if one.shown_waits),
+        waits=tuple(one for one in through(relations, MAKES_ROOM, ROOM) if one.shown_waits),
         passes=passes.passes,
         pages=float(passes.pages or 0),
         inodes=passes.inodes,

@@ -7,6 +7,7 @@ with sync, chattr +S), then it syncs itself; or its filesystem runs short of fre
 from dataclasses import dataclass
 
 from iowhy.relations import Relations
+from iowhy.tables import rules
 from iowhy.whys import classes
 from iowhy.whys.facts.filesystems import Filesystems, of, written_most
 
@@ -17,14 +18,9 @@ SYNCS = frozenset({
     "blkdev_fsync", "fat_file_fsync", "nfs_file_fsync", "fuse_fsync", "ceph_fsync", "cifs_fsync",
     "cifs_strict_fsync", "ocfs2_sync_file", "gfs2_fsync", "ntfs_file_fsync", "exfat_file_fsync",
 })  # fmt: skip
-#: A filesystem makes room: ext4 leaves delayed allocation and writes back when little is free (ext4_nonda_switch), or
-#: commits so that freed blocks can be used (ext4_should_retry_alloc); XFS, out of space or quota, writes back delayed
-#: allocations and takes back preallocated blocks; f2fs cleans segments.
-MAKES_ROOM = frozenset({
-    "try_to_writeback_inodes_sb", "ext4_nonda_switch", "ext4_should_retry_alloc",
-    "xfs_flush_inodes", "xfs_blockgc_flush_all", "xfs_blockgc_free_space",
-    "f2fs_gc",
-})  # fmt: skip
+#: A filesystem makes room (tables/reasons.toml). The stacks tell it of recordings that have no such reason.
+ROOM = "make_room"
+MAKES_ROOM = frozenset(name for rule in rules() if rule.reason == ROOM for name in rule.any_of)
 
 #: Reasons of waits that a sync has, and a filesystem that makes room.
 SYNC_REASONS = frozenset({"page_writeback", "journal_commit", "device_flush", "log_force"})
@@ -42,8 +38,13 @@ class Through:
     longest_ns: float | None
 
 
-def through(relations: Relations, functions: frozenset[str]) -> tuple[Through, ...]:
-    """The waits in calls, by call and reason, and what of them passes through one of some functions."""
+def through(
+    relations: Relations, functions: frozenset[str], reason: str | None = None
+) -> tuple[Through, ...]:
+    """The waits in calls, by call and reason, and what of them passes through one of some functions.
+
+    All of those for `reason` do, with a stack or without.
+    """
     if not relations.has("waits"):
         return ()
     names = ", ".join(f"'{name}'" for name in sorted(functions))
@@ -55,14 +56,18 @@ def through(relations: Relations, functions: frozenset[str]) -> tuple[Through, .
           -- A compiler's suffix (.isra.0, .constprop.0) does not count.
           SELECT stack_id, bool_or(split_part(frame, '.', 1) IN ({names})) AS passes
           FROM frames GROUP BY stack_id
+        ), told AS (
+          SELECT w.syscall, w.reason, w.dur_ns,
+            CASE WHEN w.reason = '{reason or ""}' THEN true ELSE s.passes END AS passes
+          FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
+          WHERE w.syscall IS NOT NULL AND w.reason IS NOT NULL
         )
-        SELECT w.syscall AS call, w.reason, sum(w.dur_ns) AS total_ns,
-          sum(CASE WHEN s.passes THEN w.dur_ns WHEN s.passes = false THEN 0 END) AS shown_ns,
-          count(CASE WHEN s.passes THEN 1 END) AS shown_waits,
-          max(CASE WHEN s.passes THEN w.dur_ns END) AS longest_ns
-        FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
-        WHERE w.syscall IS NOT NULL AND w.reason IS NOT NULL
-        GROUP BY w.syscall, w.reason ORDER BY total_ns DESC, call, w.reason
+        SELECT syscall AS call, reason, sum(dur_ns) AS total_ns,
+          sum(CASE WHEN passes THEN dur_ns WHEN passes = false THEN 0 END) AS shown_ns,
+          count(CASE WHEN passes THEN 1 END) AS shown_waits,
+          max(CASE WHEN passes THEN dur_ns END) AS longest_ns
+        FROM told
+        GROUP BY syscall, reason ORDER BY total_ns DESC, call, reason
         """,
     )
     return tuple(found)

@@ -15,7 +15,7 @@ WITH locked AS (
         w.dur_ns,
         w.ts_ns + w.dur_ns AS end_ns,
         CASE
-            WHEN f.disk_dev IN (SELECT dev FROM main.block_requests) THEN f.disk_dev
+            WHEN f.disk_dev IN (SELECT dev FROM main.request_places) THEN f.disk_dev
             ELSE coalesce(d.below_dev, f.disk_dev)
         END AS dev
     FROM main.waits w

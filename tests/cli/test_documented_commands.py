@@ -90,7 +90,24 @@ def test_the_pages_have_many() -> None:
     assert sum(len(calls(path)) for path in PAGES) > 100
 
 
-@pytest.mark.parametrize("path", [ROOT / "llms.txt", ROOT / "SKILL.md", ROOT / "README.md"])
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target, part in re.findall(r"\]\(((?!https?:)[^)#]*)(?:#([^)]*))?\)", text):
+        page = path.parent / target if target else path
+        assert page.exists(), target
+        if part and page.suffix == ".md":
+            assert part in anchors(page), f"{target}#{part}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The parts of a page that a link can name, as GitHub makes names of headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def test_the_index_has_every_page() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/tutorials").glob("*.md")]:
+        name = str(page.relative_to(ROOT / "docs"))
+        assert name == "README.md" or f"({name})" in index, name

@@ -226,7 +226,7 @@ def _unknown_of_threads(relations: Relations) -> tuple[str, ...]:
     if "waits" not in relations.facts.ran and not relations.has("waits"):
         unknowns.append(
             "what uninterruptible waits were for: only root with BPF sees their reasons "
-            "(`iowhy run --sudo -- CMD`)"
+            "(`sudo iowhy run -- CMD`)"
         )
     row = relations.rows(
         """SELECT avg(CASE WHEN cpu_kernel_ns IS NULL THEN 1.0 ELSE 0.0 END) > 0.5,

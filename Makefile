@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
+.PHONY: site pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -52,6 +52,16 @@ docs: setup
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
 	$(PYTHON) -m iowhy.whys.cause_pages
 	$(PYTHON) -m iowhy.whys.program_pages
+
+# The site of docs/, searched without a network too. Its generator has an environment of its own, which is fetched once.
+site: target/site-venv/whole
+	target/site-venv/bin/sphinx-build -q -E -W --keep-going -b html -d target/site-read -c docs/site . target/site
+	@echo open target/site/index.html
+
+target/site-venv/whole: docs/site/requirements.lock
+	python3 -m venv --clear target/site-venv
+	target/site-venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r $<
+	touch $@
 
 # The pictures of README and docs, in a browser without a screen (as root: it records what it shows).
 pictures:

@@ -168,6 +168,19 @@ struct event_thread {
  * own accounting (task_struct.utime and .stime) is by what ran at its ticks.
  */
 #define STATES 5
+
+/*
+ * What tells the recorder's own part of a thread's time. Some calls are timed (cost.h): how long the programs at their
+ * entry and their end took, from the reading of the clock that gives the call's length on.
+ */
+struct own_cost {
+	__u64 calls; /* that returned */
+	__u64 lookups; /* of these, asked the page cache for what they read */
+	__u64 timed; /* of these, how many were timed */
+	__u64 entry_ns; /* of the timed ones */
+	__u64 end_ns;
+};
+
 struct event_clock {
 	__u64 start;
 	__u64 now;
@@ -181,6 +194,7 @@ struct event_clock {
 	__u64 waited;
 	__u64 waited_runnable;
 	__u64 waited_blocked;
+	struct own_cost own;
 	__u32 tgid;
 	__u32 tid;
 	__u32 ppid;

@@ -254,7 +254,8 @@ int each_thread(struct bpf_iter__task *ctx)
 		tgid = tgid_of(task);
 		if (tgid == recorder_tgid)
 			return 0;
-		if (!whole_machine && !bpf_map_lookup_elem(&targets, &tgid) && !in_chosen_group(task))
+		if ((!whole_machine || only_targets) && !bpf_map_lookup_elem(&targets, &tgid) &&
+		    !in_chosen_group(task))
 			return 0;
 		/* What it does at this moment is not known: its first switch or wake-up shows it. */
 		t = adopt(task, state_of(task));

@@ -39,6 +39,8 @@ const volatile __u32 direct_flag = 00040000; /* O_DIRECT of this architecture */
 
 /* Set while recording. */
 bool adopting = false;
+/* Only the chosen processes are adopted, also where the whole machine is recorded (src/kernel/calibration.rs). */
+bool only_targets = false;
 /* Set at the end, when no other program runs any more. */
 bool ended = false;
 __u32 half = 0; /* which of the two halves of a drained table is written */
@@ -103,6 +105,11 @@ struct thread {
 	__u64 waited;
 	__u64 waited_runnable;
 	__u64 waited_blocked;
+	/* what the recorder costs (cost.h) */
+	struct own_cost own;
+	__u64 entry_ns; /* of the call, where it is timed */
+	__u32 until_timed; /* calls until one is timed, with that; 0: it is this one */
+	__u32 pad_cost;
 	/* the call */
 	__u64 call_entry;
 	__u64 call_position; /* of its first tracepoint on the kernel's stack */

@@ -195,6 +195,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t->call_position = (__u64)ctx;
 	if (begin_call(t, task, id, now) && id >= 0 && id < CALLS)
 		begin_io(t, task, regs, &calls[id]);
+	time_entry(t, now);
 	return 0;
 }
 
@@ -245,37 +246,26 @@ static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, l
 		total->max = dur;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+static __always_inline void returned(struct thread *t, struct task_struct *task, struct pt_regs *regs, long ret,
+				     __u64 now)
 {
-	struct task_struct *task = current_task();
-	struct thread *t = thread_of(task);
 	struct call_times times;
-	__u64 now;
-	__s32 nr;
+	__s32 nr = t->call;
 
-	if (!t)
-		return 0;
-	now = bpf_ktime_get_ns();
-	advance(t, now, ON_CPU_USER);
-	if (t->call == NO_CALL) {
-		/* Refused before its entry is traced (seccomp): it has a number and a result, and no length. */
-		begin_call(t, task, CALL_NUMBER(regs), t->since);
-		t->call_fd = -1;
-	}
-	nr = t->call;
 	t->call = NO_CALL;
 	if (nr < 0)
-		return 0;
+		return;
 	read_times(t, &times);
 	if (t->call_kind == CALL_PLAIN) {
 		t->call = nr;
 		count_call(t, times.dur, times.dur - times.runnable - times.blocked - times.sleeping, ret);
 		t->call = NO_CALL;
-		return 0;
+		return;
 	}
 	if (!estimate_lookups && has_range(t))
 		end_reading(t);
+	if (!estimate_lookups && (t->call_flags & CALL_LOOKED_UP))
+		t->own.lookups++;
 	if (t->written_inode)
 		settle_written(t);
 	if (t->force_start)
@@ -300,6 +290,26 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (t->call_kind == CALL_LINK && !ret)
 		name_linked(task, ARG4(regs) & AT_EMPTY_PATH ? (int)ARG0(regs) : fd_of_path(ARG1(regs)));
 	add_call(t, nr, &times, ret, t->call_flags);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = current_task();
+	struct thread *t = thread_of(task);
+	__u64 now;
+
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	advance(t, now, ON_CPU_USER);
+	if (t->call == NO_CALL) {
+		/* Refused before its entry is traced (seccomp): it has a number and a result, and no length. */
+		begin_call(t, task, CALL_NUMBER(regs), t->since);
+		t->call_fd = -1;
+	}
+	returned(t, task, regs, ret, now);
+	time_end(t, now);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "state.h"
 #include "cgroup.h"
+#include "cost.h"
 
 static __always_inline void advance(struct thread *t, __u64 now, __u32 state)
 {
@@ -38,6 +39,8 @@ static __always_inline void begin_accounts(struct thread *t, struct task_struct 
 	t->chain = t->mark = now;
 	t->mark_runnable = t->mark_blocked = 0;
 	t->waits = t->waited = t->waited_runnable = t->waited_blocked = 0;
+	__builtin_memset(&t->own, 0, sizeof(t->own));
+	choose_timed(t, now);
 }
 
 static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
@@ -126,6 +129,7 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		clock->waited = t->waited;
 		clock->waited_runnable = t->waited_runnable;
 		clock->waited_blocked = t->waited_blocked;
+		clock->own = t->own;
 		clock->ppid = tgid_of(BPF_CORE_READ(task, real_parent));
 		clock->exit_code = task->exit_code;
 		bpf_probe_read_kernel(clock->comm, sizeof(clock->comm), task->comm);

@@ -1,6 +1,7 @@
 //! The recorder: eBPF programs, and what turns their records into a recording.
 
 pub mod cache;
+pub mod calibration;
 pub mod calls;
 pub mod collect;
 pub mod event;

@@ -11,9 +11,11 @@ use iowhy_readings::{host, Roots};
 use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
+use crate::calibration;
 use crate::collect::Collector;
 use crate::groups::Groups;
 use crate::kernel::{choice, Cost, Probe};
+use crate::rows::own_cost::CallCosts;
 
 /// Between two looks at the threads in /proc.
 const LOOK_EVERY_NS: i64 = 25_000_000;
@@ -45,6 +47,8 @@ pub struct Proc {
 impl Watch {
     /// Starts the programs; from here on they write records.
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
+        // Where it is not known (before Linux 5.11, or no process can be started) nothing is taken out for it.
+        probe.kept.costs = calibration::call_costs(&mut probe).ok();
         collector.borrow_mut().set_known(probe.known, probe.kept);
         let (target, mut stacks) = (collector.clone(), probe.stacks()?);
         let taken = Rc::new(Cell::new(0));
@@ -78,6 +82,14 @@ impl Watch {
         match self {
             Watch::Programs(programs) => programs.probe.sensors.clone(),
             Watch::Proc(proc) => choice::from_proc(&proc.why),
+        }
+    }
+
+    /// What the programs cost a call here; None where that is not known.
+    pub fn call_costs(&self) -> Option<CallCosts> {
+        match self {
+            Watch::Programs(programs) => programs.probe.kept.costs,
+            Watch::Proc(_) => None,
         }
     }
 

@@ -123,6 +123,12 @@ pub struct Recorder {
     pub version: Option<String>,
     pub cpu_ns: Option<i64>,
     pub memory_peak_bytes: Option<i64>,
+    /// What it cost a system call that does nothing, as measured when the recorder started.
+    pub call_ns: Option<i64>,
+    /// Of it, the way to the programs and back, which is the same for all calls.
+    pub call_passing_ns: Option<i64>,
+    /// What it cost more where a call asks the page cache for what it reads.
+    pub call_lookup_ns: Option<i64>,
     pub pid: Option<i64>,
 }
 

@@ -290,7 +290,7 @@ def test_unknown_states_are_unexplained(make: Make) -> None:
 
 def test_without_thread_time_nothing_is_known(make: Make) -> None:
     found = budget(make({}, without=["thread_time"]))
-    assert len(found) == 11
+    assert len(found) == 12
     assert set(found.values()) == {(None, None)}
 
 

@@ -28,6 +28,11 @@ WITH cells AS (
     FROM budget_cells
     UNION ALL
     SELECT
+        cell, 'recorder',
+        (recorder_parts - recorder_slack_parts) * critical_share + recorder_slack_parts * slack_share
+    FROM budget_cells
+    UNION ALL
+    SELECT
         cell, 'runnable',
         (runnable_parts - runnable_slack_parts) * critical_share + runnable_slack_parts * slack_share
     FROM budget_cells

@@ -15,7 +15,7 @@
 WITH cells AS (
     SELECT start_ns, cell_ns * 5 AS cell_ns, greatest((last_cell + 1) // 5 - 1, 0) AS last_cell FROM chart_cells
 ), located AS (
-    SELECT t.row_id, t.tid, t.tgid, t.user_ns, t.kernel_ns, t.runnable_ns,
+    SELECT t.row_id, t.tid, t.tgid, t.user_ns, t.kernel_ns, t.recorder_ns, t.runnable_ns,
         greatest(least((t.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) AS cell
     FROM thread_rows t
     CROSS JOIN cells c
@@ -23,6 +23,8 @@ WITH cells AS (
     SELECT cell, tid, tgid, 'user' AS class, NULL AS syscall, NULL AS reason, 16 * user_ns AS parts FROM located
     UNION ALL
     SELECT cell, tid, tgid, 'kernel', NULL, NULL, 16 * kernel_ns FROM located
+    UNION ALL
+    SELECT cell, tid, tgid, 'recorder', NULL, NULL, 16 * recorder_ns FROM located
     UNION ALL
     SELECT cell, tid, tgid, 'runnable', NULL, NULL, 16 * runnable_ns FROM located
     UNION ALL

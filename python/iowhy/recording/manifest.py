@@ -83,6 +83,11 @@ class Recorder:
     version: str | None = None
     cpu_ns: int | None = None
     memory_peak_bytes: int | None = None
+    #: What it cost a system call that does nothing, as measured when it started; of it the way to the programs and back,
+    #: the same for all calls; and how much more a call pays that asks the page cache for what it reads.
+    call_ns: int | None = None
+    call_passing_ns: int | None = None
+    call_lookup_ns: int | None = None
     pid: int | None = None
 
 

@@ -4,10 +4,12 @@
 -- column cell: number of the cell, number
 -- column user_parts: on a CPU outside the kernel, number
 -- column kernel_parts: on a CPU inside the kernel, number
+-- column recorder_parts: on a CPU for the recorder itself, number
 -- column runnable_parts: ready and waiting for a CPU, number
 -- column active_parts: all that is not idle, number
 -- column user_slack_parts: of user_parts, off the critical path, number
 -- column kernel_slack_parts: of kernel_parts, number
+-- column recorder_slack_parts: of recorder_parts, number
 -- column runnable_slack_parts: of runnable_parts, number
 -- column shared_parts: of the cell's length, what the threads that are not idle share, number
 -- column critical_share: what falls to a part on the critical path of that: it is served first, share
@@ -19,10 +21,12 @@ WITH summed AS (
         cell,
         CAST(sum(user_parts) AS BIGINT) AS u,
         CAST(sum(kernel_parts) AS BIGINT) AS k,
+        CAST(sum(recorder_parts) AS BIGINT) AS r,
         CAST(sum(runnable_parts) AS BIGINT) AS q,
         CAST(sum(waiting_parts) AS BIGINT) AS w,
         CAST(sum(floor(user_parts * cpu_slack)) AS BIGINT) AS user_slack,
         CAST(sum(floor(kernel_parts * cpu_slack)) AS BIGINT) AS kernel_slack,
+        CAST(sum(floor(recorder_parts * cpu_slack)) AS BIGINT) AS recorder_slack,
         CAST(sum(floor(runnable_parts * runnable_slack)) AS BIGINT) AS runnable_slack,
         CAST(sum(floor(waiting_parts * waiting_slack)) AS BIGINT) AS waiting_slack
     FROM row_cells
@@ -49,24 +53,26 @@ WITH summed AS (
         -- Work that wants one CPU is serial even where neighbours take them all: what they cost it is the time
         -- that it is ready and waits, and its own time would be no shorter without them.
         CASE
-            WHEN cpus <= 1 AND u + k + q >= saturated_share * cpus * n THEN 'saturated'
-            WHEN cpus <= 1 OR u + k + q <= serial_cores * n THEN 'serial'
-            WHEN busy >= saturated_share OR u + k >= saturated_share * cpus * n
-                OR (q >= shortage_share * (u + k + q) AND NOT cpus_left) THEN 'saturated'
+            WHEN cpus <= 1 AND u + k + r + q >= saturated_share * cpus * n THEN 'saturated'
+            WHEN cpus <= 1 OR u + k + r + q <= serial_cores * n THEN 'serial'
+            WHEN busy >= saturated_share OR u + k + r >= saturated_share * cpus * n
+                OR (q >= shortage_share * (u + k + r + q) AND NOT cpus_left) THEN 'saturated'
             ELSE 'parallel'
         END AS mode,
-        u + k + q + w AS active,
-        user_slack + kernel_slack + runnable_slack + waiting_slack AS slack
+        u + k + r + q + w AS active,
+        user_slack + kernel_slack + recorder_slack + runnable_slack + waiting_slack AS slack
     FROM lengths
 )
 SELECT
     cell,
     u AS user_parts,
     k AS kernel_parts,
+    r AS recorder_parts,
     q AS runnable_parts,
     active AS active_parts,
     user_slack AS user_slack_parts,
     kernel_slack AS kernel_slack_parts,
+    recorder_slack AS recorder_slack_parts,
     runnable_slack AS runnable_slack_parts,
     least(n, active) AS shared_parts,
     CASE WHEN active > slack THEN least(n, active - slack) / (active - slack) ELSE 0 END AS critical_share,

@@ -5,7 +5,7 @@
 -- when thread_time and elapsed
 SELECT
     (SELECT
-        CAST(sum(user_ns + kernel_ns + runnable_ns + blocked_ns + sleeping_ns + unseen_ns) AS BIGINT)
+        CAST(sum(user_ns + kernel_ns + recorder_ns + runnable_ns + blocked_ns + sleeping_ns + unseen_ns) AS BIGINT)
     FROM thread_rows) AS thread_ns,
     elapsed_ns,
     elapsed_ns * 16 AS elapsed_parts

@@ -2,7 +2,7 @@
 -- kept: table
 -- In system calls (of files and directories, or others), freeing memory because there was none (direct reclaim, with
 -- the compression of zram and zswap), and the rest: page faults and interrupts. Only where the recorder told them apart.
--- System calls are known exactly, the whole by what the kernel's ticks met: a thread has never more of any than the whole.
+-- What the recorder took itself is none of it. System calls are known exactly, the whole by what the kernel's ticks met: a thread has never more of any than the whole.
 -- column tid: thread, id
 -- column kind: what on, text
 -- column share: of the thread's CPU time in the kernel, share
@@ -15,9 +15,13 @@ WITH file_shares AS (
     GROUP BY name
     HAVING sum(cpu_ns) > 0
 ), of_files AS (
-    SELECT c.tid, sum(c.cpu_ns * coalesce(s.share, 1)) AS ns
+    -- The calls' own lengths hold the recorder's part; in calls_ns it is not.
+    SELECT
+        c.tid,
+        sum(CASE WHEN k.name IS NOT NULL THEN c.cpu_ns * coalesce(s.share, 1) ELSE 0 END) AS ns,
+        sum(c.cpu_ns) AS all_ns
     FROM thread_calls c
-    JOIN call_kinds k ON k.name = c.name AND k.kind IS NOT NULL AND k.kind <> 'idle'
+    LEFT JOIN call_kinds k ON k.name = c.name AND k.kind IS NOT NULL AND k.kind <> 'idle'
     LEFT JOIN file_shares s ON s.name = c.name
     GROUP BY c.tid
 ), told AS (
@@ -25,7 +29,8 @@ WITH file_shares AS (
         tid,
         sum(kernel_ns) AS kernel_ns,
         least(sum(calls_ns), sum(kernel_ns)) AS calls_ns,
-        least(sum(reclaim_ns), sum(kernel_ns)) AS reclaim_ns
+        -- least() passes over NULL.
+        CASE WHEN sum(reclaim_ns) IS NOT NULL THEN least(sum(reclaim_ns), sum(kernel_ns)) END AS reclaim_ns
     FROM thread_rows
     WHERE calls_ns IS NOT NULL
     GROUP BY tid
@@ -36,7 +41,11 @@ WITH file_shares AS (
         t.kernel_ns,
         coalesce(t.reclaim_ns, 0) AS reclaim_ns,
         least(t.calls_ns, t.kernel_ns - coalesce(t.reclaim_ns, 0)) AS calls_ns,
-        least(coalesce(f.ns, 0), t.calls_ns, t.kernel_ns - coalesce(t.reclaim_ns, 0)) AS files_ns
+        least(
+            coalesce(f.ns, 0) * least(t.calls_ns / nullif(f.all_ns, 0), 1),
+            t.calls_ns,
+            t.kernel_ns - coalesce(t.reclaim_ns, 0)
+        ) AS files_ns
     FROM told t
     LEFT JOIN of_files f ON f.tid = t.tid
 )

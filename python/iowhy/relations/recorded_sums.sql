@@ -25,6 +25,11 @@ WITH shares AS (
     FROM budget_cells
     UNION ALL
     SELECT
+        'recorder', NULL, NULL, recorder_parts,
+        (recorder_parts - recorder_slack_parts) * critical_share + recorder_slack_parts * slack_share
+    FROM budget_cells
+    UNION ALL
+    SELECT
         'runnable', NULL, runnable_mode, runnable_parts,
         (runnable_parts - runnable_slack_parts) * critical_share + runnable_slack_parts * slack_share
     FROM budget_cells

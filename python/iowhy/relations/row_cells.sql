@@ -5,9 +5,10 @@
 -- column cell: number of the cell, number
 -- column user_parts: on a CPU outside the kernel, number
 -- column kernel_parts: on a CPU inside the kernel, number
+-- column recorder_parts: on a CPU for the recorder itself, number
 -- column runnable_parts: ready and waiting for a CPU, number
 -- column waiting_parts: all that is neither, and not idle, number
--- column cpu_slack: of user_parts and kernel_parts, off the critical path (thread_slack), share
+-- column cpu_slack: of user_parts, kernel_parts and recorder_parts, off the critical path (thread_slack), share
 -- column runnable_slack: of runnable_parts, share
 -- column waiting_slack: of waiting_parts, share
 WITH waiting AS (
@@ -23,6 +24,7 @@ WITH waiting AS (
         (c.end_ns - t.ts_ns) / (t.end_ns - t.ts_ns) AS z,
         16 * t.user_ns AS u,
         16 * t.kernel_ns AS k,
+        16 * t.recorder_ns AS r,
         16 * t.runnable_ns AS q,
         coalesce(w.parts, 0) AS w,
         coalesce(s.cpu_slack, 0) AS cpu_slack,
@@ -38,6 +40,7 @@ SELECT
     cell,
     CAST(floor(u * z) - floor(u * a) AS BIGINT) AS user_parts,
     CAST(floor(k * z) - floor(k * a) AS BIGINT) AS kernel_parts,
+    CAST(floor(r * z) - floor(r * a) AS BIGINT) AS recorder_parts,
     CAST(floor(q * z) - floor(q * a) AS BIGINT) AS runnable_parts,
     CAST(floor(w * z) - floor(w * a) AS BIGINT) AS waiting_parts,
     cpu_slack, runnable_slack, waiting_slack

@@ -16,7 +16,7 @@ WITH spans AS (
         least(greatest(t.end_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
     FROM thread_rows t
     CROSS JOIN budget_grid g
-    WHERE t.user_ns + t.kernel_ns + t.runnable_ns + t.blocked_ns + t.unseen_ns > 0
+    WHERE t.user_ns + t.kernel_ns + t.recorder_ns + t.runnable_ns + t.blocked_ns + t.unseen_ns > 0
         OR t.tid IN (SELECT tid FROM main.classed_sleeps)
 ), parts AS (
     SELECT *, unnest(generate_series(from_cell, to_cell)) AS cell FROM spans

@@ -7,7 +7,8 @@
 -- column end_ns: end, ns
 -- column tgid: process, id
 -- column user_ns: on a CPU outside the kernel, or anywhere where that is not told apart, ns
--- column kernel_ns: on a CPU inside the kernel, ns
+-- column kernel_ns: on a CPU inside the kernel, without recorder_ns, ns
+-- column recorder_ns: on a CPU inside the kernel for the recorder itself; 0 where that was not measured, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column blocked_ns: in uninterruptible sleep, ns
 -- column sleeping_ns: in interruptible sleep, ns
@@ -22,8 +23,9 @@
 -- column knows_sleeping: false where sleeping_ns was not told, bool
 SELECT
     row_number() OVER (ORDER BY tid, ts_ns) AS row_id,
-    tid, ts_ns, end_ns, tgid, user_ns, kernel_ns, runnable_ns, blocked_ns, sleeping_ns,
-    greatest(end_ns - ts_ns - user_ns - kernel_ns - runnable_ns - blocked_ns - sleeping_ns, 0)
+    tid, ts_ns, end_ns, tgid, user_ns, in_kernel_ns - recorder_ns AS kernel_ns, recorder_ns, runnable_ns, blocked_ns,
+    sleeping_ns,
+    greatest(end_ns - ts_ns - user_ns - in_kernel_ns - runnable_ns - blocked_ns - sleeping_ns, 0)
         AS unseen_ns,
     calls_ns, reclaim_ns, waits_ns, waited_ns, waited_runnable_ns, waited_blocked_ns,
     knows_blocked,
@@ -35,7 +37,9 @@ FROM (
         ts_ns + max(interval_ns) AS end_ns,
         max(tgid) AS tgid,
         CAST(sum(greatest(coalesce(cpu_user_ns, 0), 0)) AS BIGINT) AS user_ns,
-        CAST(sum(greatest(coalesce(cpu_kernel_ns, 0), 0)) AS BIGINT) AS kernel_ns,
+        CAST(sum(greatest(coalesce(cpu_kernel_ns, 0), 0)) AS BIGINT) AS in_kernel_ns,
+        CAST(sum(least(greatest(coalesce(cpu_recorder_ns, 0), 0), greatest(coalesce(cpu_kernel_ns, 0), 0))) AS BIGINT)
+            AS recorder_ns,
         CAST(sum(greatest(coalesce(runnable_ns, 0), 0)) AS BIGINT) AS runnable_ns,
         CAST(sum(greatest(coalesce(blocked_ns, 0), 0)) AS BIGINT) AS blocked_ns,
         CAST(sum(greatest(coalesce(sleeping_ns, 0), 0)) AS BIGINT) AS sleeping_ns,

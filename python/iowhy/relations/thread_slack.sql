@@ -14,7 +14,7 @@ WITH waiting AS (
 ), active AS (
     SELECT
         t.row_id,
-        t.user_ns + t.kernel_ns AS cpu_ns,
+        t.user_ns + t.kernel_ns + t.recorder_ns AS cpu_ns,
         t.runnable_ns,
         coalesce(w.ns, 0) AS waiting_ns,
         t.waits_ns,

@@ -20,6 +20,7 @@ COLOURS = {
     "throttled": "bright_red",
     "waiting for a lock": "cyan",
     "waiting for memory": "bright_magenta",
+    "the recorder itself": "bright_white",
     "idle": "bright_black",
     "unexplained": "white",
 }
@@ -34,6 +35,7 @@ LETTERS = {
     "throttled": "t",
     "waiting for a lock": "l",
     "waiting for memory": "m",
+    "the recorder itself": "x",
     "idle": ".",
     "unexplained": "?",
 }

@@ -58,7 +58,8 @@ def answer(
         return (
             f"Unknown: nothing here tells where the time went. Record it: `{made.record_again()}`"
         )
-    largest = max(budget.lines, key=lambda line: line.elapsed_share) if budget.known else None
+    told = [line for line in budget.lines if line.cls != classes.RECORDER]
+    largest = max(told, key=lambda line: line.elapsed_share) if budget.known else None
     if largest is None:
         return _lead(findings[0], of)
     cls, rest = unclaimed

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from iowhy.relations import Relations
 from iowhy.relations.cpu_limits import SATURATED
+from iowhy.units import count, duration, percent
 from iowhy.whys import classes
 
 #: What the shares are of, by where the pieces come from: the time of threads, of calls, of waits, or the
@@ -23,6 +24,9 @@ BASIS = {
     "machine": "machine",
     "fio": "calls",
 }
+
+#: From this share of the time on it is said what the recorder itself took: less moves no other share by a point or two.
+RECORDER_SAID = 0.03
 
 #: The reason of waiting CPUs where no text has a direction, as relations/pasted_sums.sql gives it.
 NO_DIRECTION = "I/O of which the text does not say whether it reads or writes"
@@ -173,6 +177,9 @@ def measure(relations: Relations) -> Budget:
     timed = [row.thread_ns for row in rows if row.thread_ns is not None]
     basis = BASIS[rows[0].origin]
     notes, unknowns = _said(relations, basis, rows[0].origin)
+    recorder = sum(row.elapsed_part for row in rows if row.cls == classes.RECORDER) / whole
+    if recorder >= RECORDER_SAID:
+        notes = (*notes, _of_recorder(relations, rows, recorder))
     return Budget(
         known=True,
         pieces=tuple(
@@ -218,6 +225,24 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
         ()
         if known
         else ("how much of a call's time was on a CPU: the tool prints only durations",),
+    )
+
+
+@dataclass(frozen=True)
+class _Calls:
+    calls: int | None
+
+
+def _of_recorder(relations: Relations, rows: list[_Row], share: float) -> str:
+    """What recording the calls took, per call where they were counted."""
+    ns = sum(row.thread_ns or 0 for row in rows if row.cls == classes.RECORDER)
+    calls = relations.one(
+        _Calls, "SELECT CAST(sum(calls) AS BIGINT) AS calls FROM thread_calls"
+    ).calls
+    each = f", {duration(ns / calls)} for each of {count(calls)} calls" if calls else ""
+    return (
+        f"{percent(share)} of the time is what the recorder itself took of the CPU to record the calls "
+        f"({duration(ns)}{each}); no other line has it, and without the recorder the command takes less"
     )
 
 

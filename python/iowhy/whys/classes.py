@@ -18,6 +18,7 @@ SYNC = _CLASSES["sync"].name
 THROTTLED = _CLASSES["throttled"].name
 LOCK = _CLASSES["lock"].name
 MEMORY = _CLASSES["memory"].name
+RECORDER = _CLASSES["recorder"].name
 IDLE = _CLASSES["idle"].name
 UNEXPLAINED = _CLASSES["unexplained"].name
 
@@ -55,6 +56,7 @@ KNOWN_REASONS = frozenset(reasons())
 
 #: Kinds of on-CPU kernel time (relations/kernel_kinds.sql): of the thread itself, because there was no free memory.
 RECLAIM = "freeing memory"
+FILE_CALLS = "calls on files"
 FAULTS = "page faults and interrupts"
 
 

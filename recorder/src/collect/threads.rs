@@ -88,6 +88,7 @@ impl Threads {
             kept: thread::Kept {
                 waits: true,
                 reclaim: true,
+                costs: None,
             },
             mounts: std::fs::metadata("/proc/self/ns/mnt")
                 .ok()

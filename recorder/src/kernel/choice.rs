@@ -13,6 +13,15 @@ pub enum Tracepoint {
     Has(Option<Vec<String>>),
 }
 
+/// What a call passes, and what follows the thread that makes it.
+pub const PASSED_BY_CALLS: [&str; 5] = [
+    "each_thread",
+    "on_sys_enter",
+    "on_sys_exit",
+    "on_get_pages",
+    "on_sched_switch",
+];
+
 /// Programs that name and find functions, and the helper of each. No sensor misses them: /proc/kallsyms says the same,
 /// but takes a tenth of a second.
 pub const SYMBOLS: [(&str, &str); 2] = [

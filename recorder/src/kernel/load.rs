@@ -38,6 +38,8 @@ pub enum LoadError {
 pub(super) struct Loaded {
     pub skel: RecorderSkel<'static>,
     pub choice: Choice,
+    /// Threads are in the storage of their tasks.
+    pub tasks: bool,
 }
 
 /// Loads what this kernel can run.
@@ -121,7 +123,11 @@ fn attempt(
         .map_err(LoadError::Broken)?;
     older::prepare(open.open_object_mut(), helpers).map_err(LoadError::Refused)?;
     let skel = open.load().map_err(LoadError::Refused)?;
-    Ok(Loaded { skel, choice })
+    Ok(Loaded {
+        skel,
+        choice,
+        tasks: helpers.tasks(),
+    })
 }
 
 fn set_constants(

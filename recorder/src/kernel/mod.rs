@@ -64,6 +64,8 @@ pub struct Probe {
     /// Processes that had come into a recorded control group when their threads were last looked for.
     entered: u64,
     pub sensors: Vec<Sensor>,
+    /// What calls pay can be measured (calibration.rs): of a process that was followed before the recording nothing stays.
+    pub times_calls: bool,
     /// What is known of the page cache.
     pub known: Known,
     /// Which sums the clocks of threads have.
@@ -92,7 +94,11 @@ pub struct Cost {
 impl Probe {
     /// Loads what this kernel can run. An error says why it can run nothing.
     pub fn load(options: &Options) -> Result<Probe, LoadError> {
-        let load::Loaded { skel, choice } = load::load(options)?;
+        let load::Loaded {
+            skel,
+            choice,
+            tasks,
+        } = load::load(options)?;
         let known = Known {
             lookups: choice.programs.contains("on_get_pages"),
             faults: choice.programs.contains("on_file_fault"),
@@ -101,6 +107,7 @@ impl Probe {
         let kept = Kept {
             waits: runs(&["on_sched_waking"]),
             reclaim: runs(&RECLAIM),
+            costs: None,
         };
         Ok(Probe {
             skel,
@@ -110,6 +117,7 @@ impl Probe {
             drains: 0,
             entered: 0,
             sensors: choice.sensors,
+            times_calls: tasks && runs(&choice::PASSED_BY_CALLS[..3]),
             known,
             kept,
         })
@@ -138,6 +146,41 @@ impl Probe {
             }
         }
         Ok(())
+    }
+
+    /// Only what a call of one process passes: the programs run as long as these links live.
+    pub fn attach_to_calls(&mut self, tgid: u32) -> Result<Vec<Link>> {
+        let mut links = Vec::new();
+        for program in self.skel.object_mut().progs_mut() {
+            let name = program.name().to_string_lossy().into_owned();
+            if !program.autoload() || !choice::PASSED_BY_CALLS.contains(&name.as_str()) {
+                continue;
+            }
+            let link = program
+                .attach()
+                .with_context(|| format!("cannot attach {name}"))?;
+            if name == "each_thread" {
+                self.threads = Some(link);
+            } else {
+                links.push(link);
+            }
+        }
+        self.set_only_targets(true);
+        let adopted = self.adopt(&[tgid], &[]);
+        self.set_only_targets(false);
+        adopted.map(|()| links)
+    }
+
+    /// Empties the tables of what was counted and named before the recording.
+    pub fn forget_all(&mut self) {
+        self.drain();
+        let maps = &self.skel.maps;
+        for key in maps.touched.keys() {
+            let _ = maps.touched.delete(&key);
+        }
+        for key in maps.touched_filesystems.keys() {
+            let _ = maps.touched_filesystems.delete(&key);
+        }
     }
 
     /// From here on none of the programs runs any more; the next [`Probe::sample`] has them emit what they still hold.
@@ -292,6 +335,14 @@ impl Probe {
         unsafe {
             let place = addr_of_mut!((*self.bss()).adopting);
             place.cast::<u8>().write_volatile(adopting.into());
+        }
+    }
+
+    fn set_only_targets(&mut self, only: bool) {
+        // SAFETY: as in `drain`.
+        unsafe {
+            let place = addr_of_mut!((*self.bss()).only_targets);
+            place.cast::<u8>().write_volatile(only.into());
         }
     }
 

@@ -3,6 +3,7 @@
 use iowhy_store::rows;
 
 use super::kernel_time::{Faults, Spent};
+use super::own_cost::CallCosts;
 use crate::event::{layout, Clock};
 
 /// A thread that only sleeps gets a row this often, not at every sample.
@@ -15,6 +16,8 @@ pub struct Kept {
     pub waits: bool,
     /// CPU time that frees memory.
     pub reclaim: bool,
+    /// What the programs cost a call.
+    pub costs: Option<CallCosts>,
 }
 
 /// The row of a thread's time between two readings of its clock; None when there is nothing to write yet.
@@ -39,19 +42,21 @@ pub fn time(
         return None;
     }
     let cpu = state(layout::ON_CPU_USER) + state(layout::ON_CPU_KERNEL);
-    let in_kernel = kernel.more(after, cpu, faults);
+    let cost = kept.costs.map(|costs| costs.of_thread(after));
+    let in_kernel = kernel.more(after, cpu, cost.unwrap_or_default(), faults);
     let of_waits = |a: u64, b: u64| kept.waits.then_some(a.saturating_sub(b) as i64);
     Some(rows::ThreadTime {
         ts_ns: before.now as i64,
         interval_ns: interval as i64,
         tgid: after.tgid.into(),
         tid: after.tid.into(),
-        cpu_user_ns: Some((cpu - in_kernel) as i64),
-        cpu_kernel_ns: Some(in_kernel as i64),
+        cpu_user_ns: Some((cpu - in_kernel.ns) as i64),
+        cpu_kernel_ns: Some(in_kernel.ns as i64),
+        cpu_recorder_ns: cost.map(|_| in_kernel.recorder_ns as i64),
         runnable_ns: Some(state(layout::RUNNABLE) as i64),
         blocked_ns: Some(state(layout::BLOCKED) as i64),
         sleeping_ns: Some(state(layout::SLEEPING) as i64),
-        cpu_calls_ns: Some(calls_ns(after).saturating_sub(calls_ns(before)) as i64),
+        cpu_calls_ns: Some(in_kernel.calls_ns as i64),
         cpu_reclaim_ns: kept
             .reclaim
             .then_some(after.reclaim.saturating_sub(before.reclaim) as i64),
@@ -62,18 +67,15 @@ pub fn time(
     })
 }
 
-/// CPU time in system calls, without that which frees memory.
-pub fn calls_ns(clock: &Clock) -> u64 {
-    clock.states[usize::from(layout::ON_CPU_KERNEL)].saturating_sub(clock.reclaim_in_calls)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::own_cost::Measured;
 
     const KEPT: Kept = Kept {
         waits: true,
         reclaim: true,
+        costs: None,
     };
 
     fn row(before: &Clock, after: &Clock, last: bool) -> Option<rows::ThreadTime> {
@@ -131,6 +133,7 @@ mod tests {
         let none = Kept {
             waits: false,
             reclaim: false,
+            costs: None,
         };
         let found = time(
             &clock(100, [0; 5]),
@@ -141,6 +144,52 @@ mod tests {
             none,
         );
         let found = found.unwrap();
-        assert_eq!((found.waits_ns, found.cpu_reclaim_ns), (None, None));
+        assert_eq!(
+            (found.waits_ns, found.cpu_reclaim_ns, found.cpu_recorder_ns),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn what_the_recorder_takes_is_kernel_time_of_no_call() {
+        // A call costs 500 ns, 300 of them within its length.
+        let call = Measured {
+            without: 100_000,
+            with: 600_000,
+            inside: 300_000,
+            ..Measured::default()
+        };
+        let kept = Kept {
+            costs: Some(CallCosts::of(&call, &call)),
+            ..KEPT
+        };
+        let (spent, faults) = (&mut Spent::default(), &mut Faults::default());
+        let at = |now, states, calls| {
+            let mut clock = clock(now, states);
+            clock.own.calls = calls;
+            clock
+        };
+        let begin = at(100, [0; 5], 0);
+        let first = at(10_100, [6000, 4000, 0, 0, 0], 8);
+        let row = time(&begin, &first, false, spent, faults, kept).unwrap();
+        // 4,000 ns between the readings of calls, 2,400 of them the recorder's, and 1,600 of it outside.
+        assert_eq!(
+            (row.cpu_user_ns, row.cpu_kernel_ns),
+            (Some(4400), Some(5600))
+        );
+        assert_eq!(
+            (row.cpu_recorder_ns, row.cpu_calls_ns),
+            (Some(4000), Some(1600))
+        );
+        // Never more than the kernel had of the interval: the rest comes later.
+        let second = at(11_100, [6500, 4500, 0, 0, 0], 12);
+        let row = time(&first, &second, false, spent, faults, kept).unwrap();
+        assert_eq!(
+            (row.cpu_kernel_ns, row.cpu_recorder_ns),
+            (Some(1000), Some(1000))
+        );
+        let last = at(21_100, [6500, 14_500, 0, 0, 0], 12);
+        let row = time(&second, &last, false, spent, faults, kept).unwrap();
+        assert_eq!(row.cpu_recorder_ns, Some(1000));
     }
 }

@@ -87,6 +87,7 @@ impl Live {
             .recording()
             .manifest_mut()
             .source = live.watch.source();
+        live.note_costs();
         live.note_sensors();
         live.note_parts();
         Ok(live)
@@ -238,6 +239,16 @@ impl Live {
                 }
             }
             self.read.extend(watched);
+        }
+    }
+
+    fn note_costs(&self) {
+        if let Some(costs) = self.watch.call_costs() {
+            let mut collector = self.collector.borrow_mut();
+            let recorder = &mut collector.recording().manifest_mut().recorder;
+            recorder.call_ns = Some(costs.call_ns());
+            recorder.call_passing_ns = Some(costs.passing_ns());
+            recorder.call_lookup_ns = Some(costs.lookup_ns());
         }
     }
 

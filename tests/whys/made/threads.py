@@ -18,8 +18,9 @@ class Threads(Rows):
         runnable: float = 0.0,
         blocked: float = 0.0,
         unseen: float = 0.0,
+        recorder: float | None = None,
     ) -> Self:
-        """One thread in fixed shares of its time; the rest it sleeps."""
+        """One thread in fixed shares of its time; the rest it sleeps. `recorder` is a part of `kernel`."""
         sleeping = 1 - user - kernel - runnable - blocked - unseen
         assert sleeping > -1e-9, "more than the whole time"
         at = START
@@ -33,6 +34,7 @@ class Threads(Rows):
                 tid=tid,
                 cpu_user_ns=int(user * step),
                 cpu_kernel_ns=int(kernel * step),
+                cpu_recorder_ns=None if recorder is None else int(recorder * step),
                 runnable_ns=int(runnable * step),
                 blocked_ns=int(blocked * step),
                 sleeping_ns=int(max(0.0, sleeping) * step),

@@ -88,7 +88,8 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     here = float(cpus or 1)
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
-    busy = max(1.0, min(here, (used or 1.0) / max(facts.budget.elapsed(*classes.CPU), 1e-9)))
+    on_cpu = facts.budget.elapsed(*classes.CPU, classes.RECORDER)
+    busy = max(1.0, min(here, (used or 1.0) / max(on_cpu, 1e-9)))
     return Saving(1 - busy / here, f"on all {here:.3g} CPUs, as far as it can run in parallel")
 
 

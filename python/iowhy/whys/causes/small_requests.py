@@ -34,11 +34,12 @@ def _tiny(facts: Facts) -> Candidate | None:
     kernel = facts.budget.line(classes.KERNEL)
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
-    fraction = min(1.0, group.cpu_ns / 1e9 / kernel.thread_s)
+    in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
+    fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
     if fraction * kernel.elapsed_share < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
     number = group.calls
-    mean = group.cpu_ns / group.calls
+    mean = in_calls_ns / group.calls
     user = facts.budget.line(classes.USER)
     between_ns = (user.thread_s or 0.0) * 1e9 / number
     claims = [Claim(frozenset({classes.KERNEL}), fraction=fraction)]
@@ -86,6 +87,16 @@ def _tiny(facts: Facts) -> Candidate | None:
         remedy="read and write through a larger buffer (64 KiB and more; stdio, bs=)",
         needs=("syscalls",),
     )
+
+
+def _file_calls_ns(facts: Facts) -> int | None:
+    """CPU time of calls on files without what the recorder took of it; None where that is not told apart."""
+    told = [
+        piece.thread_ns or 0
+        for piece in facts.budget.pieces
+        if piece.cls == classes.KERNEL and piece.reason == classes.FILE_CALLS
+    ]
+    return sum(told) if told else None
 
 
 def _small(facts: Facts) -> Candidate | None:

@@ -310,6 +310,14 @@ def _wait_for(condition: object, seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize("whom", [["-a"], ["-p", str(os.getpid())]])
+def test_proc_alone_also_of_what_runs_already(tmp_path: Path, whom: list[str]) -> None:
+    kept = tmp_path / "a.iowhy"
+    asked = ["run", "-q", "--mode", "proc", "--duration", "0.2s", "-o", str(kept), *whom]
+    subprocess.run([*IOWHY, *asked], check=True, capture_output=True, timeout=60)
+    assert open_recording(kept).manifest.source == "proc"
+
+
 def test_a_recorder_in_a_time_namespace_has_the_clock_of_the_machine(tmp_path: Path) -> None:
     ahead = ["unshare", "--time", "--fork", "--monotonic", "86400", "--boottime", "86400"]
     if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:

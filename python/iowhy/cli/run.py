@@ -194,12 +194,10 @@ def record_asked(options: Options, out: Path) -> int:
     if groups:
         if not options.quiet:
             _say_what(", ".join(" ".join(pair).removeprefix("--") for pair in groups), duration_s)
-        return live.groups(
-            groups, out, duration_s=duration_s, extra=[*_mode(options), *_bounds(options)], on=on
-        )
+        return live.groups(groups, out, duration_s=duration_s, extra=_how(options), on=on)
     if not options.quiet:
         _say_what("the machine", duration_s)
-    return live.machine(out, duration_s=duration_s, extra=_bounds(options), on=on)
+    return live.machine(out, duration_s=duration_s, extra=_how(options), on=on)
 
 
 def _groups(options: Options) -> list[tuple[str, str]]:
@@ -210,6 +208,11 @@ def _groups(options: Options) -> list[tuple[str, str]]:
 
 def _mode(options: Options) -> list[str]:
     return ["--mode", options.mode]
+
+
+def _how(options: Options) -> list[str]:
+    """The recorder's options of what is watched, not of what is run."""
+    return [*_mode(options), *_bounds(options)]
 
 
 def _bounds(options: Options) -> list[str]:
@@ -225,7 +228,7 @@ def _bounds(options: Options) -> list[str]:
 def _attach(options: Options, out: Path, duration_s: float | None, on: Host | None) -> int:
     """Records processes, with those that they have started already: a server's work is done by these."""
     if on is not None:
-        return live.attach(options.pids, out, duration_s=duration_s, extra=_bounds(options), on=on)
+        return live.attach(options.pids, out, duration_s=duration_s, extra=_how(options), on=on)
     for tried in range(_TRIES):
         pids = list(dict.fromkeys(options.pids))
         if not options.alone:
@@ -233,7 +236,7 @@ def _attach(options: Options, out: Path, duration_s: float | None, on: Host | No
         if not options.quiet:
             _say_what(_named(options.pids, len(pids) - len(set(options.pids))), duration_s)
         try:
-            return live.attach(pids, out, duration_s=duration_s, extra=_bounds(options))
+            return live.attach(pids, out, duration_s=duration_s, extra=_how(options))
         except SystemExit:
             gone = [pid for pid in pids if name_of(pid) is None]
             # One that they had started has ended meanwhile: the others are still to be recorded.

@@ -125,6 +125,20 @@ def test_a_count_is_held_once_it_was_equal_in_three_runs(folder: Path) -> None:
     assert why(made(folder, 12), "--baseline", "io.json").exit_code == 3
 
 
+def test_a_baseline_that_does_not_know_the_run_holds_nothing_and_says_so(folder: Path) -> None:
+    ten = made(folder, 10)
+    why(ten, "--baseline", "io.json", "--update", "--name", "mine")
+    unknown = why(ten, "--baseline", "io.json", "--name", "mien")
+    assert unknown.exit_code == 2 and "io.json: knows no run called 'mien'" in unknown.stderr
+    assert (
+        why(
+            ten, "--baseline", "io.json", "--name", "mien", "--expect", "sync_calls <= 10"
+        ).exit_code
+        == 2
+    )
+    assert why(ten, "--baseline", "io.json", "--name", "mine").exit_code == 0
+
+
 def test_no_time_and_no_failed_run_gets_into_a_baseline(folder: Path) -> None:
     failed = why(made(folder, 10, status=1), "--baseline", "io.json", "--update")
     assert "left as it was: the command failed" in failed.stderr and not Path("io.json").exists()

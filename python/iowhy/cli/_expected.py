@@ -36,10 +36,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of it: `name` is what the run is called."""
+    """What became of it: `name` is what the run is called.
+
+    `unheld`: it was to be held against a baseline that knows no run of that name.
+    """
 
     name: str = ""
     outcomes: "Sequence[Outcome]" = field(default=())
+    unheld: bool = False
 
 
 def read_asked(options: Budgets) -> Asked:
@@ -90,9 +94,17 @@ def judge_asked(recording: "Recording", verdict: "Verdict", asked: Asked) -> Jud
     # Of what ran already, and of the machine, a project expects nothing: it names commands.
     if asked.project is not None and argv:
         expected += asked.project.expected(argv)
+    unheld = False
     if asked.baseline is not None and not asked.options.update:
         expected += asked.baseline.expected(name)
-    return Judged(name, outcomes(recording, verdict, expected) if expected else ())
+        if name not in asked.baseline.commands:
+            path = asked.baseline.path
+            say(
+                f"{path}: knows no run called {name!r}: add it with --update, or name one with --name"
+            )
+            # A project's baseline is of its own commands; one that was asked for is meant for this run.
+            unheld = asked.options.baseline is not None
+    return Judged(name, outcomes(recording, verdict, expected) if expected else (), unheld)
 
 
 def keep_counts(recording: "Recording", asked: Asked, judged: Judged) -> None:
@@ -123,11 +135,12 @@ def status_of(judged: Judged, asked: Asked, verdict: "Verdict") -> int:
     if asked.options.junit is not None:
         junit.save(asked.options.junit, judged.name, judged.outcomes, verdict.elapsed_s)
     if not judged.outcomes:
-        return DONE
+        return PROBLEM if judged.unheld else DONE
     expected_page.show(judged.outcomes)
     if github.wanted(asked.options.annotate):
         github.annotate(judged.outcomes)
         github.summarise(judged.name, verdict, judged.outcomes)
     if any(one.held is False for one in judged.outcomes):
         return BROKEN
-    return DONE if all(one.held for one in judged.outcomes) else PROBLEM
+    held = all(one.held for one in judged.outcomes) and not judged.unheld
+    return DONE if held else PROBLEM

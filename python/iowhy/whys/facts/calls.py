@@ -179,7 +179,7 @@ def _single(relations: Relations, by_write: bool) -> Calls:
     by_name = {
         str(row.what): row.group
         for row in relations.read(
-            _Sums, f"SELECT name AS what, {_SUMS} FROM call_totals GROUP BY name"
+            _Sums, f"SELECT name AS what, {_SUMS} FROM call_totals GROUP BY name ORDER BY name"
         )
     }
     moving = {
@@ -303,7 +303,7 @@ def _totals(relations: Relations) -> Calls:
         for row in relations.read(
             _Total,
             """SELECT name, sum(calls) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
-            sum(errors) AS errors FROM syscall_totals GROUP BY name""",
+            sum(errors) AS errors FROM syscall_totals GROUP BY name ORDER BY name""",
         )
     }
     ranked = [(g.total_ns, name) for name, g in by_name.items() if name in classes.SYNC_CALLS]

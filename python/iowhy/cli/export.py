@@ -1,11 +1,13 @@
-"""`iowhy export`: a recording for other viewers."""
+"""`iowhy export`: a recording for other viewers and programs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from iowhy.cli._files import opened
+from iowhy.cli._files import opened, opened_folder
 from iowhy.errors import Problem
+from iowhy.invocation import typed
 from iowhy.messages import printable
 from iowhy.options.described import option, switch
 from iowhy.options.output import check_free
@@ -14,23 +16,51 @@ from iowhy.views.progress import working
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording
+    from iowhy.reports.batches import Result
 
-#: Suffixes of files, by form.
-FORMS = {"perfetto": ".pftrace", "speedscope": ".speedscope.json", "folded": ".folded"}
-#: Where a form is looked at.
-VIEWERS = {
-    "perfetto": "open it in https://ui.perfetto.dev, which reads it in the browser and sends it nowhere",
-    "speedscope": "open it in https://www.speedscope.app, or with the `speedscope` command",
-    "folded": "flamegraph.pl, inferno-flamegraph and speedscope draw it; weights are nanoseconds of all threads",
+
+@dataclass(frozen=True)
+class _Form:
+    """What a form's name ends in, and where it is looked at; `folder`: it is a file for each table."""
+
+    suffix: str
+    viewer: str
+    folder: bool = False
+
+
+FORMS = {
+    "perfetto": _Form(
+        ".pftrace",
+        "open it in https://ui.perfetto.dev, which reads it in the browser and sends it nowhere",
+    ),
+    "chrome": _Form(
+        ".trace.json", "open it in chrome://tracing, or any viewer of the Trace Event Format"
+    ),
+    "speedscope": _Form(
+        ".speedscope.json",
+        "open it in https://www.speedscope.app, or with the `speedscope` command",
+    ),
+    "folded": _Form(
+        ".folded",
+        "flamegraph.pl, inferno-flamegraph and speedscope draw it; weights are nanoseconds of all threads",
+    ),
+    "csv": _Form(".csv", "a file for each table; docs/recording.md has their columns", folder=True),
+    "parquet": _Form(
+        ".parquet", "a file for each table; docs/recording.md has their columns", folder=True
+    ),
 }
 
 EPILOG = """Examples:
 
   iowhy export fio.iowhy
 
+  iowhy export fio.iowhy --open
+
   iowhy export fio.iowhy --to folded -o - | flamegraph.pl --countname ns > fio.svg
 
-  iowhy export fio.iowhy --to speedscope
+  iowhy export fio.iowhy --to csv -o tables/
+
+What is written has its name when it is whole: an export that breaks off leaves nothing.
 """
 
 
@@ -40,30 +70,48 @@ class Options:
 
     recording: Path = recording_read()
     to: str = option(
-        "--to", default="perfetto", choices=tuple(FORMS), help="perfetto, speedscope or folded."
+        "--to",
+        default="perfetto",
+        choices=tuple(FORMS),
+        help="perfetto, chrome, speedscope, folded, csv or parquet.",
     )
     output: Path | None = option(
-        "-o", "--output", help="The file; by itself REC with the form's suffix, here; - is stdout."
+        "-o",
+        "--output",
+        help="The file, of csv and parquet the folder; by itself REC with the form's suffix, here; - is stdout.",
+    )
+    open_: bool = switch(
+        "--open",
+        help="Show the trace in Perfetto's UI, which fetches it from 127.0.0.1 and sends it nowhere.",
     )
     force: bool = switch("--force", help="A file that exists is overwritten.")
 
 
 def command(options: Options) -> None:
-    """Write a recording for another viewer: a Perfetto trace, or stacks for a flame graph."""
+    """Write a recording for other viewers and programs: a trace, stacks for a flame graph, tables."""
     from iowhy.recording import open_recording
 
-    to = options.output or Path(f"{_stem(options.recording)}{FORMS[options.to]}")
+    form = FORMS[options.to]
+    to = options.output or Path(f"{_stem(options.recording)}{form.suffix}")
+    if options.open_ and (options.to != "perfetto" or str(to) == "-"):
+        raise Problem("--open goes with --to perfetto and a file: Perfetto's UI shows it")
     if str(to) == "-":
         _to_stdout(options)
         return
-    check_free(to, options.force)
+    if not form.folder:
+        check_free(to, options.force)
     recording = open_recording(options.recording)
-    with (
-        working(f"exporting {options.recording}"),
-        opened(to, binary=True, force=options.force) as out,
-    ):
-        _write(options.to, recording, out)
-    print(printable(f"{to}: {VIEWERS[options.to]}"))
+    with working(f"exporting {options.recording}"):
+        if form.folder:
+            with opened_folder(to, force=options.force) as folder:
+                _write_tables(options.to, recording, folder)
+        else:
+            with opened(to, binary=True, force=options.force) as out:
+                _write(options.to, recording, out)
+    if options.open_:
+        _open(to)
+    else:
+        print(printable(f"{to}: {form.viewer}"))
 
 
 def _to_stdout(options: Options) -> None:
@@ -71,6 +119,11 @@ def _to_stdout(options: Options) -> None:
 
     from iowhy.recording import open_recording
 
+    if FORMS[options.to].folder:
+        raise Problem(
+            f"--to {options.to} writes a file for each table: give -o FOLDER; of one table "
+            f"`iowhy sql {typed(options.recording)} 'FROM syscalls' --format {options.to}`"
+        )
     if options.to == "perfetto" and sys.stdout.isatty():
         raise Problem("--to perfetto is binary: give -o FILE, or redirect stdout")
     recording = open_recording(options.recording)
@@ -80,15 +133,49 @@ def _to_stdout(options: Options) -> None:
 
 
 def _write(form: str, recording: "Recording", out: IO[bytes]) -> None:
-    if form == "perfetto":
-        from iowhy.exports.perfetto import write_perfetto
+    from iowhy.exports import perfetto, stacks
+
+    if form in ("perfetto", "chrome"):
         from iowhy.whys.verdict import judge
 
-        write_perfetto(recording, judge(recording).findings, out)
+        write = perfetto.write_perfetto if form == "perfetto" else perfetto.write_chrome
+        write(recording, judge(recording).findings, out)
         return
-    from iowhy.exports import stacks
-
     (stacks.write_folded if form == "folded" else stacks.write_speedscope)(recording, out)
+
+
+def _write_tables(form: str, recording: "Recording", folder: Path) -> None:
+    from iowhy.exports.tables import write_tables
+    from iowhy.views import rows_file
+
+    def csv(result: "Result", file: Path, _: str) -> None:
+        with file.open("x", encoding="utf-8", newline="") as out:
+            rows_file.write_csv(result, out)
+
+    def parquet(result: "Result", file: Path, name: str) -> None:
+        with file.open("xb") as out:
+            rows_file.write_parquet(result, out, name)
+
+    write: Callable[[Result, Path, str], None] = csv if form == "csv" else parquet
+    write_tables(recording, folder, FORMS[form].suffix, write)
+
+
+def _open(trace: Path) -> None:
+    """Says what it does before it does it, for a browser goes to a site."""
+    import webbrowser
+
+    from iowhy.cli._perfetto_ui import TraceServer
+
+    with TraceServer(trace) as server:
+        print(printable(f"{trace}: serving it to {server.address}"))
+        print(
+            f"from 127.0.0.1, port {server.port}, to the browser of this machine alone, and once; the site reads it "
+            "there and sends it nowhere. Ctrl-C ends it",
+            flush=True,
+        )
+        webbrowser.open_new_tab(server.address)
+        if not server.serve():
+            raise Problem(f"--open: nobody fetched it; open {trace} in the UI by hand")
 
 
 def _stem(recording: Path) -> str:

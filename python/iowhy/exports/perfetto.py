@@ -118,7 +118,17 @@ _COUNTERS = " UNION ALL ".join(
 
 def write_perfetto(recording: Recording, findings: Sequence[Finding], out: IO[bytes]) -> None:
     """Writes the trace, a batch of rows at a time. Raises Problem for a recording that cannot be read, and OSError."""
-    trace = Trace(out)
+    _write(recording, findings, Trace(out))
+
+
+def write_chrome(recording: Recording, findings: Sequence[Finding], out: IO[bytes]) -> None:
+    """The same trace as JSON. Raises as write_perfetto."""
+    from iowhy.exports.chrome import ChromeTrace
+
+    _write(recording, findings, ChromeTrace(out))
+
+
+def _write(recording: Recording, findings: Sequence[Finding], trace: Trace) -> None:
     trace.begin(recording.manifest.clock.monotonic_ns, recording.manifest.clock.wall_ns)
     _findings(trace, recording, findings)
     for row in _batches(

@@ -12,12 +12,16 @@ from iowhy.reports.batches import Result
 JSON_VERSION = 1
 #: Rows of a row group: small ones would make a large file.
 GROUP_ROWS = 100_000
+#: What begins a formula in a spreadsheet (OWASP, "CSV Injection").
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(result: Result, to: IO[str]) -> None:
     """RFC 4180 with a header line; unknown is empty, a list is joined by `|`.
 
-    A terminal gets texts with their control characters made visible, a file or a pipe gets them as they are.
+    A terminal gets texts with their control characters made visible, a file or a pipe gets them as they are, but for
+    those that a spreadsheet would take for a formula (`=cmd()`): a `'` comes before them, as it would be typed there.
+    JSON and Parquet have them as they are.
     """
     writer = csv.writer(to, lineterminator="\n")
     cell = _shown if to.isatty() else _cell
@@ -101,6 +105,8 @@ def _cell(value: object) -> object:
         return "|".join(map(str, value))
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
     return value
 
 

@@ -1,0 +1,24 @@
+"""A recording's tables as files for other programs, one file each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from iowhy.recording import Recording
+from iowhy.recording.schema import tables
+from iowhy.reports.batches import Result
+from iowhy.reports.engine import query_result
+
+
+def write_tables(
+    recording: Recording, folder: Path, suffix: str, write: Callable[[Result, Path, str], None]
+) -> None:
+    """Writes each table that has rows to `folder`/NAME`suffix`, by `write`, which gets the file and the name.
+
+    Columns are those of docs/recording.md. Raises Problem for a recording that cannot be read, and OSError.
+    """
+    with recording.opened() as opened:
+        counts = opened.row_counts()
+    for name in tables():
+        if counts.get(name):
+            with query_result(recording, f"SELECT * FROM main.{name}") as result:
+                write(result, folder / f"{name}{suffix}", name)

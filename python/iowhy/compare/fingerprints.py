@@ -50,7 +50,7 @@ def _fate(before: float | None, after: float | None) -> str:
 
 def _seconds(verdict: Verdict, *, gained: bool = False) -> dict[str, float]:
     """Seconds by cause, or those to gain; shares where the time is not known (both sides are then of 1 s)."""
-    elapsed = 1.0 if verdict.elapsed_s is None else verdict.elapsed_s
+    elapsed = 1.0 if verdict.shares_of_s is None else verdict.shares_of_s
     return {
         one.cause: (one.gain if gained else one.share) * elapsed
         for one in verdict.findings

@@ -67,6 +67,11 @@ class Trial:
         """Share of the elapsed time that the top finding's remedy can gain at most."""
         return 0.0 if self.top is None else self.top.gain
 
+    @property
+    def own_seconds(self) -> float:
+        """What the command takes without the recorder, where that took much of it: what the shares are of."""
+        return self.seconds * (1.0 - self.verdict.budget.left_out)
+
 
 def run(
     scenario: Scenario,

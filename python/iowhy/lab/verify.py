@@ -71,7 +71,7 @@ class Check:
         """Share of the broken run's time that the fixed run saved."""
         if self.broken is None or self.fixed is None or self.broken.seconds <= 0:
             return None
-        return 1.0 - self.fixed.seconds / self.broken.seconds
+        return _gain(self.broken, self.fixed)
 
     @property
     def to_gain(self) -> float | None:
@@ -194,7 +194,7 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
         starved = fixed.found == "cpu-saturated" and full(fixed)
         if fixed.found == broken.found and fixed.found not in right and not starved:
             why.append(f"fixed: {fixed.found} is still found")
-        gain, to_gain = 1.0 - fixed.seconds / broken.seconds, _to_gain(scenario, broken)
+        gain, to_gain = _gain(broken, fixed), _to_gain(scenario, broken)
         if (
             scenario.share_is_gain
             and choice.device in EMULATED
@@ -221,6 +221,11 @@ def _tried(scenario: Scenario, broken: Trial | None) -> Tried | None:
         if wanted.search(text):
             return Tried(number, len(top.remedies), text, gain)
     return Tried(None, len(top.remedies), fixed.text, top.gain)
+
+
+def _gain(broken: Trial, fixed: Trial) -> float:
+    """The share of the broken run's time that the fix saved, of the time that findings speak of on both sides."""
+    return 1.0 - fixed.own_seconds / broken.own_seconds
 
 
 def _to_gain(scenario: Scenario, broken: Trial) -> float:

@@ -6,7 +6,7 @@ from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import THE_PART, Finding
+from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Finding
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 
@@ -42,9 +42,7 @@ def answer(
 ) -> str:
     """The sentence. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
     budget = facts.budget
-    of = "the time" if facts.run.elapsed_ns is None else duration(facts.run.elapsed_ns)
-    if budget.basis != "threads":
-        of = "the time"
+    of = _whole(facts)
     if too_short(facts):
         longer = (
             f"repeat it within one run: `{made.repeat(100)}`"
@@ -58,8 +56,8 @@ def answer(
         return (
             f"Unknown: nothing here tells where the time went. Record it: `{made.record_again()}`"
         )
-    told = [line for line in budget.lines if line.cls != classes.RECORDER]
-    largest = max(told, key=lambda line: line.elapsed_share) if budget.known else None
+    told = [cls for cls in classes.ALL if cls != classes.RECORDER]
+    largest = max(told, key=budget.elapsed) if budget.known else None
     if largest is None:
         return _lead(findings[0], of)
     cls, rest = unclaimed
@@ -67,15 +65,15 @@ def answer(
         if rest <= findings[0].share:
             return _lead(findings[0], of)
         # It is known what is waited for, and it is more than what the finding can give.
-        largest = budget.line(cls)
-    if largest.cls == classes.UNEXPLAINED:
+        largest = cls
+    if largest == classes.UNEXPLAINED:
         reasons = budget.heaviest_reasons(frozenset({classes.UNEXPLAINED}))
         why = f" ({reasons[0][0]})" if reasons else ""
-        text = f"Unexplained: {percent(largest.elapsed_share)} of {of} has no known reason{why}"
+        text = f"Unexplained: {percent(budget.elapsed(largest))} of {of} has no known reason{why}"
     else:
         text = (
-            f"No single cause: the largest class is {largest.cls} with "
-            f"{percent(largest.elapsed_share)} of {of}"
+            f"No single cause: the largest class is {largest} with "
+            f"{percent(budget.elapsed(largest))} of {of}"
         )
     if findings:
         first = findings[0]
@@ -86,11 +84,20 @@ def answer(
     return f"{text}."
 
 
+def _whole(facts: Facts) -> str:
+    """What the shares are of, in words: a duration where that is known."""
+    if facts.shares_of_ns is None or facts.budget.basis != "threads":
+        return "the time"
+    if facts.budget.left_out:
+        return f"the {duration(facts.shares_of_ns)} that it takes without the recorder"
+    return duration(facts.shares_of_ns)
+
+
 def _lead(finding: Finding, of: str) -> str:
     # What it risks, and where that is documented, stands with the finding.
     remedy = re.split(r"; risk: | \(https?:", finding.remedies[0])[0] if finding.remedies else ""
-    if finding.share_of in ("the time", THE_PART):
-        of = of if finding.share_of == "the time" else THE_PART
+    if finding.share_of in ("the time", WITHOUT_RECORDER, THE_PART):
+        of = THE_PART if finding.share_of == THE_PART else of
         words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"
     else:
         words = (

@@ -25,7 +25,8 @@ BASIS = {
     "fio": "calls",
 }
 
-#: From this share of the time on it is said what the recorder itself took: less moves no other share by a point or two.
+#: From this share of the time on it is said what the recorder itself took, and findings are of the time without it: less moves
+#: no other share by a point or two.
 RECORDER_SAID = 0.03
 
 #: The reason of waiting CPUs where no text has a direction, as relations/pasted_sums.sql gives it.
@@ -37,8 +38,8 @@ class Piece:
     """Time of one class, by the call and reason behind it; `mode` is how CPUs were used then.
 
     `thread_ns` is None for evidence that counts no threads, `elapsed_ns` where it is not known how
-    long it took. `elapsed` is a share (0..1) of the elapsed time, `elapsed_part` what it is made of:
-    the parts of all pieces are the whole.
+    long it took. `elapsed_part` is its part of the elapsed time: the parts of all pieces are the whole.
+    `elapsed` is a share (0..1) of the time that findings speak of (`Budget.left_out`).
     """
 
     cls: str
@@ -72,7 +73,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Budget:
-    """`pieces` add up to the elapsed time; `known` is false without any evidence of time."""
+    """`pieces` add up to the elapsed time; `known` is false without any evidence of time.
+
+    `lines` are of all that time, for those who draw it. What causes ask (`elapsed`, `calls`, `modes`, `heaviest_*`, pieces'
+    `elapsed`) is a share of the time that the command itself takes: `left_out` (0..1) is the part of the elapsed time that the recorder
+    took, where that is so much that no share would be the command's; else 0.
+    """
 
     known: bool
     pieces: tuple[Piece, ...] = ()
@@ -81,6 +87,7 @@ class Budget:
     unknowns: tuple[str, ...] = ()
     intervals: int | None = None
     basis: str = "threads"
+    left_out: float = 0.0
     _lines: dict[str, Line] = field(default_factory=dict)
 
     @property
@@ -116,20 +123,21 @@ class Budget:
         return self._lines[cls]
 
     def elapsed(self, *chosen: str) -> float:
-        """Share of the elapsed time of some classes."""
-        return sum(self.line(cls).elapsed_share for cls in chosen)
+        """Share of the time of some classes; what is left out has none."""
+        counted = (cls for cls in chosen if not (self.left_out and cls == classes.RECORDER))
+        return sum(self.line(cls).elapsed_share for cls in counted) / (1.0 - self.left_out)
 
     def calls(self, chosen: Iterable[str], of: Iterable[str] = classes.ALL) -> float:
-        """Share of the elapsed time in some calls, over some classes."""
+        """Share of the time in some calls, over some classes."""
         calls, among = frozenset(chosen), frozenset(of)
         return sum(p.elapsed for p in self.pieces if p.call in calls and p.cls in among)
 
     def modes(self, *chosen: str) -> float:
-        """Share of the elapsed time on a CPU in intervals of some modes."""
+        """Share of the time on a CPU in intervals of some modes."""
         return sum(p.elapsed for p in self.pieces if p.cls in classes.CPU and p.mode in chosen)
 
     def heaviest_calls(self, among: frozenset[str]) -> list[tuple[str, float]]:
-        """Calls by their share of the elapsed time within some classes, heaviest first."""
+        """Calls by their share of the time within some classes, heaviest first."""
         sums: dict[str, float] = {}
         for piece in self.pieces:
             if piece.cls in among:
@@ -140,7 +148,7 @@ class Budget:
         return sorted(sums.items(), key=lambda item: -item[1])
 
     def heaviest_reasons(self, among: frozenset[str]) -> list[tuple[str, float]]:
-        """Reasons by their share of the elapsed time within some classes, heaviest first."""
+        """Reasons by their share of the time within some classes, heaviest first."""
         sums: dict[str, float] = {}
         for piece in self.pieces:
             if piece.cls in among and piece.reason is not None:
@@ -177,9 +185,10 @@ def measure(relations: Relations) -> Budget:
     timed = [row.thread_ns for row in rows if row.thread_ns is not None]
     basis = BASIS[rows[0].origin]
     notes, unknowns = _said(relations, basis, rows[0].origin)
-    recorder = sum(row.elapsed_part for row in rows if row.cls == classes.RECORDER) / whole
-    if recorder >= RECORDER_SAID:
-        notes = (*notes, _of_recorder(relations, rows, recorder))
+    recorder = sum(row.elapsed_part for row in rows if row.cls == classes.RECORDER)
+    left_out = recorder if RECORDER_SAID * whole <= recorder < whole else 0
+    if left_out:
+        notes = (*notes, _of_recorder(relations, rows, left_out / whole))
     return Budget(
         known=True,
         pieces=tuple(
@@ -189,7 +198,9 @@ def measure(relations: Relations) -> Budget:
                 row.reason,
                 row.mode,
                 row.thread_ns,
-                row.elapsed_part / whole,
+                0.0
+                if left_out and row.cls == classes.RECORDER
+                else row.elapsed_part / (whole - left_out),
                 row.elapsed_part,
                 row.elapsed_ns,
             )
@@ -200,6 +211,7 @@ def measure(relations: Relations) -> Budget:
         unknowns=unknowns,
         intervals=_intervals(relations) if basis == "threads" else None,
         basis=basis,
+        left_out=left_out / whole,
     )
 
 
@@ -242,7 +254,7 @@ def _of_recorder(relations: Relations, rows: list[_Row], share: float) -> str:
     each = f", {duration(ns / calls)} for each of {count(calls)} calls" if calls else ""
     return (
         f"{percent(share)} of the time is what the recorder itself took of the CPU to record the calls "
-        f"({duration(ns)}{each}); no other line has it, and without the recorder the command takes less"
+        f"({duration(ns)}{each}); no other line has it, and findings are of the time without it"
     )
 
 

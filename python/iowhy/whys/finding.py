@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 #: What the shares are of where the text shows only a part of what happened.
 THE_PART = "the time shown"
+#: And where the recorder took much of the time.
+WITHOUT_RECORDER = "the time without the recorder"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: 
 
     `waits` are the classes of the budget in which it moves them now, `how` what makes it do so.
     """
-    elapsed_ns = facts.run.elapsed_ns
+    elapsed_ns = facts.shares_of_ns
     if elapsed_ns is None or not moved_bytes:
         return all_of_it(how)
     waiting_ns = facts.budget.elapsed(*waits) * elapsed_ns

@@ -9,7 +9,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
-from iowhy.whys.finding import THE_PART, Candidate, Finding
+from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding
 from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
@@ -35,6 +35,11 @@ class Verdict:
     #: How the command ended, where that is known: it may have failed before it did its work.
     exit_status: int | None = None
     signal: int | None = None
+
+    @property
+    def shares_of_s(self) -> float | None:
+        """The seconds that shares of findings are of: fewer than elapsed, where the recorder took much of those."""
+        return None if self.elapsed_s is None else self.elapsed_s * (1.0 - self.budget.left_out)
 
     @property
     def shown(self) -> tuple[Finding, ...]:
@@ -198,4 +203,6 @@ def _share_of(facts: Facts, candidate: Candidate) -> str:
     """What a finding's share is a part of: evidence of a part bounds what is said of the time."""
     if candidate.fixed_share is not None:
         return candidate.share_of
-    return "the time" if part_shown(facts, candidate) is None else THE_PART
+    if part_shown(facts, candidate) is not None:
+        return THE_PART
+    return WITHOUT_RECORDER if facts.budget.left_out else "the time"

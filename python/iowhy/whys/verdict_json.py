@@ -11,6 +11,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "version": VERSION,
         "answer": verdict.answer,
         "elapsed_s": verdict.elapsed_s,
+        "shares_of_s": verdict.shares_of_s,
         "exit_status": verdict.exit_status,
         "signal": verdict.signal,
         "findings": [

@@ -88,7 +88,9 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     here = float(cpus or 1)
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
-    on_cpu = facts.budget.elapsed(*classes.CPU, classes.RECORDER)
+    # CPUs in use are counted with what the recorder took of them, over the whole run.
+    lines = [facts.budget.line(cls) for cls in (*classes.CPU, classes.RECORDER)]
+    on_cpu = sum(line.elapsed_share for line in lines)
     busy = max(1.0, min(here, (used or 1.0) / max(on_cpu, 1e-9)))
     return Saving(1 - busy / here, f"on all {here:.3g} CPUs, as far as it can run in parallel")
 
@@ -135,7 +137,7 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
         None
         if top.top_share is None
         else link(
-            f"the busiest thread{who} is on a CPU {percent(top.top_share)} of the time",
+            f"the busiest thread{who} is on a CPU {percent(top.top_share)} of the run",
             top.top_share,
             "share",
             "threads",

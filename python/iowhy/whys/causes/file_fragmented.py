@@ -25,9 +25,9 @@ def find(facts: Facts) -> Candidate | None:
     owner, file = max(found, key=lambda pair: pair[0].time_ns)
     share = min(1.0, sum(one.time_share for one, _ in found))
     moved = sum(one.bytes for one, _ in found)
-    if facts.run.elapsed_ns is None:
+    if facts.shares_of_ns is None:
         return None
-    waiting_ns = share * facts.budget.elapsed(*AMONG) * facts.run.elapsed_ns
+    waiting_ns = share * facts.budget.elapsed(*AMONG) * facts.shares_of_ns
     order = saving.in_order_rate(facts, moved, waiting_ns)
     if order is None:
         return None

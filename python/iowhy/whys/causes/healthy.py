@@ -16,14 +16,15 @@ def find(facts: Facts) -> Candidate | None:
     """What the time is made of, for a run in which nothing is wrong."""
     if not facts.budget.known:
         return None
-    largest = max(facts.budget.lines, key=lambda line: line.elapsed_share)
+    largest = max(classes.ALL, key=facts.budget.elapsed)
+    share = facts.budget.elapsed(largest)
     storage = facts.budget.elapsed(*classes.STORAGE)
     return Candidate(
         claims=(),
         chain=chain_of(
             link(
-                f"the largest part is {largest.cls} with {percent(largest.elapsed_share)}",
-                largest.elapsed_share,
+                f"the largest part is {largest} with {percent(share)}",
+                share,
                 "share",
                 "budget",
             ),

@@ -90,7 +90,7 @@ def _tight(limits: list[tuple[str, Link, float]]) -> bool:
 
 def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
     """Limits in force that the command's rate comes near to: class, link, rate over limit."""
-    machine, requests, elapsed = facts.machine, facts.requests, facts.run.elapsed_ns
+    machine, requests, elapsed = facts.machine, facts.requests, facts.shares_of_ns
     if not elapsed:
         return []
     found = []

@@ -81,7 +81,7 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
         None
         if requests.own_busy_share is None
         else link(
-            f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the time",
+            f"it has a request of {facts.run.who} in {percent(requests.own_busy_share)} of the run",
             requests.own_busy_share,
             "share",
             "devices",

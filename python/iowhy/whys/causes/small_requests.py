@@ -31,12 +31,12 @@ def _tiny(facts: Facts) -> Candidate | None:
     calls = facts.calls
     group = calls.tiny
     all_calls = calls.reads.calls + calls.writes.calls
-    kernel = facts.budget.line(classes.KERNEL)
+    kernel, in_kernel = facts.budget.line(classes.KERNEL), facts.budget.elapsed(classes.KERNEL)
     if group.calls < TINY_CALLS or not group.cpu_ns or not kernel.thread_s:
         return None
     in_calls_ns = min(group.cpu_ns, _file_calls_ns(facts) or group.cpu_ns)
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
-    if fraction * kernel.elapsed_share < thresholds.LISTED or group.calls < MOSTLY * all_calls:
+    if fraction * in_kernel < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
     number = group.calls
     mean = in_calls_ns / group.calls
@@ -49,8 +49,8 @@ def _tiny(facts: Facts) -> Candidate | None:
         claims=tuple(claims),
         chain=chain_of(
             link(
-                f"{percent(kernel.elapsed_share)} of the time is in the kernel, on a CPU",
-                kernel.elapsed_share,
+                f"{percent(in_kernel)} of the time is in the kernel, on a CPU",
+                in_kernel,
                 "share",
                 "budget",
             ),

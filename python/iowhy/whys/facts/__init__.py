@@ -70,6 +70,12 @@ class Facts:
         """Where the time went."""
         return budgets.measure(self.relations)
 
+    @property
+    def shares_of_ns(self) -> float | None:
+        """The elapsed time that shares are of: without the recorder's, where the budget leaves that out; None where not known."""
+        elapsed_ns = self.run.elapsed_ns
+        return None if elapsed_ns is None else elapsed_ns * (1.0 - self.budget.left_out)
+
     @cached_property
     def machine(self) -> machine.Machine:
         """CPUs, memory, limits of the control group, pressure."""

@@ -2,6 +2,7 @@
 
 pub mod choice;
 mod drain;
+mod links;
 mod load;
 mod older;
 mod refusal;
@@ -29,6 +30,7 @@ use crate::skeleton::{types, RecorderSkel};
 
 pub use drain::Drained;
 use drain::Made;
+use links::Links;
 pub use load::LoadError;
 pub use symbols::Symbols;
 
@@ -131,44 +133,34 @@ impl Probe {
         } else {
             self.find_functions();
         }
+        let mut links = Links::default();
         for program in self.skel.object_mut().progs_mut() {
             if !program.autoload() || program.prog_type() == ProgramType::Syscall {
                 continue;
             }
-            let name = program.name().to_string_lossy().into_owned();
-            let link = program
-                .attach()
-                .with_context(|| format!("cannot attach {name}"))?;
-            if name == "each_thread" {
-                self.threads = Some(link);
-            } else {
-                self.links.push(link);
-            }
+            links.push(program)?;
         }
+        self.links.append(&mut links.running);
+        self.threads = links.threads;
         Ok(())
     }
 
     /// Only what a call of one process passes: the programs run as long as these links live.
     pub fn attach_to_calls(&mut self, tgid: u32) -> Result<Vec<Link>> {
-        let mut links = Vec::new();
+        let mut links = Links::default();
         for program in self.skel.object_mut().progs_mut() {
-            let name = program.name().to_string_lossy().into_owned();
-            if !program.autoload() || !choice::PASSED_BY_CALLS.contains(&name.as_str()) {
-                continue;
-            }
-            let link = program
-                .attach()
-                .with_context(|| format!("cannot attach {name}"))?;
-            if name == "each_thread" {
-                self.threads = Some(link);
-            } else {
-                links.push(link);
+            let passed = choice::PASSED_BY_CALLS
+                .iter()
+                .any(|name| program.name() == *name);
+            if program.autoload() && passed {
+                links.push(program)?;
             }
         }
+        self.threads = links.threads;
         self.set_only_targets(true);
         let adopted = self.adopt(&[tgid], &[]);
         self.set_only_targets(false);
-        adopted.map(|()| links)
+        adopted.map(|()| links.running)
     }
 
     /// Empties the tables of what was counted and named before the recording.

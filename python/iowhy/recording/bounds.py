@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.quantities import positive_size_bytes
+from iowhy.recording.sql_text import text_literal
 
 if TYPE_CHECKING:  # slow to import
     import duckdb
@@ -31,7 +32,7 @@ def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     spilled = "" if folder is None else str(folder / os.urandom(6).hex())
     connection.execute(f"SET memory_limit = '{memory_bytes()}B'")
     connection.execute(f"SET threads = {threads}")
-    connection.execute("SET temp_directory = '{}'".format(spilled.replace("'", "''")))
+    connection.execute(f"SET temp_directory = {text_literal(spilled)}")
     connection.execute(f"SET max_temp_directory_size = '{MOST_SPILLED_BYTES}B'")
 
 

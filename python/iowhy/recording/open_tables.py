@@ -10,6 +10,7 @@ from iowhy.recording.bounds import bound, memory_bytes
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
+from iowhy.recording.sql_text import text_literal
 
 #: Files of one table that cost nothing to open for each query, and rows of a file from which reading it is the work.
 FEW_FILES, SMALL_FILE_ROWS = 16, 20_000
@@ -174,4 +175,4 @@ def _footers(files: Collection[str]) -> str:
 
 
 def _listed(texts: Collection[str]) -> str:
-    return "[" + ", ".join("'" + text.replace("'", "''") + "'" for text in texts) + "]"
+    return "[" + ", ".join(map(text_literal, texts)) + "]"

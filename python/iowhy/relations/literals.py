@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations.cpu_limits import LEFT_OVER, SATURATED, SERIAL_CORES, SHORTAGE
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.tables import budget_classes as classes
@@ -97,7 +98,7 @@ def _literal(value: object) -> str:
         return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+    return str(value) if isinstance(value, int) else text_literal(str(value))
 
 
 LITERALS: dict[str, Callable[[RecordedFacts], str]] = {

@@ -8,6 +8,7 @@ from iowhy import quantities, units
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import RecordedFacts
 
 _SHORTEST_ID = 4  # of fewer characters nobody means the beginning of an id
@@ -159,7 +160,7 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
 def _on_device(asked: str | None) -> str | None:
     if asked is None:
         return None
-    return f"SELECT dev FROM main.devices WHERE name = {_quoted(asked.removeprefix('/dev/'))}"
+    return f"SELECT dev FROM main.devices WHERE name = {text_literal(asked.removeprefix('/dev/'))}"
 
 
 def _of_container(asked: str | None) -> str | None:
@@ -167,17 +168,13 @@ def _of_container(asked: str | None) -> str | None:
         return None
     if not asked.strip():
         raise Problem("--container: the name is empty; give a name or an id")
-    name = _quoted(asked.strip())
+    name = text_literal(asked.strip())
     start = _like(asked.strip() + "*") if len(asked.strip()) >= _SHORTEST_ID else name
     return (
         "SELECT tgid FROM main.threads WHERE container IN (SELECT id FROM main.containers WHERE "
-        f"name = {name} OR id = {name} OR id = {_quoted(asked.strip() + '.service')} OR "
+        f"name = {name} OR id = {name} OR id = {text_literal(asked.strip() + '.service')} OR "
         f"runtime IS DISTINCT FROM 'systemd' AND id LIKE {start} ESCAPE '!')"
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Times are compared in steps of this: the threads' states are read ten times a second.
@@ -111,4 +112,4 @@ def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | Non
 
 
 def _listed(reasons: Iterable[str]) -> str:
-    return ", ".join("'" + reason.replace("'", "''") + "'" for reason in reasons)
+    return ", ".join(map(text_literal, reasons))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Of the time of all threads that is not sleep, a program's from which it is what was at work.
@@ -58,7 +59,7 @@ def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
     """Of some patterns of paths (GLOB), those that a file of the recording has."""
     if not patterns or not relations.has("files"):
         return frozenset()
-    listed = ", ".join("('" + one.replace("'", "''") + "')" for one in sorted(set(patterns)))
+    listed = ", ".join(f"({text_literal(one)})" for one in sorted(set(patterns)))
     found = relations.read(
         _Path,
         f"""

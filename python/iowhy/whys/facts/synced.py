@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 
@@ -26,11 +27,13 @@ def share_of_syncs(
     """
     if not relations.has("syscalls"):
         return None
-    matches = " OR ".join(["f.path IS NULL", *(f"f.path GLOB {_quoted(one)}" for one in files)])
+    matches = " OR ".join(
+        ["f.path IS NULL", *(f"f.path GLOB {text_literal(one)}" for one in files)]
+    )
     about = [f"s.ino IS NOT NULL AND ({matches})"] if files else []
-    about += [f"NOT coalesce(f.path GLOB {_quoted(one)}, false)" for one in spared]
+    about += [f"NOT coalesce(f.path GLOB {text_literal(one)}, false)" for one in spared]
     if calls:
-        names = ", ".join(_quoted(one) for one in calls)
+        names = ", ".join(text_literal(one) for one in calls)
         about.append(f"split_part(s.name, ' ', 1) IN ({names})")
     found = relations.one(
         _Time,
@@ -52,7 +55,3 @@ def share_of_syncs(
         """,
     )
     return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

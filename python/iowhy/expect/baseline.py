@@ -8,7 +8,6 @@ somebody wrote `may_grow` beside it: then the largest of them holds, and so much
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from iowhy.expect.growth import read_growth
 from iowhy.expect.outcome import lost_events
 from iowhy.measures import Measure, measures, values
 from iowhy.recording import Recording
+from iowhy.recording.plain_file import write_whole
 from iowhy.relations import Relations
 
 VERSION = 1
@@ -91,12 +91,9 @@ class Baseline:
 
     def save(self) -> None:
         """Writes the file, whole or not at all. Raises Problem where it cannot be written."""
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            beside.write_text(self._text(), "utf-8")
-            beside.replace(self.path)
+            write_whole(self.path, self._text().encode())
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise Problem(
                 f"{self.path}: cannot be written: {error.strerror or error}; choose another --baseline"
             ) from None

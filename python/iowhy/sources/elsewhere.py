@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from iowhy.errors import Problem
-from iowhy.messages import say
+from iowhy.messages import printable, say
 from iowhy.sources import ending
 
 #: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.
@@ -184,4 +184,4 @@ def _machine_of(program: Path) -> str:
 def _last(stderr: bytes) -> str:
     """The last line that a program said."""
     lines = stderr.decode(errors="replace").strip().splitlines()
-    return "".join(c if c.isprintable() else "?" for c in lines[-1]) if lines else ""
+    return printable(lines[-1]) if lines else ""

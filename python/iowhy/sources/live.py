@@ -19,7 +19,7 @@ from iowhy.users import invoking_user
 
 RECORDER = "iowhy-record"
 
-_PARENT = "IOWHY_PARENT"
+PARENT = "IOWHY_PARENT"
 """Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
 whose caller is killed records on until the command ends."""
 
@@ -139,7 +139,7 @@ def _recorder(
     command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
     environment = dict(os.environ if env is None else env)
     if not outlives_us:
-        environment[_PARENT] = str(os.getpid())
+        environment[PARENT] = str(os.getpid())
     owner = invoking_user()
     if owner is not None:
         environment[_OWNER] = f"{owner.uid}:{owner.gid}"

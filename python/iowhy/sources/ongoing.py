@@ -12,12 +12,11 @@ from typing import IO
 
 from iowhy.errors import Problem
 from iowhy.sources.descendants import with_descendants
-from iowhy.sources.live import RECORDER, program
+from iowhy.sources.live import PARENT, RECORDER, program
 
 _READY = "IOWHY_READY"
 """Names the descriptor that the recorder writes a byte to once everything is recorded."""
 
-_PARENT = "IOWHY_PARENT"
 _PATIENCE_MS = 60_000  # loading the programs takes a second; on a machine that is busy, some
 
 
@@ -47,7 +46,7 @@ def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
     try:
         recorder = subprocess.Popen(
             [str(program(RECORDER)), "attach", "-o", str(out), "--mode", mode, "--pid", pids],
-            env={**os.environ, _READY: str(write), _PARENT: str(os.getpid())},
+            env={**os.environ, _READY: str(write), PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,

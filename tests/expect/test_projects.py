@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.expect.baseline import RUNS, Baseline, Entry, read_baseline
-from iowhy.expect.project import find_project, read_project
+from iowhy.expect.project import read_project
 from iowhy.measures import measures
+from iowhy.project_file import find_project
 from tests.command_line import Done, invoke
 
 from .test_expectations import syncing

@@ -10,6 +10,7 @@ from iowhy.errors import Problem
 from iowhy.invocation import joined
 from iowhy.messages import say
 from iowhy.options.budgets import Budgets
+from iowhy.project_file import find_project
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Expectation, Outcome
@@ -67,10 +68,12 @@ def read_asked(options: Budgets) -> Asked:
 
 
 def _project(path: Path | None) -> "Project | None":
-    from iowhy.expect.project import find_project, read_project
-
     found = path or find_project(Path.cwd())
-    return None if found is None else read_project(found)
+    if found is None:
+        return None
+    from iowhy.expect.project import read_project
+
+    return read_project(found)
 
 
 def list_expected() -> None:

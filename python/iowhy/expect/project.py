@@ -19,8 +19,8 @@ from typing import Any
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation, read_expectation
 from iowhy.invocation import joined
+from iowhy.project_file import NAME
 
-NAME = "iowhy.toml"
 _MOST_BYTES = 1 << 20
 _KEYS = ("baseline", "expect", "command")
 _COMMAND_KEYS = ("run", "expect")
@@ -51,14 +51,6 @@ class Project:
             if fnmatchcase(typed, budget.pattern)
             for one in budget.expected
         )
-
-
-def find_project(folder: Path) -> Path | None:
-    """The iowhy.toml of a folder, or of the nearest one above it."""
-    for place in (folder, *folder.parents):
-        if (place / NAME).is_file():
-            return place / NAME
-    return None
 
 
 def read_project(path: Path) -> Project:

@@ -20,6 +20,7 @@ BASE = {
     "tables",
     "users",
     "proc_stat",
+    "project_file",
     "callable_package",
 }
 MAY_IMPORT = {
@@ -31,6 +32,7 @@ MAY_IMPORT = {
     "tables": BASE,
     "users": set(),
     "proc_stat": set(),
+    "project_file": set(),
     "invocation": set(),
     "callable_package": set(),
     "undo": BASE,
@@ -60,7 +62,7 @@ MAY_IMPORT = {
     },
     "api": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",
-        "expect", "measures", "cli",
+        "expect", "measures", "cli", "charts",
     },
     "__main__": {"cli"},
 }  # fmt: skip

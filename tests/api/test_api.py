@@ -77,6 +77,34 @@ def test_packages_are_functions_and_packages(rec) -> None:  # type: ignore[no-un
     assert iowhy.recording.open_recording(rec.path).path == rec.path  # type: ignore[attr-defined]
 
 
+def test_commands_are_compared_with_the_options_of_the_command_line() -> None:
+    found = iowhy.compare("true", vs=["sleep 0.05"], runs=3, warmup=0)  # type: ignore[operator]
+    assert {one.condition.name for one in found.result.trials} == {
+        "baseline",
+        "command 2 sleep 0.05",
+    }
+    assert len(found.json()["results"]) == 2 and "sleep 0.05" in repr(found)
+    with pytest.raises(iowhy.Problem, match="there is no run; did you mean runs"):
+        iowhy.compare("true", vs="true", run=2)  # type: ignore[operator]
+    with pytest.raises(iowhy.Problem, match="options are for commands"):
+        iowhy.compare("a.iowhy", "b.iowhy", runs=3)  # type: ignore[operator]
+
+
+def test_a_chart_is_a_page_in_a_frame(rec) -> None:  # type: ignore[no-untyped-def]
+    drawn = rec.chart("budget-over-time")
+    assert drawn.missing is None and drawn.rows()[0].keys() >= {"at_s", "span_s"}
+    assert (
+        drawn.html().startswith("<!doctype html>")
+        and "default-src &#x27;none&#x27;" in drawn.html()
+    )
+    shown = drawn._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html')
+    assert "<script" not in shown
+    assert rec.chart("page-cache-over-time").missing is not None
+    with pytest.raises(iowhy.Problem, match="there is no chart flame: choose budget-over-time"):
+        rec.chart("flame")
+
+
 @pytest.mark.parametrize("options", [run.Options, experiment.Options])
 def test_each_option_is_an_argument(options: type) -> None:
     names = [keyword(one) for one in parameters(options) if one.described.flags]

@@ -1,14 +1,17 @@
 """What --json prints is what docs/schema/ says, key by key."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
+from iowhy.lab import verify
 from iowhy.reports import reports
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
 from tests.json_schema import broken
+from tests.lab.test_verify import HDD, scenario, trial
 from tests.whys.made import Story
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +23,12 @@ def violations(name: str, *words: object) -> list[str]:
     """How the output of a command differs from a schema."""
     done = invoke([*map(str, words), "--json"])
     assert done.exception is None, done.exception
-    return list(broken(json.loads((FOLDER / f"{name}.json").read_text()), json.loads(done.stdout)))
+    return broken_in(name, done.stdout)
+
+
+def broken_in(name: str, text: str) -> list[str]:
+    """How a JSON text differs from a schema."""
+    return list(broken(json.loads((FOLDER / f"{name}.json").read_text()), json.loads(text)))
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +65,51 @@ def test_comparisons_and_checks(rec: Path, other: Path) -> None:
     assert violations("comparison", "compare", rec, other) == []
     assert violations("comparison", "compare", other, rec, rec) == []
     assert violations("check", "check", rec) == []
+
+
+def test_trials_of_commands_and_levers(tmp_path: Path) -> None:
+    done = invoke(["compare", "--json", "-r", "3", "-w", "0", "--", "true", "--vs", "sleep 0"])
+    assert broken_in("experiment", done.stdout) == []
+    assert violations("levers", "experiment", "--list") == []
+    words = [
+        "-r",
+        "3",
+        "-w",
+        "0",
+        "--metric",
+        "n: ([0-9]+)",
+        "cpu-pin=shared",
+        "--",
+        "echo",
+        "n: 5",
+    ]
+    done = invoke(["experiment", "--json", "--work-directory", str(tmp_path), *words])
+    assert broken_in("experiment", done.stdout) == []
+
+
+def test_the_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert violations("lab-list", "lab", "list") == []
+    finding = dataclasses.replace(
+        trial("sync-storm", 0.9, 10.0).verdict.findings[0],
+        remedies=("sync less",),
+        remedy_gains=(0.9,),
+    )
+    wrong = trial("not-io", 0.9, 10.0)
+    right = dataclasses.replace(
+        wrong, verdict=dataclasses.replace(wrong.verdict, findings=(finding,))
+    )
+    fixed = trial("healthy", 0.0, 1.0)
+    checks = [
+        verify.check(scenario(remedy="sync"), HDD, right, fixed),
+        verify.check(scenario(), HDD, wrong, fixed),
+        *verify.verify([scenario(tools=("no-such-program",))], parent=tmp_path),
+    ]
+    monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
+    monkeypatch.setattr(verify, "verify", lambda *_, **__: iter(checks))
+    done = invoke(["lab", "verify", "--json"])
+    assert broken_in("lab-verify", done.stdout.splitlines()[-1]) == []
+    monkeypatch.setattr("iowhy.cli.lab.recover", lambda: ["took an emulated disk down"])
+    assert violations("undone", "lab", "clean") == []
 
 
 @pytest.mark.parametrize("paste", ["iostat-12-x.txt", "top-4.txt", "pagecache-large.iostat.txt"])

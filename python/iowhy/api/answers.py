@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # slow to import, or not installed
     import pyarrow as pa
     from rich.console import Console
 
+    from iowhy import charts
+    from iowhy.charts import Drawn
     from iowhy.overview import Overview
     from iowhy.whys.verdict import Verdict
 
@@ -106,6 +108,38 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Chart:
+    """A chart: drawn in a notebook, `html()` as a page of its own, `missing` why there is nothing to draw."""
+
+    drawn: "Drawn"
+    overview: "Overview"
+
+    @property
+    def missing(self) -> str | None:
+        """Why there is nothing to draw, in a sentence; None where there is."""
+        return self.drawn.missing
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What it draws, as dictionaries: aggregated by SQL, some thousand at most."""
+        return [dict(zip(self.drawn.columns, row, strict=True)) for row in self.drawn.rows]
+
+    def html(self) -> str:
+        """As a page that fetches nothing."""
+        from iowhy.views.html.chart_page import chart_page
+
+        return chart_page(self.drawn, self.overview)
+
+    def __repr__(self) -> str:
+        shown = self.missing or f"{len(self.drawn.rows)} rows"
+        return f"{self.drawn.chart.title}: {shown}"
+
+    def _repr_html_(self) -> str:
+        from iowhy.views.html.chart_page import chart_frame
+
+        return chart_frame(self.html())
+
+
+@dataclass(frozen=True)
 class Opened:
     """A recording, at `path`; it is opened by the first question, and may still be under way before."""
 
@@ -172,6 +206,22 @@ class Opened:
 
         return Rows(query(self.recording, select), select)
 
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """The names of the charts (docs/page.md)."""
+        return tuple(one.name for one in _figures())
+
+    def chart(self, name: str) -> "Chart":
+        """A chart of `iowhy html`; a notebook shows it. Raises Problem for one that does not exist."""
+        from iowhy.charts import drawn
+        from iowhy.relations import Relations
+
+        found = next((one for one in _figures() if one.name == name), None)
+        if found is None:
+            raise Problem(f"there is no chart {name}: choose {', '.join(self.charts)}")
+        with self.recording.damage_named(), Relations.of(self.recording) as relations:
+            return Chart(drawn(relations, found), self.overview)
+
     def expect(self, *texts: str) -> list[str]:
         """Expectations, as `--expect` has them: a sentence for each that is broken or not known, none where all hold."""
         from iowhy.expect import outcomes, read_expectation
@@ -193,6 +243,13 @@ class Opened:
         from iowhy.views import verdict_page
 
         verdict_page.show(self.overview, out)
+
+
+def _figures() -> "list[charts.Chart]":
+    """Those that stand for themselves, not beside a table that they narrow."""
+    from iowhy.charts import charts
+
+    return [one for one in charts() if one.draws != "narrowed"]
 
 
 def _needed(package: str, method: str) -> Any:

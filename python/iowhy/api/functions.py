@@ -81,14 +81,23 @@ def experiment(*words: str, **options: Any) -> Answer:
     )
 
 
-def compare(*sides: Place | Opened) -> Answer:
-    """Recordings, or directories of them, against the first; `result` has a comparison for each of the others."""
+def compare(*sides: Place | Opened, **options: Any) -> Answer:
+    """Recordings, or directories of them, against the first; `result` has a comparison for each of the others.
+
+    options: with `vs`, a command or a list of them, the one side is a command too, and they are run interleaved:
+    `iowhy.compare("make -j1", vs="make -j2", runs=5)`, with the options of `iowhy compare` for trials; `result` then
+    has the trials. Raises Problem as the command does.
+    """
+    if options:
+        return _compare_commands([str(one) for one in sides], options)
     from iowhy.compare.comparison import compare_all
     from iowhy.compare.sides import open_sides
     from iowhy.views import comparison_json, comparison_page
 
     if len(sides) < 2:
-        raise Problem("give at least two: iowhy.compare('before.iowhy', 'after.iowhy')")
+        raise Problem(
+            "give at least two: iowhy.compare('before.iowhy', 'after.iowhy'), or a command and vs='another one'"
+        )
     places = [str(one.path if isinstance(one, Opened) else one) for one in sides]
     found = compare_all(open_sides(places))
 
@@ -97,3 +106,23 @@ def compare(*sides: Place | Opened) -> Answer:
             comparison_page.show(one, out)
 
     return Answer(found, lambda: [comparison_json.as_json(one) for one in found], draw)
+
+
+def _compare_commands(sides: Sequence[str], options: dict[str, Any]) -> Answer:
+    from iowhy.cli import compare as command
+    from iowhy.experiment import result as results
+    from iowhy.views import comparison_page
+    from iowhy.views.progress import TrialsLine
+
+    asked = from_keywords(
+        command.Options, "iowhy.compare", {"sides": tuple(sides)}, {"quiet": True, **options}
+    )
+    if not asked.others or len(sides) != 1:
+        raise Problem("iowhy.compare: options are for commands: give one, and the others as vs=")
+    line = TrialsLine(asked.trials.quiet)
+    result, found = command.trials_of(asked, [*sides, *asked.others], line)
+    return Answer(
+        result,
+        lambda: results.as_json(result),
+        lambda out: comparison_page.show_commands(result, found, out),
+    )

@@ -14,6 +14,6 @@ How each kind takes its columns is said in `iowhy/views/html/assets/KIND.js`.
 """
 
 from iowhy.charts.chart import KINDS, Chart, charts
-from iowhy.charts.drawn import MOST_ROWS, Drawn, drawn_charts
+from iowhy.charts.drawn import MOST_ROWS, Drawn, drawn, drawn_charts
 
-__all__ = ["KINDS", "MOST_ROWS", "Chart", "Drawn", "charts", "drawn_charts"]
+__all__ = ["KINDS", "MOST_ROWS", "Chart", "Drawn", "charts", "drawn", "drawn_charts"]

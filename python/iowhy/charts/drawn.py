@@ -26,10 +26,11 @@ class Drawn:
 
 def drawn_charts(relations: Relations) -> list[Drawn]:
     """All charts of a recording. What cannot be read costs its chart. Raises where memory does not suffice."""
-    return [_drawn(relations, chart) for chart in charts()]
+    return [drawn(relations, chart) for chart in charts()]
 
 
-def _drawn(relations: Relations, chart: Chart) -> Drawn:
+def drawn(relations: Relations, chart: Chart) -> Drawn:
+    """One chart of a recording, or why there is nothing to draw. Raises where memory does not suffice."""
     if chart.needs and not any(relations.has(name) for name in chart.needs):
         return Drawn(chart, missing=_why_missing(relations, chart))
     try:

@@ -16,7 +16,9 @@ from iowhy.quantities import percentage
 from iowhy.views.progress import TrialsLine
 
 if TYPE_CHECKING:  # slow to import
+    from iowhy.compare.commands import CommandComparison
     from iowhy.expect import Growth
+    from iowhy.experiment.result import Result
 
 EPILOG = """Examples:
 
@@ -132,18 +134,32 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
 
 
 def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> list[Interval | None]:
-    if options.baseline:
-        raise Problem("--baseline goes with recordings; with commands the first is the baseline")
-    from iowhy.compare.commands import compare_commands
     from iowhy.experiment import result as results
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console
 
+    result, found = trials_of(options, commands, line)
+    if options.exports.export_json is not None:
+        results.save_json(options.exports.export_json, result)
+    if options.exports.as_json:
+        print(json_text(results.as_json(result)))
+    else:
+        view.show_commands(result, found, console())
+    return [one.slower for one in found]
+
+
+def trials_of(
+    options: Options, commands: Sequence[str], line: TrialsLine
+) -> "tuple[Result, tuple[CommandComparison, ...]]":
+    """Runs the commands interleaved: every run, and each of the others against the first. Raises Problem."""
+    if options.baseline:
+        raise Problem("--baseline goes with recordings; with commands the first is the baseline")
+    from iowhy.compare.commands import compare_commands
+
     trials = options.trials
-    made = job(commands[:1], trials)
     try:
-        result, found = compare_commands(
-            made,
+        return compare_commands(
+            job(commands[:1], trials),
             commands[1:],
             runs=trials.runs,
             least=trials.min_runs,
@@ -155,13 +171,6 @@ def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> li
         )
     finally:
         line.end()
-    if options.exports.export_json is not None:
-        results.save_json(options.exports.export_json, result)
-    if options.exports.as_json:
-        print(json_text(results.as_json(result)))
-    else:
-        view.show_commands(result, found, console())
-    return [one.slower for one in found]
 
 
 def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Interval | None]:

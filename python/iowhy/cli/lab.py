@@ -95,7 +95,7 @@ def list_(options: List) -> None:
     found = scenario.scenarios() if name is None else (scenario.scenario(name),)
     if options.as_json:
         listed = [_listed(one) for one in found]
-        print(json_text({"scenarios": listed, "devices": disks.KINDS}))
+        print(json_text({"version": 1, "scenarios": listed, "devices": disks.KINDS}))
     elif name is None:
         view.show_scenarios(found, disks.KINDS, console())
     else:
@@ -212,6 +212,7 @@ def _verified(checks: list["Check"]) -> dict[str, Any]:
     from iowhy.lab import verify
 
     return {
+        "version": 1,
         "scenarios": [check.document() for check in checks],
         "confusion": [
             {"expected": expected, "found": found, "count": count, "right": right}

@@ -1,14 +1,16 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iowhy.errors import Problem
+from iowhy.invocation import typed
 from iowhy.measures import measures, values
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
+from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.whys.facts import facts_of
 from iowhy.whys.verdict import Verdict, verdict_of
@@ -31,6 +33,9 @@ class Overview:
     devices: Sequence[Row]
     files: Sequence[Row]
     measured: Mapping[str, float | None] = field(default_factory=dict)
+    #: Of a whole machine, who suffers and who causes it, and its containers and services.
+    suffering: Sequence[Row] = ()
+    containers: Sequence[Row] = ()
 
 
 def overview(recording: Recording, *, keep: bool = False, measured: bool = False) -> Overview:
@@ -41,11 +46,14 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
     """
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
+    machine: Sequence[Sequence[Row]] = ((), ())
     known: Mapping[str, float | None] = {}
     with facts_of(recording, keep=keep) as facts:
         verdict = verdict_of(facts)
         try:
             threads = _threads(facts.relations)
+            if recording.manifest.command.mode == "machine":
+                machine = engine.rows_all(facts.relations, ("suffers", "containers"))
             beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
             if measured:
                 known = values(facts.relations, measures().values())
@@ -54,7 +62,48 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
             if not told or is_out_of_memory(error):
                 raise
     calls, devices, files = beside
-    return Overview(recording, verdict, tested(recording), threads, calls, devices, files, known)
+    return Overview(
+        recording,
+        verdict,
+        tested(recording),
+        threads,
+        calls,
+        devices,
+        files,
+        known,
+        suffering=machine[0],
+        containers=machine[1],
+    )
+
+
+def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
+    """As `overview`, of some of the processes of a recording as if they alone had been watched.
+
+    Raises Problem for one that was not recorded.
+    """
+    _must_have_run(recording, pids)
+    command = replace(recording.manifest.command, mode="attach", argv=())
+    watched = replace(recording, manifest=replace(recording.manifest, command=command))
+    with facts_of(watched, narrowed=Narrowed(pids=pids)) as facts:
+        verdict = verdict_of(facts)
+        threads = _threads(facts.relations)
+        beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
+    calls, devices, files = beside
+    return Overview(recording, verdict, {}, threads, calls, devices, files)
+
+
+def _must_have_run(recording: Recording, pids: tuple[int, ...]) -> None:
+    with recording.damage_named(), Relations.of(recording) as relations:
+        known = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM threads")}
+        beside = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM neighbours")}
+    listing = f"`iowhy report processes {typed(recording.path)}` lists them"
+    for pid in pids:
+        if pid in beside - known:
+            raise Problem(
+                f"--pid {pid}: only what it did to devices and to the page cache was recorded, not its own time; {listing}"
+            )
+        if pid not in known:
+            raise Problem(f"--pid {pid}: no process of the recording; {listing}")
 
 
 def _threads(relations: Relations) -> int | None:

@@ -5,14 +5,18 @@ from pathlib import Path
 
 from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
 from iowhy.cli._statuses import DONE
+from iowhy.errors import Problem
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, switch
+from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
 
 EPILOG = """Examples:
 
   iowhy why fio.iowhy
+
+  iowhy why machine.iowhy --pid 4711
 
   iowhy why --expect 'sync_calls <= 10' fio.iowhy
 
@@ -26,6 +30,7 @@ class Options:
 
     recording: Path = recording_read()
     as_json: bool = switch("--json", help="Print the verdict as JSON.")
+    pids: tuple[int, ...] = pids_given("Of these processes alone, as if they had been watched.")
     every: bool = switch("--all", help="Every finding, not only three.")
     budgets: Budgets = group(Budgets, panel="What it may cost")
 
@@ -36,6 +41,13 @@ def command(options: Options) -> None:
         list_expected()
         return
     expected = read_asked(options.budgets)
+    if options.pids:
+        if expected.anything:
+            raise Problem(
+                "--pid: what is expected is expected of the whole recording; ask for one of the two"
+            )
+        _of_processes(options)
+        return
     from iowhy.overview import overview
     from iowhy.recording import open_recording
     from iowhy.views import verdict_page
@@ -51,3 +63,14 @@ def command(options: Options) -> None:
     status = status_of(judged, expected, found.verdict)
     if status != DONE:
         raise SystemExit(status)
+
+
+def _of_processes(options: Options) -> None:
+    from iowhy.overview import overview_of
+    from iowhy.recording import open_recording
+    from iowhy.views import verdict_page
+
+    recording = open_recording(options.recording)
+    with working(f"judging {options.recording}"):
+        found = overview_of(recording, options.pids)
+    verdict_page.print_verdict(found, as_json=options.as_json, every=options.every)

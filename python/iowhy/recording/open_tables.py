@@ -1,6 +1,6 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -52,16 +52,23 @@ class OpenTables:
         """Closes the connection."""
         self.connection.close()
 
-    def need(self, names: Collection[str], *, loaded: bool = False) -> None:
+    def need(
+        self,
+        names: Collection[str],
+        *,
+        loaded: bool = False,
+        select: Callable[[str], str] | None = None,
+    ) -> None:
         """Makes those of the named tables that are not there: views, or `loaded` into memory.
 
-        The latter is quicker where several queries read few rows. Raises Problem that names what cannot
+        The latter is quicker where several queries read few rows. `select` gives the SELECT of a table's rows in
+        place of that of all of them. Raises Problem that names what cannot
         be read, and OutOfMemoryException.
         """
         for name in self.missing(names):
             assert self.sizes is not None  # before anything is read
             kind = "TABLE" if loaded else "VIEW"
-            self.connection.execute(f"CREATE {kind} {name} AS {self.select(name)}")
+            self.connection.execute(f"CREATE {kind} {name} AS {(select or self.select)(name)}")
             self._there.add(name)
 
     def missing(self, names: Collection[str]) -> list[str]:

@@ -8,6 +8,7 @@ from iowhy.recording.open_tables import OpenTables
 from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.kept import KeptAnswers, kept_answers, nothing_kept
+from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.relation import Relation, tables_in
 from iowhy.relations.rows import Kind, Row, plain, typed
 
@@ -17,22 +18,29 @@ FEW_ROWS = 200_000
 
 
 class Relations:
-    """Queries over a recording's tables and relations, unfiltered.
+    """Queries over a recording's tables and relations, all of them or those of a part (`narrowed`).
 
     What a query names stands as a table or view from then on; what was asked before is not run again, and
     without a new question the recording is not even opened. Errors are DuckDB's, and a Problem that names a
     file that cannot be read.
     """
 
-    def __init__(self, recording: Recording, kept: KeptAnswers) -> None:
+    def __init__(
+        self, recording: Recording, kept: KeptAnswers, narrowed: Narrowed | None = None
+    ) -> None:
         self.recording = recording
+        self._narrowed = narrowed
         self._kept = kept
         self._opened: OpenTables | None = None
         self._made: set[str] = set()
 
     @classmethod
-    def of(cls, recording: Recording, *, keep: bool = False) -> "Relations":
+    def of(
+        cls, recording: Recording, *, keep: bool = False, narrowed: Narrowed | None = None
+    ) -> "Relations":
         """Use as a context, which closes it; `keep` takes and keeps answers in the user's cache."""
+        if narrowed is not None:
+            return cls(recording, nothing_kept(recording), narrowed)
         return cls(recording, kept_answers(recording) if keep else nothing_kept(recording))
 
     def __enter__(self) -> "Relations":
@@ -60,6 +68,8 @@ class Relations:
         if found is not None:
             return RecordedFacts.of_row(found[1][0])
         facts = recorded_facts(self.recording, self._tables())
+        if self._narrowed is not None:
+            facts = self._narrowed.facts(facts)
         self._kept.add(RecordedFacts.__name__, *facts.as_row())
         return facts
 
@@ -107,9 +117,15 @@ class Relations:
         return sum(self.facts.rows.values()) <= FEW_ROWS
 
     def _need_tables(self, sql: str) -> None:
-        opened = self._tables()
+        opened, narrowed = self._tables(), self._narrowed
         for name in opened.missing(sorted(tables_in(sql))):
-            opened.need([name], loaded=self._few or opened.scattered(name))
+            if narrowed is None:
+                opened.need([name], loaded=self._few or opened.scattered(name))
+            else:
+                # What is left is read once.
+                opened.need(
+                    [name], loaded=True, select=lambda one: narrowed.select(one, opened.select)
+                )
 
     def _make(self, relation: Relation, body: str) -> None:
         self._need_tables(body)

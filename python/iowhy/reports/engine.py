@@ -85,14 +85,16 @@ def result_of(
         )
 
 
-def rows_all(relations: Relations, names: Sequence[str]) -> list[list[Row]]:
-    """The first MOST_BESIDE rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
+def rows_all(
+    relations: Relations, names: Sequence[str], most: int = MOST_BESIDE
+) -> list[list[Row]]:
+    """The first `most` rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
 
     Raises DuckDB's errors.
     """
     found: list[list[Row]] = []
     for report in map(find, names):
-        columns, rows = relations.table(f"SELECT * FROM ({report.sql}) AS r LIMIT {MOST_BESIDE}")
+        columns, rows = relations.table(f"SELECT * FROM ({report.sql}) AS r LIMIT {most}")
         found.append([dict(zip(columns, row, strict=True)) for row in rows])
     return found
 

@@ -18,19 +18,12 @@
 -- column threads: threads that were recorded, count
 -- Those that wait most come first, then those that moved most. Of processes outside the command only what they did to devices and the
 -- page cache is known.
-WITH of_process AS (
-    SELECT t.tgid, c.class, o.reason, CAST(sum(o.parts) AS BIGINT) AS parts
-    FROM off_cpu o
-    JOIN thread_rows t ON t.row_id = o.row_id
-    JOIN budget_classes c ON c.key = o.class
-    WHERE o.class NOT IN ('idle', 'user', 'kernel', 'runnable', 'unexplained')
-    GROUP BY t.tgid, c.class, o.reason
-), by_class AS (
+WITH by_class AS (
     SELECT
         tgid, class, reason, parts,
         sum(parts) OVER (PARTITION BY tgid) AS process_parts,
         sum(parts) OVER (PARTITION BY tgid, class) AS class_parts
-    FROM of_process
+    FROM process_waits
 ), ranked AS (
     SELECT
         tgid, class, reason, process_parts,
@@ -39,45 +32,22 @@ WITH of_process AS (
         ) AS place
     FROM by_class
 ), heaviest AS (
-    SELECT tgid, class, reason, CAST(process_parts AS BIGINT) AS parts FROM ranked WHERE place = 1
+    SELECT r.tgid, c.class, r.reason, CAST(r.process_parts AS BIGINT) AS parts
+    FROM ranked r
+    JOIN budget_classes c ON c.key = r.class
+    WHERE r.place = 1
 ), spent AS (
     SELECT
         tgid, count(*) AS threads, sum(cpu_ns) AS cpu_ns, sum(runnable_ns) AS runnable_ns
     FROM thread_totals
     GROUP BY tgid
-), sent AS (
-    SELECT
-        tgid,
-        count(*) AS requests,
-        sum(CASE WHEN op = 'read' THEN bytes ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN op = 'write' THEN bytes ELSE 0 END) AS written_bytes,
-        sum(complete_ns - queue_ns) AS request_ns
-    FROM counted_requests
-    WHERE tgid IS NOT NULL AND counted
-    GROUP BY tgid
-), cached AS (
-    SELECT tgid, sum(dirtied_pages) AS dirtied_pages, sum(evicted_pages) AS evicted_pages
-    FROM (
-        SELECT tgid, dirtied_pages, evicted_pages FROM page_cache WHERE tgid IS NOT NULL
-        UNION ALL
-        SELECT tgid, pages, NULL FROM dirtied_by_others
-    ) AS p
-    GROUP BY tgid
-), named AS (
-    SELECT tgid, max(comm) AS comm, max(container) AS container
-    FROM (
-        SELECT tgid, comm, container FROM main.threads WHERE tid = tgid
-        UNION ALL
-        SELECT tgid, comm, container FROM main.neighbours
-    ) AS n
-    GROUP BY tgid
 ), seen AS (
-    SELECT tgid FROM spent UNION SELECT tgid FROM sent UNION SELECT tgid FROM cached
+    SELECT tgid FROM spent UNION SELECT tgid FROM process_loads
 )
 SELECT
     n.comm,
     s.tgid,
-    coalesce(c.name, nullif(n.container, '')) AS container,
+    n.container,
     CASE WHEN p.tgid IS NOT NULL THEN CAST(floor(coalesce(w.parts, 0) / 16) AS BIGINT) END AS waited_ns,
     w.class AS mostly,
     w.reason,
@@ -85,8 +55,8 @@ SELECT
     coalesce(q.written_bytes, CASE WHEN r.ran_block_requests THEN 0 END) AS written_bytes,
     q.request_ns,
     coalesce(q.requests, CASE WHEN r.ran_block_requests THEN 0 END) AS requests,
-    g.dirtied_pages,
-    g.evicted_pages,
+    q.dirtied_pages,
+    q.evicted_pages,
     p.cpu_ns,
     p.runnable_ns,
     p.threads
@@ -94,8 +64,6 @@ FROM seen s
 CROSS JOIN recording r
 LEFT JOIN spent p ON p.tgid = s.tgid
 LEFT JOIN heaviest w ON w.tgid = s.tgid
-LEFT JOIN sent q ON q.tgid = s.tgid
-LEFT JOIN cached g ON g.tgid = s.tgid
-LEFT JOIN named n ON n.tgid = s.tgid
-LEFT JOIN (SELECT id, max(name) AS name FROM main.containers GROUP BY id) c ON c.id = n.container
+LEFT JOIN process_loads q ON q.tgid = s.tgid
+LEFT JOIN named_processes n ON n.tgid = s.tgid
 ORDER BY coalesce(w.parts, 0) DESC, coalesce(q.request_ns, 0) DESC, s.tgid

@@ -76,6 +76,7 @@ def show(overview: Overview, out: Console, *, every: bool = False, kept: bool = 
         paragraph(out, f"also: {more}{rest}", "dim", 2)
     budget_bar.show(out, overview)
     place = typed(recording.path)
+    verdict_tables.show_machine(out, overview.suffering, overview.containers, place if kept else "")
     verdict_tables.show(
         out, overview.calls, overview.devices, overview.files, place if kept else ""
     )

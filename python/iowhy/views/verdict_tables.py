@@ -26,6 +26,22 @@ def show(
     show_files(out, files, place)
 
 
+def show_machine(
+    out: Console, suffering: Sequence[Row], containers: Sequence[Row], place: str = ""
+) -> None:
+    """Of a whole machine: who suffers, from what and how much, and who causes it; its containers and services."""
+    values = [[row.get(key) for key in _SUFFERING] for row in suffering[:SHOWN]]
+    for value, row in zip(values, suffering, strict=False):
+        value[0] = _process(row.get("comm"), row.get("tgid"))
+        value[6] = _process(row.get("other_comm"), row.get("other_tgid"))
+    fields = list(_SUFFERING.values())
+    _table(out, "Who suffers, and who causes it", "", ("suffers", place), fields, values)
+    if any(row.get("container") for row in containers):
+        values = [[row.get(key) for key in _CONTAINERS] for row in containers[:SHOWN]]
+        about = ("containers", place)
+        _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
+
+
 def show_calls(out: Console, report: Sequence[Row], place: str = "") -> None:
     """The calls that took most time."""
     found = sorted(
@@ -110,6 +126,14 @@ def _decimal(value: object) -> str:
     return "–" if number is None else f"{number:.1f}"
 
 
+def _process(comm: object, tgid: object) -> str:
+    return "–" if tgid is None else f"{comm or 'name unknown'} ({tgid})"
+
+
+def _text(value: object) -> str:
+    return "–" if value is None else str(value)
+
+
 # Column of the report → how it is shown. Those that are `extra` come where there is room.
 _CALLS = {
     "name": Field("call", str, left=True),
@@ -139,6 +163,30 @@ _DEVICES = {
     "flush_ns": Field("mean flush", _time, extra=True),
     "mean_read_bytes": Field("mean read", _size, extra=True),
     "mean_write_bytes": Field("mean write", _size, extra=True),
+}
+_SUFFERING = {
+    "comm": Field("process", _text, left=True),
+    "waited_ns": Field("waits", _time),
+    "mostly": Field("mostly", _text, left=True),
+    "reason": Field("reason", _text, left=True),
+    "resource": Field("for", _text, left=True),
+    "own_share": Field("own load", _share),
+    "other_comm": Field("other load", _text, left=True),
+    "other_share": Field("of it", _share),
+    "container": Field("in", _text, left=True, extra=True),
+    "other_container": Field("that in", _text, left=True, extra=True),
+}
+_CONTAINERS = {
+    "container": Field("container or service", lambda name: str(name or "in none"), left=True),
+    "processes": Field("processes", _count),
+    "waited_ns": Field("waits", _time),
+    "mostly": Field("mostly", _text, left=True),
+    "request_ns": Field("load of devices", _time),
+    "read_bytes": Field("read", _size),
+    "written_bytes": Field("written", _size),
+    "cpu_ns": Field("CPU", _time),
+    "dirtied_pages": Field("pages dirtied", _count, extra=True),
+    "evicted_pages": Field("evicted", _count, extra=True),
 }
 _FILES = {
     "path": Field("file", str, left=True),

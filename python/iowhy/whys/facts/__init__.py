@@ -11,6 +11,7 @@ from types import TracebackType
 
 from iowhy.recording import Recording
 from iowhy.relations import Relations
+from iowhy.relations.narrowed import Narrowed
 from iowhy.whys import budget as budgets
 from iowhy.whys import classes
 from iowhy.whys.facts import (
@@ -39,10 +40,12 @@ MOSTLY = 0.75
 class Facts:
     """The facts of one recording; use as a context, which closes the connection."""
 
-    def __init__(self, recording: Recording, *, keep: bool = False) -> None:
+    def __init__(
+        self, recording: Recording, *, keep: bool = False, narrowed: Narrowed | None = None
+    ) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.relations = Relations.of(recording, keep=keep)
+        self.relations = Relations.of(recording, keep=keep, narrowed=narrowed)
 
     def __enter__(self) -> "Facts":
         return self
@@ -165,12 +168,14 @@ class Facts:
 
 
 @contextmanager
-def facts_of(recording: Recording, *, keep: bool = False) -> Iterator[Facts]:
+def facts_of(
+    recording: Recording, *, keep: bool = False, narrowed: Narrowed | None = None
+) -> Iterator[Facts]:
     """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage.
 
-    `keep` takes answers from the user's cache and keeps them there.
+    `keep` takes answers from the user's cache and keeps them there; `narrowed` is the part that is looked at.
     """
-    with recording.damage_named(), Facts(recording, keep=keep) as facts:
+    with recording.damage_named(), Facts(recording, keep=keep, narrowed=narrowed) as facts:
         yield facts
 
 

@@ -1,0 +1,76 @@
+"""A part of a recording as if it were the whole: a stretch of time, or some of its processes.
+
+Reports take filters (reports/filters.py), which leave rows out of their tables. A verdict of one process needs more: to
+it, the others of a recorded machine are neighbours, and their requests are those of others.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from iowhy.recording.schema import tables
+from iowhy.relations.facts import RecordedFacts
+
+#: Selects a table's rows with the columns of the schema (OpenTables.select).
+Select = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """What is left: rows that begin in [since_ns, until_ns), and of `pids` where any are given."""
+
+    since_ns: int | None = None
+    until_ns: int | None = None
+    pids: tuple[int, ...] = ()
+
+    def facts(self, facts: RecordedFacts) -> RecordedFacts:
+        """The facts of the part: its times; what was summed up over the whole recording does not hold for it."""
+        start = max(facts.start_ns, facts.start_ns if self.since_ns is None else self.since_ns)
+        end = min(facts.end_ns, facts.end_ns if self.until_ns is None else self.until_ns)
+        end = max(start, end)
+        return replace(facts, start_ns=start, end_ns=end, elapsed_ns=end - start).without_sums()
+
+    def select(self, name: str, whole: Select) -> str:
+        """The SELECT of a table's rows that are left."""
+        if self.pids:
+            return self._timed(name, self._of_pids(name, whole))
+        return self._timed(name, whole(name))
+
+    def _timed(self, name: str, select: str) -> str:
+        time = tables()[name].time
+        bounds = []
+        if time is not None and self.since_ns is not None:
+            bounds.append(f"{time} >= {self.since_ns}")
+        if time is not None and self.until_ns is not None:
+            bounds.append(f"{time} < {self.until_ns}")
+        return f"SELECT * FROM ({select}) AS t WHERE {' AND '.join(bounds)}" if bounds else select
+
+    def _of_pids(self, name: str, whole: Select) -> str:
+        ids = ", ".join(map(str, self.pids))
+        rows = f"({whole(name)}) AS t"
+        match name:
+            case "block_requests":
+                # A worker of the kernel is no process that was recorded; what it writes of their files is theirs.
+                own = f"""coalesce(tgid IN ({ids}), false)
+                    OR in_scope AND coalesce(tgid NOT IN (SELECT tgid FROM ({whole("threads")}) AS r), true)
+                        AND (owner_dev, owner_ino) IN ({self._touched(ids, whole)})"""
+                return f"SELECT * REPLACE (CASE WHEN in_scope IS NOT NULL THEN {own} END AS in_scope) FROM {rows}"
+            case "writeback":
+                return f"SELECT * FROM {rows} WHERE (dev, ino) IN ({self._touched(ids, whole)})"
+            case "dirtied_by_others":
+                cached = f"({whole('page_cache')}) AS p"
+                return f"""SELECT * FROM {rows} WHERE tgid NOT IN ({ids}) UNION ALL
+                    SELECT ts_ns, interval_ns, tgid, dev, dirtied_pages FROM {cached}
+                    WHERE tgid NOT IN ({ids}) AND dev IS NOT NULL AND dirtied_pages > 0"""
+            case "neighbours":
+                others = f"({whole('threads')}) AS r WHERE tid = tgid AND tgid NOT IN ({ids})"
+                return f"SELECT * FROM {rows} UNION ALL SELECT tgid, comm, container FROM {others}"
+            case "page_cache":
+                return f"SELECT * FROM {rows} WHERE tgid IS NULL OR tgid IN ({ids})"
+        if any(column.name == "tgid" for column in tables()[name].columns):
+            return f"SELECT * FROM {rows} WHERE tgid IN ({ids})"
+        return whole(name)
+
+    @staticmethod
+    def _touched(ids: str, whole: Select) -> str:
+        return f"""SELECT dev, ino FROM ({whole("syscalls")}) AS c
+            WHERE tgid IN ({ids}) AND dev IS NOT NULL AND ino IS NOT NULL"""

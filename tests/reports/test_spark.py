@@ -17,11 +17,21 @@ from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
+from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    return generate(tmp_path_factory.mktemp("spark") / "made.iowhy", calls=800, files=8, threads=5)
+    made = generate(tmp_path_factory.mktemp("spark") / "made.iowhy", calls=800, files=8, threads=5)
+    stacks = {1: ("fsync", "commit", "main"), 2: (None, "walk", "walk", "main")}
+    samples = [
+        sample(at * MS, at * MS // 4, 1 + at % 2, tid=1000 + at % 5, syscall=call)
+        for at in range(20)
+        for call in ("fsync", "pread64")
+    ]
+    return with_tables(
+        made, {"stack_samples": samples, "user_stacks": frames(stacks), "modules": MODULES}
+    )
 
 
 @pytest.fixture(scope="module")

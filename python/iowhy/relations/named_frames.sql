@@ -1,0 +1,50 @@
+-- title: A frame of a user stack, with the name that it is shown by
+-- filtered as: nothing
+-- kept: table
+-- What has no name of its own has its module's and the address in it; frames that lie in no module have only an address.
+-- A function that calls itself is one row, with how often it stands there.
+-- column user_stack_id: stack, id
+-- column depth: place in the stack, 0 the innermost; of what calls itself the innermost, number
+-- column name: function, or what it is known by, text
+-- column place: source file and line, without directories; NULL where that is not known, text
+-- column module: file or memory that it is in, without directories; NULL where it is in none, text
+-- column named: it has a function's name, bool
+-- column times: frames in a row of that name, count
+WITH known AS (
+    SELECT module_id, max(path) AS path FROM modules GROUP BY module_id
+), told AS (
+    SELECT
+        f.user_stack_id,
+        f.depth,
+        regexp_replace(m.path, '.*/', '') AS module,
+        f.function IS NOT NULL AS named,
+        coalesce(
+            f.function,
+            coalesce(nullif(regexp_replace(m.path, '.*/', ''), ''), 'unknown') || '+0x' || lower(hex(f.offset_bytes))
+        ) AS name,
+        regexp_replace(f.file, '.*/', '') || CASE WHEN f.line > 0 THEN ':' || CAST(f.line AS VARCHAR) ELSE '' END
+            AS place
+    FROM user_stacks f
+    LEFT JOIN known m ON m.module_id = f.module_id
+), begun AS (
+    SELECT
+        *,
+        CASE
+            WHEN lag(name) OVER (PARTITION BY user_stack_id ORDER BY depth) IS DISTINCT FROM name THEN 1
+            ELSE 0
+        END AS first
+    FROM told
+), grouped AS (
+    SELECT *, sum(first) OVER (PARTITION BY user_stack_id ORDER BY depth ROWS UNBOUNDED PRECEDING) AS run
+    FROM begun
+)
+SELECT
+    user_stack_id,
+    min(depth) AS depth,
+    max(name) AS name,
+    max(CASE WHEN first = 1 THEN place END) AS place,
+    max(module) AS module,
+    max(named) AS named,
+    count(*) AS times
+FROM grouped
+GROUP BY user_stack_id, run

@@ -1,0 +1,91 @@
+-- title: Time of one class of the budget that one user stack stands for
+-- filtered as: stack_samples
+-- kept: table
+-- Each class of each thread is divided among its samples by their weights: the CPU time among those taken on a CPU; waits in a call
+-- among those of the same call by how long they were blocked (asleep, where that waits for storage); waits outside calls among
+-- their own. No stack gets more than its samples stand for, so that what was lost is nobody's: it is in rows without a sample. All rows of a
+-- class add up to that class of the budget, to the nanosecond.
+-- column ts_ns: when the stack was taken; NULL: not sampled, ns
+-- column tgid: process, id
+-- column tid: thread, id
+-- column kind: call, wait or cpu; NULL: not sampled, text
+-- column syscall: call that it was in; NULL outside any, text
+-- column user_stack_id: the stack; NULL where it could not be read, or was not sampled, id
+-- column whole: the stack goes to the thread's start; NULL: not sampled, bool
+-- column dev: filesystem of the call's file, id
+-- column ino: inode of the call's file, id
+-- column class: key of the class, text
+-- column class_ns: time of that class, ns
+WITH stored AS (
+    -- Sleep in these waits for storage (classed_sleeps).
+    SELECT DISTINCT s.syscall, s.dev, s.ino
+    FROM main.stack_samples s
+    JOIN call_kinds k ON k.name = s.syscall AND (k.reaps OR k.opens OR k.kind IN ('read', 'write', 'sync'))
+    LEFT JOIN (SELECT dev, ino, max(kind) AS kind FROM main.files GROUP BY dev, ino) f
+        ON f.dev = s.dev AND f.ino = s.ino
+    LEFT JOIN main.served_filesystems u ON u.dev = s.dev
+    WHERE k.reaps OR (f.kind IN ('file', 'directory') AND (u.dev IS NOT NULL OR NOT k.opens))
+), samples AS (
+    SELECT
+        row_number() OVER (ORDER BY s.ts_ns, s.tid, s.kind, s.user_stack_id, s.weight_ns) AS sample_id,
+        s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino,
+        s.stack_id, s.weight_ns,
+        -- Where a source does not tell the parts, all of it is taken for waiting.
+        coalesce(s.runnable_ns, 0) AS runnable_ns,
+        coalesce(s.blocked_ns, CASE WHEN s.cpu_ns IS NULL THEN s.weight_ns ELSE s.weight_ns - s.cpu_ns END) AS blocked_ns,
+        coalesce(s.sleeping_ns, 0) AS sleeping_ns,
+        t.syscall IS NOT NULL AS for_storage
+    FROM main.stack_samples s
+    LEFT JOIN stored t
+        ON t.syscall = s.syscall AND t.dev IS NOT DISTINCT FROM s.dev AND t.ino IS NOT DISTINCT FROM s.ino
+), weighed AS (
+    SELECT sample_id, tid, 'user' AS told_by, CAST(NULL AS VARCHAR) AS syscall, weight_ns
+    FROM samples
+    WHERE kind = 'cpu' AND stack_id IS NULL AND syscall IS NULL
+    UNION ALL
+    SELECT sample_id, tid, 'kernel', NULL, weight_ns
+    FROM samples
+    WHERE kind = 'cpu' AND (stack_id IS NOT NULL OR syscall IS NOT NULL)
+    UNION ALL
+    SELECT sample_id, tid, 'waits', syscall, blocked_ns + CASE WHEN for_storage THEN sleeping_ns ELSE 0 END
+    FROM samples
+    WHERE kind = 'call'
+    UNION ALL
+    SELECT sample_id, tid, 'runnable', NULL, runnable_ns FROM samples WHERE kind = 'call'
+    UNION ALL
+    SELECT sample_id, tid, 'asleep', NULL, sleeping_ns FROM samples WHERE kind = 'call' AND NOT for_storage
+    UNION ALL
+    SELECT sample_id, tid, 'waits', NULL, weight_ns FROM samples WHERE kind = 'wait'
+), counted AS (
+    SELECT *, sum(weight_ns) OVER (PARTITION BY tid, told_by, syscall) AS all_weight_ns
+    FROM weighed
+    WHERE weight_ns > 0
+), kinds AS (
+    -- The classes of one kind share its samples.
+    SELECT *, sum(part_ns) OVER (PARTITION BY tid, told_by, syscall) AS kind_ns FROM thread_classes
+), given AS (
+    SELECT
+        c.sample_id, k.tid, k.tgid, k.class,
+        CAST(floor(
+            k.thread_ns * (k.part_share * (c.weight_ns / greatest(c.all_weight_ns, k.kind_ns)))
+        ) AS BIGINT) AS class_ns
+    FROM counted c
+    JOIN kinds k
+        ON k.tid = c.tid AND k.told_by = c.told_by AND k.syscall IS NOT DISTINCT FROM c.syscall
+), taken AS (
+    SELECT tid, tgid, class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM given GROUP BY tid, tgid, class
+), whole_classes AS (
+    SELECT tid, tgid, class, max(thread_ns) AS thread_ns FROM thread_classes GROUP BY tid, tgid, class
+)
+SELECT
+    s.ts_ns, g.tgid, g.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino, g.class, g.class_ns
+FROM given g
+JOIN samples s ON s.sample_id = g.sample_id
+WHERE g.class_ns > 0
+UNION ALL
+SELECT
+    NULL, w.tgid, w.tid, NULL, NULL, NULL, NULL, NULL, NULL, w.class,
+    w.thread_ns - coalesce(t.class_ns, 0)
+FROM whole_classes w
+LEFT JOIN taken t ON t.tid = w.tid AND t.tgid = w.tgid AND t.class = w.class
+WHERE w.thread_ns > coalesce(t.class_ns, 0)

@@ -1,5 +1,12 @@
 """readahead-poor: brought and not used, or not brought."""
 
+from pathlib import Path
+
+import pytest
+
+from iowhy.whys.causes import readahead_poor
+from iowhy.whys.facts import Facts
+
 from ..conftest import Judge, absent, leads
 from ..made import KIB, MS, Story
 
@@ -27,3 +34,29 @@ def test_not_when_the_pages_are_used(judged: Judge) -> None:
 def test_not_random_reads_without_readahead(judged: Judge) -> None:
     story = reader(True, 4 * KIB).cache(lookups=4000, misses=4000)
     absent(judged(story), "readahead-poor")
+
+
+def test_pages_in_vain_of_a_file_that_costs_nothing_to_read(judged: Judge) -> None:
+    """A compiler's binary, read ahead from a quick disk, beside the small sources that are waited for on a slow one."""
+    story = Story(2.0).caller("pread64", 400, blocked=int(4.5 * MS), jump=True, bytes_=4 * KIB)
+    story.requests(400, bytes_=4 * KIB, service=int(4.5 * MS), jump=True)
+    story.requests(120, bytes_=128 * KIB, service=MS // 20, ino=BINARY)
+    story.cache(lookups=800, misses=800)
+    story.cache(lookups=400, misses=40, readahead=3800, used=80, ino=BINARY)
+    absent(judged(story), "readahead-poor")
+
+
+def test_pages_in_vain_count_by_the_time_of_their_files(tmp_path: Path) -> None:
+    story = Story(2.0).caller("pread64", 400, blocked=int(4.5 * MS), jump=True, bytes_=4 * KIB)
+    story.requests(200, bytes_=4 * KIB, service=int(4.5 * MS), jump=True)
+    story.requests(200, bytes_=128 * KIB, service=int(4.5 * MS), jump=True, ino=BINARY)
+    story.cache(lookups=800, misses=800)
+    story.cache(lookups=200, misses=0, readahead=6400, used=80, ino=BINARY)
+    with Facts(story.write(tmp_path / "x")) as facts:
+        found = readahead_poor.CAUSE.find(facts)
+    # Half of the waiting is for the binary, of which 79 of 80 pages are never used. By pages it would be 88 % of it.
+    assert found is not None
+    assert found.claims[0].fraction == pytest.approx(0.5 * 79 / 80, abs=0.01)
+
+
+BINARY = 77

@@ -23,6 +23,8 @@ def find(facts: Facts) -> Candidate | None:
         return None
     # Unknown, all of them may be: that lowers the confidence, and is not said as a number.
     first = 1.0 if cache.reread_share is None else 1 - cache.reread_share
+    # Of the waiting: a page costs what reading its file costs.
+    part = first if cache.reread_cost is None else 1 - cache.reread_cost
     read = requests.read_bytes if requests.known and requests.read_bytes else None
     through = 1.0 if read is None else min(1.0, cache.added * facts.page_bytes / read)
     if first < FIRST_TIME or through < THROUGH_CACHE:
@@ -30,7 +32,7 @@ def find(facts: Facts) -> Candidate | None:
     room = facts.machine.cache_room_bytes
     fits = room is None or cache.added * facts.page_bytes <= room
     return Candidate(
-        claims=(Claim(frozenset({classes.READ}), fraction=first),),
+        claims=(Claim(frozenset({classes.READ}), fraction=part),),
         chain=chain_of(
             links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
             link(

@@ -66,7 +66,13 @@ def find(facts: Facts) -> Candidate | None:
         # Twice what was read would have fitted: something else evicts, a limit that is not known.
         room = None
     return Candidate(
-        claims=(Claim(frozenset({classes.READ}), fraction=again),),
+        # Of the waiting: a page costs what reading its file costs.
+        claims=(
+            Claim(
+                frozenset({classes.READ}),
+                fraction=again if cache.reread_cost is None else cache.reread_cost,
+            ),
+        ),
         chain=_chain(facts, again, used, room),
         summary=(
             "reads again what had been read: the data do not fit into "

@@ -27,6 +27,9 @@ def _wasted(facts: Facts) -> Candidate | None:
     if cache.wasted_share is None or not cache.readahead or not cache.added:
         return None
     fraction = cache.wasted_share * cache.readahead / cache.added
+    if cache.wasted_cost is not None:
+        # What is read in vain of a file that costs nothing to read costs nothing.
+        fraction = cache.wasted_cost
     if cache.wasted_share < WASTED or fraction < OF_ALL:
         return None
     return Candidate(
@@ -45,6 +48,14 @@ def _wasted(facts: Facts) -> Candidate | None:
                 cache.wasted_share,
                 "share",
                 "cache",
+            ),
+            None
+            if cache.wasted_cost is None
+            else link(
+                f"{percent(fraction)} of the time of the requests that read its files brings such pages",
+                fraction,
+                "share",
+                "files",
             ),
             links.request_shape(facts),
         ),

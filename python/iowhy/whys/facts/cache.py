@@ -13,6 +13,10 @@ class Cache:
     `added` are pages that were read, on demand or ahead. `reread_share`: of the pages that had to be
     read, those that had been in the cache before. `passes` are hit ratios of one pass after the other
     over the file that was read most (`top_*`).
+
+    A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
+    read its files in which pages came that had been there before, and pages that were read ahead and never used. None where requests
+    and pages do not tell of the same files.
     """
 
     known: bool
@@ -31,6 +35,8 @@ class Cache:
     added: float | None = None
     reread_share: float | None = None
     wasted_share: float | None = None
+    reread_cost: float | None = None
+    wasted_cost: float | None = None
     top_path: str | None = None
     top_bytes: float | None = None
     top_asked_bytes: float | None = None
@@ -71,6 +77,33 @@ FROM file_cache
 
 
 @dataclass(frozen=True)
+class _Costs:
+    covered: float | None
+    reread: float | None
+    wasted: float | None
+
+
+# Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting.
+_COSTS = """
+WITH r AS (
+  SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_groups
+  WHERE op = 'read' AND in_scope AND owner_kind = 'data' GROUP BY owner_dev, owner_ino
+), f AS (
+  SELECT r.time_ns, c.refault_pages / c.added_pages AS reread,
+    greatest(0, c.readahead_pages - c.prefetched_pages) / c.added_pages AS wasted
+  FROM r JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino WHERE c.added_pages > 0
+)
+SELECT sum(time_ns) / nullif((SELECT sum(time_ns) FROM r), 0) AS covered,
+  sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) AS reread,
+  sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted
+FROM f
+"""
+
+#: Of the time of the requests, the files' whose pages are known: with less, they do not speak for the others.
+COVERED = 0.5
+
+
+@dataclass(frozen=True)
 class _Top:
     dev: int
     ino: int
@@ -105,6 +138,9 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
     wasted = None
     if sums.prefetched is not None and sums.readahead:
         wasted = max(0.0, 1 - sums.prefetched / sums.readahead)
+    costs = relations.one(_Costs, _COSTS) if relations.has("block_requests") else None
+    if costs is None or costs.covered is None or costs.covered < COVERED:
+        costs = _Costs(None, None, None)
     common = Cache(
         known=True,
         estimated=bool(sums.estimated),
@@ -124,6 +160,8 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
         if refaults is None or not sums.added
         else min(1.0, refaults / sums.added),
         wasted_share=wasted,
+        reread_cost=None if sums.refaults is None else costs.reread,
+        wasted_cost=costs.wasted,
     )
     top = relations.read(_Top, _TOP)
     return _with_top(relations, common, top[0]) if top else common

@@ -119,3 +119,23 @@ def _until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < end, "the lab does not start"
         time.sleep(0.02)
+
+
+def test_what_is_to_be_warm_is_in_memory(tmp_path: Path) -> None:
+    """All of it, though it was dropped after it was made, as kernels do that page out what nobody has used for a while."""
+    with stage(Choice("ext4", "memory"), tmp_path) as made:
+        filesystem = made.scratch_filesystem(256)
+        (filesystem.path / "sub").mkdir()
+        path = filesystem.path / "sub" / "data"
+        path.write_bytes(bytes(5 * MIB + 1))
+        (filesystem.path / "link").symlink_to(path)
+        filesystem.sync()
+        filesystem.cool()
+        assert _resident_bytes(path) == 0
+        filesystem.warm()
+        assert _resident_bytes(path) == 5 * MIB + 4096
+
+
+def _resident_bytes(path: Path) -> int:
+    argv = ["fincore", "--bytes", "--noheadings", "--output", "RES", str(path)]
+    return int(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)

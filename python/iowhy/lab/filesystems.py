@@ -1,6 +1,7 @@
 """Scratch filesystems: made on a scratch disk, mounted in the scratch directory."""
 
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ _MKFS = {
     "btrfs": ("mkfs.btrfs", "-q", "-f", "-K"),
 }  # fmt: skip
 KINDS = tuple(_MKFS)
+_CHUNK = 1 << 20
 
 
 @dataclass
@@ -49,6 +51,19 @@ class Filesystem:
         """
         self._undo.now(self._mounted)
         self.mount()
+
+    def warm(self) -> None:
+        """Has all of its names, inodes and data in memory, however long ago they were written.
+
+        Where the kernel pages out what nobody has used for a while (DAMON), what a scenario has just made may be gone already.
+        """
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                path = os.path.join(folder, name)
+                if stat.S_ISREG(os.lstat(path).st_mode):
+                    with open(path, "rb", buffering=0) as file:
+                        while file.read(_CHUNK):
+                            pass
 
     def sync(self) -> None:
         """Writes back what is dirty in it."""

@@ -19,14 +19,15 @@ from iowhy.lab.stage import Stage
 class Plan:
     """What to record once the stage is prepared.
 
-    `cold` drops what is cached of the scratch filesystems just before. `printed` reads figures from
+    Just before, `cold` drops what is cached of the scratch filesystems; where it is False all that is in them is read, and where
+    it is None they stay as they were prepared. `printed` reads figures from
     what the command printed; without it the last line is read as JSON if it is an object.
     """
 
     argv: tuple[str, ...]
     cwd: Path | None = None
     env: Mapping[str, str] | None = None
-    cold: bool = False
+    cold: bool | None = None
     printed: Callable[[str], dict[str, Any]] | None = None
 
 

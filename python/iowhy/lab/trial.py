@@ -96,6 +96,8 @@ def run(
             filesystem.sync()
             if plan.cold:
                 filesystem.cool()
+            elif plan.cold is False:
+                filesystem.warm()
         before = [disk.statistics() for disk in made.disks]
         out = made.folder / f"{scenario.name}-{variant.name}.iowhy"
         made.start_clock()

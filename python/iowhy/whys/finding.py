@@ -84,6 +84,7 @@ class Finding:
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
+    `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
     """
 
     cause: str
@@ -103,3 +104,4 @@ class Finding:
     healthy: bool = False
     share_of: str = "the time"
     classes: tuple[str, ...] = ()
+    behind: str | None = None

@@ -55,7 +55,7 @@ class Commands:
         """
         if lever is None or self.mode != "run" or not self.argv:
             return None
-        if any(_GONE.search(word) for word in self.argv):
+        if any(_GONE.search(word) for word in (*self.argv, str(self.directory or ""))):
             return None
         allow = " --allow-unsafe" if unsafe else ""
         given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"

@@ -115,7 +115,7 @@ def _ordered(findings: list[Finding], behind: dict[str, tuple[str, ...]]) -> lis
         if first and ordered.index(late) < ordered.index(first[-1]):
             ordered.remove(late)
             said = f"it stands behind {first[-1].cause}: more can be gained here only when that is mended"
-            moved = replace(late, against=(*late.against, said))
+            moved = replace(late, against=(*late.against, said), behind=first[-1].cause)
             ordered.insert(ordered.index(first[-1]) + 1, moved)
     return [_after(finding, ordered[:at]) for at, finding in enumerate(ordered)]
 
@@ -130,7 +130,7 @@ def _after(finding: Finding, before: list[Finding]) -> Finding:
         ),
         None,
     )
-    if smaller is None or any("stands behind" in text for text in finding.against):
+    if smaller is None or finding.behind is not None:
         return finding
     said = (
         f"it comes after {smaller.cause}, which is about less of the time: less can be gained here"

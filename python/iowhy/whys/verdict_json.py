@@ -34,6 +34,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                     for link in finding.chain
                 ],
                 "against": list(finding.against),
+                "behind": finding.behind,
                 "remedies": list(finding.remedies),
                 "remedy_gains": list(finding.remedy_gains),
                 "experiment": finding.experiment,

@@ -55,7 +55,10 @@ def holds(verdict: Verdict) -> None:
         if command.startswith("sudo"):
             assert words[0] in ("run", "experiment", "lab"), f"needs no root: {command}"
     for before, after in zip(verdict.findings, verdict.findings[1:], strict=False):
-        assert before.healthy or before.gain >= after.gain or after.behind, (before.cause, after.cause)
+        assert before.healthy or before.gain >= after.gain or after.behind, (
+            before.cause,
+            after.cause,
+        )
     short = {one.cause for one in verdict.findings if one.share >= LEADS}
     for one in verdict.findings:
         if short & {"memory-pressure", "cpu-saturated"}:

@@ -1,5 +1,6 @@
-"""PostgreSQL: commits of one row, commits of several clients together, a scan of a cold table."""
+"""PostgreSQL: commits of one row, of several clients together, checkpoints after every few rows, a scan of a cold table."""
 
+import random
 from pathlib import Path
 
 from iowhy.lab import shell
@@ -76,6 +77,27 @@ def _clients(stage: Stage, settings: str) -> Plan:
     return Plan((*_AS, *served, str(cluster), str(cluster), str(script), "4", count))
 
 
+def _checkpoints(stage: Stage, *, every: int) -> Plan:
+    """Rows in an order by chance, so that each touches a page of its own; a checkpoint after `every` of them, and one at the end.
+
+    No commit waits for its log (synchronous_commit = off): what is synced is synced by checkpoints.
+    """
+    number = stage.choice.count(300)
+    cluster = _cluster(
+        stage,
+        _TABLE,
+        "ALTER TABLE item ALTER name SET STORAGE PLAIN",
+        f"INSERT INTO item SELECT n, repeat(md5(n::text), 60) FROM generate_series(1, {number * 8}) n",
+        "VACUUM FREEZE item",
+        settings="synchronous_commit = off\n",
+    )
+    ids = random.Random(stage.choice.seed).sample(range(1, number * 8), number)
+    rows = [f"UPDATE item SET name = upper(name) WHERE id = {one}" for one in ids]
+    groups = (rows[at : at + every] for at in range(0, number, every))
+    statements = tuple(line for group in groups for line in (*group, "CHECKPOINT"))
+    return Plan(_single(cluster, _lines(stage, "updates.sql", statements)))
+
+
 def _scan(stage: Stage, *, cold: bool) -> Plan:
     rows = stage.choice.count(120_000)
     cluster = _cluster(
@@ -133,6 +155,27 @@ SCENARIOS = (
         devices=("hdd", "flush-slow"),
         remedy=r"synchronous_commit = off",
         tools=(*_TOOLS, "pg_ctl", "pgbench"),
+    ),
+    Scenario(
+        name="postgres-checkpoint",
+        title="PostgreSQL makes a checkpoint after every ten rows that change",
+        variants=(
+            Variant(
+                "often",
+                "a checkpoint after every ten rows",
+                lambda s: _checkpoints(s, every=10),
+                ("flush-cost", "sync-storm"),
+            ),
+            Variant(
+                "rarely",
+                "one checkpoint, at the end",
+                lambda s: _checkpoints(s, every=1_000_000),
+                _QUIET,
+            ),
+        ),
+        devices=("hdd", "flush-slow"),
+        remedy=r"checkpoint_timeout",
+        tools=_TOOLS,
     ),
     Scenario(
         name="postgres-scan",

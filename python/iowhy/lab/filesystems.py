@@ -57,13 +57,11 @@ class Filesystem:
 
         Where the kernel pages out what nobody has used for a while (DAMON), what a scenario has just made may be gone already.
         """
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                path = os.path.join(folder, name)
-                if stat.S_ISREG(os.lstat(path).st_mode):
-                    with open(path, "rb", buffering=0) as file:
-                        while file.read(_CHUNK):
-                            pass
+        for path in self.path.rglob("*"):
+            if stat.S_ISREG(path.lstat().st_mode):
+                with path.open("rb", buffering=0) as file:
+                    while file.read(_CHUNK):
+                        pass
 
     def sync(self) -> None:
         """Writes back what is dirty in it."""

@@ -7,6 +7,8 @@
 -- column depth: place in the stack, 0 the innermost; of what calls itself the innermost, number
 -- column name: function, or what it is known by, text
 -- column place: source file and line, without directories; NULL where that is not known, text
+-- column source: source file, as the compiler was given it; NULL where that is not known, text
+-- column line: line of the source file; NULL where that is not known, number
 -- column module: file or memory that it is in, without directories; NULL where it is in none, text
 -- column named: it has a function's name, bool
 -- column times: frames in a row of that name, count
@@ -22,6 +24,8 @@ WITH known AS (
             f.function,
             coalesce(nullif(regexp_replace(m.path, '.*/', ''), ''), 'unknown') || '+0x' || lower(hex(f.offset_bytes))
         ) AS name,
+        f.file AS source,
+        CASE WHEN f.line > 0 THEN f.line END AS line,
         regexp_replace(f.file, '.*/', '') || CASE WHEN f.line > 0 THEN ':' || CAST(f.line AS VARCHAR) ELSE '' END
             AS place
     FROM user_stacks f
@@ -43,6 +47,8 @@ SELECT
     min(depth) AS depth,
     max(name) AS name,
     max(CASE WHEN first = 1 THEN place END) AS place,
+    max(CASE WHEN first = 1 THEN source END) AS source,
+    max(CASE WHEN first = 1 THEN line END) AS line,
     max(module) AS module,
     max(named) AS named,
     count(*) AS times

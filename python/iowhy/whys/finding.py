@@ -9,13 +9,28 @@ WITHOUT_RECORDER = "the time without the recorder"
 
 
 @dataclass(frozen=True)
+class CodeFrame:
+    """One function of a path through a program. `name` is how it is shown; `function` is None where it has none of its own."""
+
+    name: str
+    function: str | None
+    module: str | None
+    file: str | None
+    line: int | None
+
+
+@dataclass(frozen=True)
 class Link:
-    """One why: a statement with its number, and the report that holds the rows it came from."""
+    """One why: a statement with its number, and the report that holds the rows it came from.
+
+    `frames`: the path through the program that it is about, innermost first.
+    """
 
     statement: str
     value: float | None
     unit: str
     report: str
+    frames: tuple[CodeFrame, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The verdict as the documented JSON object: see docs/verdict.md."""
 
+from iowhy.whys.finding import Link
 from iowhy.whys.verdict import Verdict
 
 VERSION = 1
@@ -24,15 +25,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "gain_condition": finding.gain_condition,
                 "confidence": finding.confidence,
                 "lowered_by": list(finding.lowered_by),
-                "chain": [
-                    {
-                        "statement": link.statement,
-                        "value": link.value,
-                        "unit": link.unit,
-                        "report": link.report,
-                    }
-                    for link in finding.chain
-                ],
+                "chain": [_link(link) for link in finding.chain],
                 "against": list(finding.against),
                 "behind": finding.behind,
                 "remedies": list(finding.remedies),
@@ -56,3 +49,24 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "notes": list(verdict.notes),
         "lost": dict(verdict.lost),
     }
+
+
+def _link(link: Link) -> dict[str, object]:
+    found: dict[str, object] = {
+        "statement": link.statement,
+        "value": link.value,
+        "unit": link.unit,
+        "report": link.report,
+    }
+    if link.frames:
+        found["frames"] = [
+            {
+                "function": frame.function,
+                "name": frame.name,
+                "module": frame.module,
+                "file": frame.file,
+                "line": frame.line,
+            }
+            for frame in link.frames
+        ]
+    return found

@@ -1,0 +1,184 @@
+"""In whose code a finding's time is: the path of functions that carries most of it, where one carries a third."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from iowhy.recording.sql_text import text_literal
+from iowhy.relations import Relations
+from iowhy.whys import classes
+from iowhy.whys.chain import link, percent
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Claim, CodeFrame, Link
+
+#: A path is named from this part of a finding's time on.
+LEAST = 1 / 3
+#: Of how many stacks the path is made: those with most of the time. What others have counts as other code's.
+_STACKS = 200
+#: Functions of a path in a sentence.
+_SHOWN = 5
+_REPORT = "callers"
+#: Where a thread begins: of no interest to who wrote what runs in it.
+_STARTS = frozenset({
+    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3",
+    "__clone", "__clone3", "_init", "std::rt::lang_start", "std::rt::lang_start_internal", "runtime.goexit",
+})  # fmt: skip
+_C_LIBRARY = re.compile(r"(libc|libpthread|ld-linux[-\w]*|ld-musl[-\w]*)[.-].*|\[vdso\]")
+#: What an interpreter is known by, and how it says which functions its code is of.
+_INTERPRETERS = (
+    (re.compile(r"python3(\.\d+)?|libpython3.*"), "Python", "run `python3 -X perf`, CPython 3.12 or later"),
+    (re.compile(r"node(js)?|libnode.*"), "JavaScript", "run `node --perf-basic-prof`"),
+    (re.compile(r"libjvm\.so"), "Java", "run `java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit`, JDK 17 or later"),
+    (re.compile(r"ruby(\d.*)?|libruby.*"), "Ruby", "run `ruby --yjit-perf`, Ruby 3.3 or later"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Path:
+    """Functions, innermost first, and the part of the time (0..1) that they and what they call have."""
+
+    frames: tuple[CodeFrame, ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class _Row:
+    user_stack_id: int
+    weight_ns: int
+    name: str
+    function: str | None
+    module: str | None
+    file: str | None
+    line: int | None
+
+
+def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
+    """The links of a finding that say so; none where stacks were not recorded, or no path has a third of its time."""
+    found = heaviest_path(facts.relations, claims)
+    if found is None:
+        return ()
+    computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
+    frames = found.frames if computes else _callers(found.frames)
+    said = f"{percent(found.share)} of it is {'in' if computes else 'called by'} {in_words(frames)}"
+    made = replace(link(said, found.share, "share", _REPORT), frames=frames)
+    return made, *_missing_script(facts.relations, found.frames)
+
+
+def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
+    """The path with a third of what is claimed; of several the one that has most at each call."""
+    if not (relations.has("stack_samples") and relations.has("user_stacks")):
+        return None
+    condition = " OR ".join(_condition(claim) for claim in claims)
+    if not condition:
+        return None
+    ((all_ns,),) = relations.rows(
+        f"SELECT sum(thread_ns) FROM budget_pieces AS t WHERE {condition}"
+    )
+    if not isinstance(all_ns, int) or all_ns <= 0:
+        return None
+    stacks: dict[int, list[CodeFrame]] = defaultdict(list)
+    weights: dict[int, int] = {}
+    for row in relations.read(_Row, _FRAMES.format(condition=condition, most=_STACKS)):
+        weights[row.user_stack_id] = row.weight_ns
+        stacks[row.user_stack_id].append(
+            CodeFrame(row.name, row.function, row.module, row.file, row.line)
+        )
+    return _down(list(stacks.values()), list(weights.values()), all_ns)
+
+
+#: Outermost first; the calls of claims are those of samples, which know no reason and no use of CPUs.
+_FRAMES = """
+WITH named AS (
+  SELECT s.*, c.class AS name FROM sample_times s JOIN budget_classes c ON c.key = s.class
+), top AS (
+  SELECT user_stack_id, CAST(sum(class_ns) AS BIGINT) AS weight_ns
+  FROM (SELECT user_stack_id, class_ns, name AS class, syscall FROM named) AS t
+  WHERE user_stack_id IS NOT NULL AND ({condition})
+  GROUP BY user_stack_id ORDER BY weight_ns DESC, user_stack_id LIMIT {most}
+)
+SELECT t.user_stack_id, t.weight_ns, f.name, CASE WHEN f.named THEN f.name END AS function, f.module, f.source AS file, f.line
+FROM top t JOIN named_frames f ON f.user_stack_id = t.user_stack_id
+ORDER BY t.weight_ns DESC, t.user_stack_id, f.depth DESC
+"""
+
+
+def _condition(claim: Claim) -> str:
+    named = ", ".join(text_literal(name) for name in sorted(claim.classes))
+    told = [f"t.class IN ({named})"] if named else ["false"]
+    if claim.calls is not None and claim.classes <= classes.WAITING:
+        calls = ", ".join(text_literal(name) for name in sorted(c for c in claim.calls if c))
+        either = [f"t.syscall IN ({calls})"] if calls else []
+        either += ["t.syscall IS NULL"] if None in claim.calls else []
+        told.append(f"({' OR '.join(either) or 'false'})")
+    return f"({' AND '.join(told)})"
+
+
+def _down(stacks: list[list[CodeFrame]], weights: list[int], all_ns: int) -> Path | None:
+    """From where threads begin, at each call to the function that has most, as long as it has a third."""
+    inside = list(range(len(stacks)))
+    path: list[CodeFrame] = []
+    share = 0.0
+    while True:
+        below: dict[str, list[int]] = defaultdict(list)
+        for at in inside:
+            if len(stacks[at]) > len(path):
+                below[stacks[at][len(path)].name].append(at)
+        sums = {name: sum(weights[at] for at in found) for name, found in below.items()}
+        heaviest = max(sums, key=lambda name: (sums[name], name), default=None)
+        if heaviest is None or sums[heaviest] < LEAST * all_ns:
+            break
+        inside, share = below[heaviest], sums[heaviest] / all_ns
+        # The line is that of the heaviest stack; where others call from other lines, none is said.
+        frames = [stacks[at][len(path)] for at in inside]
+        same = all((f.file, f.line) == (frames[0].file, frames[0].line) for f in frames)
+        path.append(frames[0] if same else replace(frames[0], line=None))
+    frames_found = tuple(reversed(path))
+    return Path(frames_found, share) if _own(frames_found) else None
+
+
+def _callers(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
+    """Without the C library's functions that make the call itself."""
+    at = 0
+    while at + 1 < len(frames) and _C_LIBRARY.fullmatch(frames[at].module or ""):
+        at += 1
+    return frames[at:] if _own(frames[at:]) else frames
+
+
+def _own(frames: Iterable[CodeFrame]) -> list[CodeFrame]:
+    return [frame for frame in frames if frame.name.partition("@")[0] not in _STARTS]
+
+
+def in_words(frames: tuple[CodeFrame, ...]) -> str:
+    """The inner functions of a path: `sync_all (store.c:12) ← commit ← main`, a library's name where no line is known."""
+    own = _own(frames)
+    shown = own[:_SHOWN]
+    located = next((frame for frame in shown if frame.file and frame.line), None)
+    words = []
+    for at, frame in enumerate(shown):
+        place = ""
+        if frame is located:
+            place = f" ({(frame.file or '').rpartition('/')[2]}:{frame.line})"
+        elif at == 0 and frame.function is not None and frame.module:
+            place = f" ({frame.module})"
+        words.append(frame.name + place)
+    return " ← ".join(words) + (" ← …" if len(own) > len(shown) else "")
+
+
+def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tuple[Link, ...]:
+    """How to see a script's functions, where a path is an interpreter's and none of them has a name."""
+    for frame in frames:
+        for pattern, language, way in _INTERPRETERS:
+            if pattern.fullmatch(frame.module or "") and not _has_map(relations):
+                said = f"the functions of the {language} program are not in it: {way}"
+                return (link(said, None, "", _REPORT),)
+    return ()
+
+
+def _has_map(relations: Relations) -> bool:
+    """Whether code of a JIT has names in this recording."""
+    ((named,),) = relations.rows(
+        "SELECT count(*) FROM user_stacks f JOIN modules m ON m.module_id = f.module_id "
+        "WHERE m.kind = 'jit' AND f.function IS NOT NULL"
+    )
+    return isinstance(named, int) and named > 0

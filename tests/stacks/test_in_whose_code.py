@@ -1,0 +1,110 @@
+"""The link "in whose code": which path is named, and when none is."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from iowhy.recording import Recording
+from iowhy.relations import Relations
+from iowhy.whys import classes
+from iowhy.whys.facts import Facts
+from iowhy.whys.finding import Claim
+from iowhy.whys.in_whose_code import heaviest_path, in_whose_code
+from tests.reports.conftest import Make
+from tests.stacks.conftest import MODULES, MS, frames, sample, spent, wait
+
+SYNC = (Claim(frozenset({classes.SYNC})),)
+STACKS = {
+    1: ("fsync", "commit", "step", "main", "_start"),
+    2: ("fsync", "log", "step", "main", "_start"),
+    3: ("fsync", "log", "flush", "main", "_start"),
+    4: ("crunch", "step", "main", "_start"),
+}
+
+
+def recorded(make: Make, samples: Iterable[dict[str, object]], **more: object) -> Recording:
+    tables: dict[str, object] = {
+        "thread_time": [spent(0, 1000 * MS, user=300 * MS, blocked=600 * MS)],
+        "waits": [wait(100 * MS, 600 * MS, "journal_commit", syscall="fsync")],
+        "modules": MODULES,
+        "user_stacks": frames(STACKS),
+        "stack_samples": list(samples),
+    }
+    return make(tables | more)
+
+
+def said(rec: Recording, claims: tuple[Claim, ...] = SYNC) -> list[str]:
+    with Facts(rec) as facts:
+        return [link.statement for link in in_whose_code(facts, claims)]
+
+
+def test_the_path_with_most_of_the_time_is_named(make: Make) -> None:
+    rec = recorded(make, [sample(1 * MS, 400 * MS, 1), sample(2 * MS, 200 * MS, 3)])
+    assert said(rec) == ["67 % of it is called by fsync (fsync.c:40) ← commit ← step ← main"]
+    with Facts(rec) as facts:
+        (link,) = in_whose_code(facts, SYNC)
+    assert link.value == pytest.approx(2 / 3)
+    assert [frame.name for frame in link.frames] == ["fsync", "commit", "step", "main", "_start"]
+    assert (link.frames[1].file, link.frames[1].line) == ("/src/commit.c", 41)
+
+
+def test_where_paths_part_the_call_above_them_is_named(make: Make) -> None:
+    rec = recorded(
+        make,
+        [sample(1 * MS, 190 * MS, 1), sample(2 * MS, 190 * MS, 2), sample(3 * MS, 150 * MS, 3)],
+    )
+    assert said(rec) == ["63 % of it is called by step (step.c:42) ← main"]
+
+
+@pytest.mark.parametrize(("weight_ns", "named"), [(200 * MS, True), (199 * MS, False)])
+def test_of_less_than_a_third_none_is_named(make: Make, weight_ns: int, named: bool) -> None:
+    """What was not sampled may be of any other code: it counts in the whole."""
+    assert bool(said(recorded(make, [sample(1 * MS, weight_ns, 1)]))) is named
+
+
+def test_stacks_of_another_class_or_call_say_nothing_of_it(make: Make) -> None:
+    computing = [sample(1 * MS, 300 * MS, 4, "cpu"), sample(2 * MS, 900 * MS, 1, syscall="write")]
+    rec = recorded(make, computing)
+    assert said(rec) == []
+    assert said(rec, (Claim(frozenset({classes.USER})),)) == [
+        "100 % of it is in crunch (crunch.c:40) ← step ← main"
+    ]
+    only = (Claim(frozenset({classes.SYNC}), calls=frozenset({"fdatasync"})),)
+    assert said(recorded(make, [sample(1 * MS, 600 * MS, 1)]), only) == []
+
+
+def test_without_names_it_is_the_file_and_the_address(make: Make) -> None:
+    rec = recorded(make, [sample(1 * MS, 600 * MS, 9)], user_stacks=frames({9: (None, None)}))
+    assert said(rec) == ["100 % of it is called by app+0x1000 ← app+0x1010"]
+
+
+def test_without_stacks_nothing_is_said(make: Make) -> None:
+    rec = recorded(make, [])
+    assert said(rec) == []
+    with Relations.of(recorded(make, [sample(1 * MS, 600 * MS, None)])) as relations:
+        assert heaviest_path(relations, SYNC) is None
+
+
+def test_the_c_librarys_part_of_a_call_is_left_out(make: Make) -> None:
+    of_libc = [
+        row | {"module_id": 2, "file": None, "line": None} if row["depth"] == 0 else row
+        for row in frames(STACKS)
+    ]
+    libc = {"module_id": 2, "path": "/usr/lib/x86_64-linux-gnu/libc.so.6", "kind": "file"}
+    rec = recorded(
+        make, [sample(1 * MS, 600 * MS, 1)], user_stacks=of_libc, modules=[*MODULES, libc]
+    )
+    assert said(rec) == ["100 % of it is called by commit (commit.c:41) ← step ← main"]
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_an_interpreter_without_a_map_says_how_to_see_the_script(make: Make, mapped: bool) -> None:
+    python = {"module_id": 1, "path": "/usr/bin/python3.11", "kind": "file"}
+    jit = {"module_id": 2, "path": None, "kind": "jit", "tgid": 10}
+    rows = frames({1: ("fsync", "_PyEval_EvalFrameDefault", "main")})
+    if mapped:
+        rows[1] |= {"module_id": 2, "function": "py::save:/app.py"}
+    rec = recorded(make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[python, jit])
+    told = said(rec)[1:]
+    way = "run `python3 -X perf`, CPython 3.12 or later"
+    assert told == ([] if mapped else [f"the functions of the Python program are not in it: {way}"])

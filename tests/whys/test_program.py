@@ -14,7 +14,7 @@ from iowhy.whys import program_pages
 from iowhy.whys.cause import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.synced import share_of_syncs
-from iowhy.whys.program import Program, Rule, at_work, programs, server_behind
+from iowhy.whys.program import Program, Rule, at_work, programs, remedies, server_behind
 
 from .conftest import Judge, leads
 from .made import FS, KIB, MS, START, Story
@@ -205,3 +205,40 @@ def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -
     assert "PostgreSQL's server" in remedy and "pgrep -d, -x postgres" in remedy
     with Facts(Story(1.0).write(tmp_path / "x")) as facts:
         assert server_behind(facts) is None
+
+
+def _at_work(name: str, path: str, story: Story) -> Story:
+    """The story's thread 10 is this program."""
+    story.add("files", dev=FS, ino=900, path=path, kind="file")
+    story.tables["threads"][0]["comm"] = name
+    return story
+
+
+def _remedies(folder: Path, story: Story, cause: str) -> str:
+    with Facts(story.write(folder)) as facts:
+        found = remedies(facts, at_work(facts), cause, of_syncs=False, of_cpu=True)
+    return " ".join(one.text for one in found)
+
+
+@pytest.mark.parametrize(("user", "kernel", "told"), [(0.7, 0.2, True), (0.05, 0.85, False)])
+def test_work_in_parallel_is_told_to_what_computes(
+    user: float, kernel: float, told: bool, tmp_path: Path
+) -> None:
+    """A local clone makes links and files: no delta is looked for."""
+    story = _at_work("git", "/usr/bin/git", Story(2.0).thread(10, user=user, kernel=kernel))
+    assert ("pack.threads" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
+@pytest.mark.parametrize(("cpu_ns", "told"), [(2 * MS, True), (MS // 20, False)])
+def test_one_sync_for_many_is_told_where_syncs_compute(
+    cpu_ns: int, told: bool, tmp_path: Path
+) -> None:
+    """VACUUM syncs now and then, and waits there for a CPU; a transaction around it changes nothing."""
+    story = Story(2.0).thread(10, user=0.5, kernel=0.4)
+    parts = {"cpu_ns": cpu_ns, "runnable_ns": 2 * MS, "blocked_ns": 0, "sleeping_ns": 0}
+    for number in range(200):
+        story.call(
+            START + number * 9 * MS, "fdatasync", parts, tid=10, ino=900, offset=0, bytes_=None
+        )
+    story = _at_work("sqlite3", "/usr/bin/sqlite3", story)
+    assert ("BEGIN" in _remedies(tmp_path / "x", story, "cpu-serial")) == told

@@ -17,7 +17,9 @@ documentation says so:
 
     [[remedies]]
     causes = ["sync-storm"]             # names of causes
-    calls = ["unlink"]                  # optional: only where one of these is among the three that take most time
+    calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
+                                        # finding is about those; and enough of it to be listed)
+    computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
     files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
@@ -38,6 +40,7 @@ from importlib import resources
 from typing import Any
 
 from iowhy.units import percent
+from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.synced import share_of_syncs
@@ -71,6 +74,7 @@ class Remedy:
     syncs: tuple[str, ...] = ()
     spares: tuple[str, ...] = ()
     syncs_by: tuple[str, ...] = ()
+    computes: bool = False
 
     @property
     def partial(self) -> bool:
@@ -125,19 +129,21 @@ def at_work(facts: Facts) -> tuple[Program, ...]:
 
 
 def remedies(
-    facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool
+    facts: Facts, known: Iterable[Program], cause: str, *, of_syncs: bool, of_cpu: bool = False
 ) -> tuple[Advice, ...]:
     """What can be told to the programs at work against a cause, each with its risk and link.
 
     `of_syncs` says that the finding's time is waiting for syncs: then a remedy is worth those that it ends. Those that
-    end most come first, else as the programs' files have them.
+    end most come first, else as the programs' files have them. `of_cpu` says that it is time on CPUs, or waiting for one.
     """
-    heaviest = sorted(facts.calls.by_name.items(), key=lambda item: -item[1].total_ns)[:HEAVIEST]
-    calls = {name for name, _ in heaviest}
+    calls = _heaviest(facts, of_cpu=of_cpu)
+    computes = facts.budget.elapsed(classes.USER) > facts.budget.elapsed(classes.KERNEL)
     found = []
     for program in known:
         for one in program.remedies:
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
+                continue
+            if one.computes and not computes:
                 continue
             if one.files and len(matched(facts.relations, one.files)) < len(one.files):
                 continue
@@ -148,6 +154,20 @@ def remedies(
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
             found.append(Advice(f"{program.name}: {one.do}{ends}{risk} ({one.link})", part))
     return tuple(sorted(found, key=lambda advice: -advice.part))
+
+
+def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
+    """The calls that take most time; of CPUs those that take enough of it to speak of."""
+    spent = {
+        name: (group.cpu_ns or 0.0) if of_cpu else group.total_ns
+        for name, group in facts.calls.by_name.items()
+    }
+    least = LISTED * (facts.shares_of_ns or 0.0) if of_cpu else 0.0
+    return {
+        name
+        for name in sorted(spent, key=lambda name: -spent[name])[:HEAVIEST]
+        if spent[name] >= least
+    }
 
 
 def _part(facts: Facts, remedy: Remedy) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from iowhy.recording import Recording
-from iowhy.units import percent
+from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
@@ -88,13 +88,31 @@ def verdict_of(facts: Facts) -> Verdict:
         findings=tuple(findings),
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),
-        notes=(*budget.notes, *facts.manifest.notes),
+        notes=(
+            *budget.notes,
+            *(made.filled(one) for one in _failing(facts)),
+            *facts.manifest.notes,
+        ),
         elapsed_s=facts.run.seconds,
         lost=facts.run.lost,
         commands=made,
         exit_status=facts.manifest.command.exit_status,
         signal=facts.manifest.command.signal,
     )
+
+
+def _failing(facts: Facts) -> list[str]:
+    """Calls on data of which most fail and that take time all the same: what they are for is not done, or done in another way."""
+    moving = classes.DATA_READS | classes.DATA_WRITES | classes.SYNC_CALLS
+    least_ns = LISTED * (facts.run.elapsed_ns or 0)
+    if facts.run.pasted or not least_ns:
+        return []
+    return [
+        f"{count(group.errors)} of {count(group.calls)} calls of {name} fail, and they take {duration(group.total_ns)} "
+        f"(`iowhy report syscalls`)"
+        for name, group in facts.calls.by_name.items()
+        if name in moving and 2 * group.errors >= group.calls and group.total_ns >= least_ns
+    ]
 
 
 def _missing(missing: dict[str, str]) -> list[str]:
@@ -167,8 +185,9 @@ def _finding(
     finished = bool(known) and all(one.finished for one in known)
     claims = candidate.claims
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
+    of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     advice = (
-        *program.remedies(facts, known, cause.name, of_syncs=of_syncs),
+        *program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu),
         *(
             program.Advice(text)
             for text in remedies

@@ -1,7 +1,7 @@
 """sync-storm: many syncs, few bytes."""
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import FS, KIB, MS, START, Story
+from ..made import FILE, FS, KIB, MS, START, Story
 
 
 def syncer(count: int, blocked: int, files: int = 1, name: str = "fsync") -> Story:
@@ -96,3 +96,13 @@ def test_writeback_and_commits_of_other_filesystems_are_not_counted(judged: Judg
     story.add("syscalls", ts_ns=START, dur_ns=1, tgid=10, tid=10, name="read", dev=99, ino=1, ret=0)
     text = chain(leads(judged(story), "sync-storm", 0.85))
     assert "400 journal commits" in text and "over 400 inodes" in text
+
+
+def test_what_is_written_to_mapped_memory_is_no_write_of_a_call(judged: Judge) -> None:
+    """A journal in mapped memory: seven bytes that somebody writes by the way are not what msync makes durable."""
+    story = Story(2.0).caller("msync", 180, blocked=10 * MS, bytes_=4 * KIB, gap_share=0.0)
+    story.requests(180, op="write", bytes_=12 * KIB, jump=True).flushes(180, 4 * MS)
+    parts = {"cpu_ns": 1_000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+    story.call(START, "write", parts, tid=10, ino=FILE, offset=0, bytes_=7)
+    text = " ".join(link.statement for one in judged(story).findings for link in one.chain)
+    assert "180 sync calls: sda writes" in text and "the command writes" not in text

@@ -108,7 +108,8 @@ def _each(facts: Facts, each: float) -> str:
     written, syncs, who = facts.calls.writes.done_bytes, facts.calls.syncs.calls, facts.run.who
     if not facts.requests.known or not facts.requests.write_bytes:
         return f"each makes {size(each)} durable"
-    if not written:
+    # What a program writes to mapped memory passes no call.
+    if not written or facts.calls.sync_name == "msync":
         return f"{_device(facts)} writes {size(each)} for each"
     return f"{who} writes {size(written / syncs)} and {_device(facts)} {size(each)} for each"
 

@@ -12,6 +12,7 @@ from tests import house
 #: runs commands (lab, experiment, compare) knows of them.
 BASE = {
     "",
+    "data_class",
     "errors",
     "invocation",
     "messages",
@@ -25,12 +26,13 @@ BASE = {
 }
 MAY_IMPORT = {
     "": set(),
+    "data_class": set(),
     "errors": set(),
     "messages": set(),
     "quantities": BASE,
     "units": BASE,
     "tables": BASE,
-    "users": set(),
+    "users": {"data_class"},
     "proc_stat": set(),
     "project_file": set(),
     "invocation": set(),

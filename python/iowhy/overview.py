@@ -1,8 +1,9 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.measures import measures, values

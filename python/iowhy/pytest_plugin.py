@@ -8,12 +8,13 @@ import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ import pwd
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from iowhy.data_class import dataclass
 
 
 @dataclass(frozen=True)

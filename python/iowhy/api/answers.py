@@ -1,11 +1,11 @@
 """What the functions of the API give: a recording to ask, rows, and answers that are shown as on a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
 

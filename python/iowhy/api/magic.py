@@ -1,9 +1,9 @@
 """`%%iowhy`, the magic of notebooks: records a cell and shows the verdict."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.schema import tables
 from iowhy.relations.relation import Column, column

@@ -1,9 +1,9 @@
 """What charts draw of one recording: rows that SQL has aggregated, or why there are none."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from iowhy.charts.chart import Chart, charts
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations

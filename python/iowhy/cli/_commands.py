@@ -2,13 +2,13 @@
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from iowhy import __version__
 from iowhy.cli._parse import HELP, HelpAsked, IsOurs, parse
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."

@@ -1,10 +1,10 @@
 """All commands with their options: what man pages and completion of shells are made from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 
 from iowhy.cli._commands import COMMANDS
+from iowhy.data_class import dataclass
 from iowhy.options.described import Parameter, parameters
 
 

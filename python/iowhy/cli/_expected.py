@@ -1,11 +1,12 @@
 """What is expected of a run, for `run` and `why`: what is loaded only where something is expected."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import BROKEN, DONE, PROBLEM
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import joined
 from iowhy.messages import say

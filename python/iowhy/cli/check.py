@@ -1,9 +1,10 @@
 """`iowhy check`: is a recording whole and true to the schema?"""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from iowhy.cli._statuses import NO
+from iowhy.data_class import dataclass
 from iowhy.messages import json_text
 from iowhy.options.described import switch
 from iowhy.options.recordings import recording_read

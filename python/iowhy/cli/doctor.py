@@ -1,8 +1,7 @@
 """`iowhy doctor`: what can be seen on this machine."""
 
-from dataclasses import dataclass
-
 from iowhy.cli._statuses import NO
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import switch
 from iowhy.views.progress import working

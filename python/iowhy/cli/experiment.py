@@ -2,11 +2,12 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._trials import job
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import joined
 from iowhy.messages import json_text, say

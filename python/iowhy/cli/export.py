@@ -1,11 +1,11 @@
 """`iowhy export`: a recording for other viewers and programs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from iowhy.cli._files import opened, opened_folder
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable

@@ -1,10 +1,10 @@
 """`iowhy html`: a result as one page that can be sent round."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import option, switch, word

@@ -1,9 +1,9 @@
 """`iowhy report`: one view of a recording, or the list of them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import TableOutput

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.cli._expected import (
@@ -16,6 +15,7 @@ from iowhy.cli._expected import (
 from iowhy.cli._rise import rise
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.budgets import Budgets

@@ -1,10 +1,10 @@
 """`iowhy why`: the verdict of a recording made before."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
 from iowhy.cli._statuses import DONE
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, switch

@@ -3,8 +3,8 @@
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import statistics
 from iowhy.experiment.command import shown

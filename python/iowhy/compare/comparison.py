@@ -1,13 +1,13 @@
 """Two or more sides against the first: time, layers, findings, and whether it got worse."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
+from iowhy.data_class import dataclass
 from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.whys.verdict import Verdict, judge
 

@@ -1,8 +1,8 @@
 """What became of each finding: the fix is proven when the cause's own time is gone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.whys.verdict import Verdict
 
 GONE = 0.1

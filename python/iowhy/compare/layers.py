@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.measures import Measure, measures, values
 from iowhy.recording import Recording
 from iowhy.relations import Relations

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.packed import SUFFIX as PACKED_SUFFIX

@@ -4,10 +4,10 @@
 30 s. Work and time are two things there.
 """
 
-from dataclasses import dataclass
 from statistics import median
 
 from iowhy.compare.sides import Side
+from iowhy.data_class import dataclass
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.whys import classes

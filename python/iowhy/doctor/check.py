@@ -3,10 +3,10 @@
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from iowhy.data_class import dataclass
 from iowhy.doctor.machine import Machine
 
 State = Literal["works", "limits", "stops"]

@@ -1,7 +1,6 @@
 """All checks of one machine, and the answer that follows from them."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.doctor.check import Check, Condition, checks
 from iowhy.doctor.machine import Machine
 

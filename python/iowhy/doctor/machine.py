@@ -6,10 +6,11 @@ import platform
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Sensor
 

@@ -9,11 +9,12 @@ somebody wrote `may_grow` beside it: then the largest of them holds, and so much
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from iowhy import units
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation
 from iowhy.expect.growth import read_growth

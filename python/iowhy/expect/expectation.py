@@ -3,8 +3,8 @@
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.measures import Measure, find
 from iowhy.quantities import (

@@ -1,9 +1,9 @@
 """How much a measure may grow from one recording to the next: `sync_calls > +0`, `device.written_bytes > +10 %`."""
 
 import re
-from dataclasses import dataclass
 
 from iowhy import units
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.expect.expectation import number
 from iowhy.measures import Measure, find, values

@@ -1,9 +1,9 @@
 """What became of expectations: held, broken, or not known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from iowhy import units
+from iowhy.data_class import dataclass
 from iowhy.expect.expectation import Expectation
 from iowhy.measures import Measure, Part, largest_call, largest_file, values
 from iowhy.recording import Recording

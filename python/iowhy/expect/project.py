@@ -11,11 +11,11 @@ expect = ["sync_calls <= 10"]
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation, read_expectation
 from iowhy.invocation import joined

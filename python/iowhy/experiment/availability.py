@@ -2,9 +2,9 @@
 
 import inspect
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.lever import levers
 from iowhy.experiment.setting import Profile, Setting

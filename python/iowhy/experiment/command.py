@@ -17,10 +17,11 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
 from iowhy.undo import MARK_VARIABLE, Undo

@@ -1,9 +1,10 @@
 """One run of the command, and the condition under which it ran."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.lever import Level
 from iowhy.experiment.load import Others
 

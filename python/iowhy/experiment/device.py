@@ -5,9 +5,9 @@ import os
 import random
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.undo import Undo
 

@@ -4,10 +4,11 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import confirm
 from iowhy.experiment.condition import BASELINE, Condition

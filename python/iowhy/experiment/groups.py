@@ -2,9 +2,10 @@
 
 import os
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.undo import Undo
 

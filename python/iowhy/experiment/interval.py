@@ -1,7 +1,8 @@
 """Values with their intervals: what statistics find, without what it takes to find it."""
 
 import math
-from dataclasses import dataclass
+
+from iowhy.data_class import dataclass
 
 
 @dataclass(frozen=True)

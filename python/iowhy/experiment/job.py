@@ -1,9 +1,9 @@
 """What an experiment or a comparison runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.metric import Metric
 from iowhy.users import User
 

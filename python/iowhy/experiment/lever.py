@@ -9,11 +9,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
 

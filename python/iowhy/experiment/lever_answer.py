@@ -1,11 +1,12 @@
 """What one lever's trials say: the response, the sensitivity, and whether the command is bound by it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 
+from iowhy.data_class import dataclass
 from iowhy.experiment import statistics
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.distributions import Floats

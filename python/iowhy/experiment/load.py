@@ -2,9 +2,9 @@
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.device import disks_transferred_bytes
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -1,8 +1,8 @@
 """The number that an experiment is about: wall time, or one that the command prints."""
 
 import re
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 

@@ -6,11 +6,12 @@ import os
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from iowhy import __version__
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial

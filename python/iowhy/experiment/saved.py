@@ -3,10 +3,10 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever_answer import Answer, Response, Verdict

@@ -1,9 +1,10 @@
 """What levers know about the experiment that they act in."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.device import Best, Device, device_of, measure_best
 from iowhy.undo import Undo
 

@@ -7,10 +7,10 @@ which each trial ran. The block is the unit: noise may differ between conditions
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.distributions import (
     Floats,
     mann_whitney_p,

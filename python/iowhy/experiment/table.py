@@ -10,9 +10,10 @@ comments; ``# metric: NAME``, ``# unit: UNIT`` and ``# better: higher|lower`` de
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.condition import BASELINE, Condition, Trial
 from iowhy.experiment.interval import Interval

@@ -7,8 +7,9 @@ that the rest of the machine disturbed is run again, and counted.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from iowhy.data_class import dataclass
 from iowhy.experiment import statistics
 from iowhy.experiment.condition import BASELINE, Condition, Executor, LevelFailed, Trial
 from iowhy.experiment.lever import Level

@@ -7,11 +7,12 @@ has (pid_max is at most 2^22).
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from iowhy.data_class import dataclass
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.messages import json_text

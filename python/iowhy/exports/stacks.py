@@ -1,10 +1,11 @@
 """The time of all threads as stacks, thread → class → call → reason: for flame graphs, folded or as speedscope reads them."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO
 
 from iowhy import __version__
+from iowhy.data_class import dataclass
 from iowhy.messages import printable
 from iowhy.recording import Recording
 from iowhy.relations import Relations

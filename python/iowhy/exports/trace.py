@@ -6,11 +6,12 @@ Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its t
 
 import zlib
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from iowhy.data_class import dataclass
 from iowhy.exports import wire
 from iowhy.exports.wire import Mask, Messages, Numbers
 

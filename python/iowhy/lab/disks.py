@@ -10,9 +10,9 @@ import select
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab import shell
 from iowhy.sources import live

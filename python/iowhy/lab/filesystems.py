@@ -3,9 +3,10 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab import shell
 from iowhy.lab.disks import Disk

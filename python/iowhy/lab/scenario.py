@@ -6,11 +6,12 @@ A module there holds `SCENARIO`, or `SCENARIOS` for two that share their prepara
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab.stage import Stage
 

@@ -7,9 +7,10 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import groups
 from iowhy.invocation import as_root

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab.scenario import Plan, Scenario, Variant
 from iowhy.lab.stage import Choice, stage

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.relations import Relations
 from iowhy.tables import budget_classes

@@ -1,10 +1,11 @@
 """How a field of a dataclass says which option of a command it is, and what it may hold."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 Options = TypeVar("Options")

@@ -1,11 +1,10 @@
 """Is a recording whole and true to the schema? What `iowhy check` prints."""
 
-from dataclasses import dataclass
-
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import Table, tables

@@ -1,8 +1,8 @@
 """What experiments found out about a recording's findings: its folder `experiments/`."""
 
 import json
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.plain_file import read_plain
 from iowhy.recording.recording import Recording

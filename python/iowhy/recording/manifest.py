@@ -10,11 +10,12 @@ import platform
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 
 from iowhy import __version__
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import schema
 from iowhy.recording.plain_file import read_plain

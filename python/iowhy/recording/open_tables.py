@@ -26,12 +26,12 @@ class OpenTables:
     """
 
     def __init__(self, path: Path, files: Mapping[str, list[Path]]) -> None:
-        import duckdb
+        from iowhy.recording.database import database  # slow to import
 
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
         self._there: set[str] = set()
-        self.connection = duckdb.connect(":memory:")
+        self.connection = database.connect(":memory:")
         try:
             bound(self.connection)
             allowed = [file for own in self._files.values() for file in own]

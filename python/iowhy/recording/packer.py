@@ -5,9 +5,9 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES

@@ -9,13 +9,16 @@ class UnexpectedValue(TypeError):
 
 def is_query_error(error: BaseException) -> bool:
     """Whether an error is the recording's: DuckDB's (what was never imported has raised none), or of a value in it."""
-    duckdb = sys.modules.get("duckdb")
     if isinstance(error, UnexpectedValue):
         return True
-    return duckdb is not None and isinstance(error, duckdb.Error)
+    return _is_one(error, "Error")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a query needed more memory, or more temporary files, than it may have."""
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and isinstance(error, duckdb.OutOfMemoryException)
+    return _is_one(error, "OutOfMemoryException")
+
+
+def _is_one(error: BaseException, kind: str) -> bool:
+    module = sys.modules.get("_duckdb") or sys.modules.get("duckdb")
+    return module is not None and isinstance(error, getattr(module, kind))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
@@ -58,6 +58,8 @@ class Recording:
         A table without files is an empty view of the right types. Raises Problem that names the file
         that cannot be read.
         """
+        import duckdb  # noqa: F401  # gives connections their methods of Python, `sql` among them
+
         opened = self.open_tables()
         try:
             opened.need(tables())

@@ -1,9 +1,9 @@
 """The tables of a recording, read from schema.toml (the one truth shared with the recorder)."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.tables import schema
 
 if TYPE_CHECKING:  # slow to import, and needed only where tables are written or checked

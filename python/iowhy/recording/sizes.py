@@ -4,9 +4,9 @@ A file of some kilobytes can stand for gigabytes: one value told a million times
 recorder writes takes 30 times its size at most; the bounds are far above that.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 if TYPE_CHECKING:  # slow to import

@@ -1,8 +1,9 @@
 """What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 
+from iowhy.data_class import dataclass
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import Table, tables

@@ -14,12 +14,13 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from iowhy import __version__
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording
 from iowhy.recording.plain_file import read_plain, write_whole

@@ -5,8 +5,9 @@ it, the others of a recorded machine are neighbours, and their requests are thos
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from iowhy.data_class import dataclass
 from iowhy.recording.schema import tables
 from iowhy.relations.facts import RecordedFacts
 

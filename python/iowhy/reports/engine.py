@@ -172,13 +172,13 @@ def _one(opened: OpenTables, sql: str, where: str) -> int | None:
 @contextmanager
 def _named(where: str) -> Iterator[None]:
     """Errors of SQL are Problems that name it; damage is the recording's to name."""
-    import duckdb
+    from iowhy.recording.database import database
 
     try:
         yield
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
+    except (database.IOException, database.InvalidInputException, database.OutOfMemoryException):
         raise
-    except duckdb.Error as error:
+    except database.Error as error:
         raise Problem(f"{where}: {first_line(error)}") from None
 
 

@@ -1,10 +1,11 @@
 """Choose a part of a recording: by time, by process, by container, by file."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from iowhy import quantities, units
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables

@@ -20,11 +20,11 @@ kind of file.
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.relations.relation import Column, relations
 from iowhy.relations.relation import column as parse_column

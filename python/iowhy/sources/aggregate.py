@@ -8,12 +8,12 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from iowhy.data_class import dataclass
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
 from iowhy.sources.paste import Part

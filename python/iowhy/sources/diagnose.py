@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from iowhy import tables
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor

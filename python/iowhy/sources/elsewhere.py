@@ -13,9 +13,9 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import printable, say
 from iowhy.sources import ending

@@ -8,8 +8,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from types import FrameType
+
+from iowhy.data_class import dataclass
 
 #: Requests to end that reach only the process that they were sent to (`timeout`, a service manager, a closed
 #: terminal). Ctrl-C is not among them: the terminal sends it to the recorder as well.

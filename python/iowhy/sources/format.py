@@ -40,13 +40,14 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
@@ -93,7 +94,7 @@ class Block:
     command: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """Counters since boot as one copy of a /proc file has them; two copies make an interval.
 

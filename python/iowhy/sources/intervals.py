@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, overload
 
 import numpy as np
+
+from iowhy.data_class import dataclass
 
 #: A level that is not known.
 NO_LEVEL = -(2**63)
@@ -15,7 +17,7 @@ NO_LEVEL = -(2**63)
 Key: TypeAlias = tuple[tuple[str, object], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Interval:
     """What happened in one interval, for the *_samples tables, whose counters are cumulative.
 

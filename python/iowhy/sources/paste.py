@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.sources import decimals, layout, plausible
 from iowhy.sources.format import (

@@ -1,7 +1,6 @@
 """The processes that sampling tools list (pidstat, top): whose CPU time and whose I/O, the busiest first."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.recording import Recording
 
 _MOST = 5

@@ -7,10 +7,10 @@ import select
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import say

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+from iowhy.data_class import dataclass
 
 
 class Line(Protocol):

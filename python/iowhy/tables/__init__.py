@@ -5,10 +5,11 @@ and the crate `store`, which makes rows from schema.toml). Each file is read onc
 """
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from iowhy.data_class import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy import proc_stat
+from iowhy.data_class import dataclass
 
 
 def start_ticks(pid: int) -> int | None:

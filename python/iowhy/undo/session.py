@@ -9,11 +9,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.undo import process

@@ -6,12 +6,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from iowhy.data_class import dataclass
 from iowhy.messages import printable
 
 WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is

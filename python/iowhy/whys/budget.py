@@ -6,8 +6,9 @@ and the JSON; here it is read. See docs/budget.md.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.relations.cpu_limits import SATURATED
 from iowhy.units import count, duration, percent

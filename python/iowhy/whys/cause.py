@@ -7,9 +7,9 @@ but its test and its generated page of documentation.
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
+from iowhy.data_class import dataclass
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand

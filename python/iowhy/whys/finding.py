@@ -1,6 +1,6 @@
 """What a verdict consists of: links, findings, claims on the time."""
 
-from dataclasses import dataclass
+from iowhy.data_class import dataclass
 
 #: What the shares are of where the text shows only a part of what happened.
 THE_PART = "the time shown"

@@ -1,7 +1,6 @@
 """Links of the chain that more than one cause shows, so that each number has one statement."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.whys import classes
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import alone_on_its_device, requests_were_recorded

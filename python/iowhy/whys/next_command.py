@@ -4,8 +4,7 @@ A cause names those that settle it (`Cause.settled_by`). They come in groups her
 layer are settled by the same tools.
 """
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.whys import classes
 
 

@@ -1,8 +1,8 @@
 """The one command that would show most of what the texts leave out."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.whys.cause import causes
 from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand
 from iowhy.whys.typed import Commands

@@ -34,11 +34,11 @@ it is not offered.
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts

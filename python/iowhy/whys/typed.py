@@ -5,10 +5,10 @@ Causes write `CMD` and leave out recordings, as they know none; `Commands.filled
 
 import math
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.invocation import as_root, joined, quoted, typed
 from iowhy.recording.free_name import free_name
 from iowhy.whys.facts import Facts, started

@@ -1,7 +1,8 @@
 """The verdict: which causes a recording shows, which time is whose, and the answer in a sentence."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from iowhy.data_class import dataclass
 from iowhy.recording import Recording
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program

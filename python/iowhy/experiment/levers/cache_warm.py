@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.experiment import cache
 from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import bind_cpus
 from iowhy.experiment.lever import Effect, Level, percent

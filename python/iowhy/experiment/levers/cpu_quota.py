@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.experiment import groups
 from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.lever import Effect, Level, percent

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.experiment import copies
 from iowhy.experiment.cache import available_bytes, files_below, total_bytes
 from iowhy.experiment.lever import Effect, Level

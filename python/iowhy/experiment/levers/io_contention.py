@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import contend
 from iowhy.experiment.device import open_direct

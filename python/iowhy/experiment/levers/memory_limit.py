@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from iowhy import units
+from iowhy.data_class import dataclass
 from iowhy.experiment import groups
 from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.lever import CannotAct, Effect, Level, percent

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import copies
 from iowhy.experiment.cache import files_below

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment import copies
 from iowhy.experiment.in_child import ignore_syncs, sync_filter_refusal

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from iowhy.data_class import dataclass
 from iowhy.sources.format import Interval, Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.sources.format import Parsed
 from iowhy.sources.formats._measure import measure
 from iowhy.sources.tracing.stacks import OTHER, reason

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, number

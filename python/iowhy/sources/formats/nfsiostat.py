@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from iowhy.data_class import dataclass
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
+from iowhy.data_class import dataclass
 from iowhy.sources.clock import wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sar import Collected

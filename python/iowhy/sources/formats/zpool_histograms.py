@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from iowhy.data_class import dataclass
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import NS_PER_S, size

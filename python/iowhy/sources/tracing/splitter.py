@@ -11,12 +11,12 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.live import program

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from iowhy.data_class import dataclass
 from iowhy.sources.format import Parsed
 from iowhy.sources.target import process_tree
 from iowhy.sources.tracing import block, stacks

@@ -4,8 +4,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from iowhy.data_class import dataclass
 
 Entry = Mapping[str, Any]
 

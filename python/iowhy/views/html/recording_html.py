@@ -1,11 +1,11 @@
 """The page of a recording: the answer, its findings with what shows them, the budget, charts, tables, what is unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from iowhy import units
 from iowhy.charts import Drawn
+from iowhy.data_class import dataclass
 from iowhy.invocation import joined, typed
 from iowhy.overview import Overview
 from iowhy.recording import Manifest

@@ -1,7 +1,8 @@
 """The device takes long for a request although little is asked of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from iowhy.data_class import dataclass
 from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold

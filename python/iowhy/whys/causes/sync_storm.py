@@ -1,7 +1,6 @@
 """Many sync calls for few bytes."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size

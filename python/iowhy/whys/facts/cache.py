@@ -1,7 +1,8 @@
 """The page cache: asked for, missed, read ahead, evicted and read again."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,8 +1,9 @@
 """System calls: how many, how long, how much of it on a CPU, how they walk through the files."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.facts.sampling import sampled

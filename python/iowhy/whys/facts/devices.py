@@ -1,7 +1,6 @@
 """Devices by their own counters: what iostat shows, and all that a pasted iostat can tell."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys.facts.filesystems import Filesystems
 

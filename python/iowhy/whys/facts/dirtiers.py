@@ -1,7 +1,6 @@
 """Which programs outside the command made pages dirty on a device's filesystems, that a sync may wait for."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,8 +1,8 @@
 """Who took pages of the command's files out of the page cache: what helps against one does not help against another."""
 
-from dataclasses import dataclass
 from enum import Enum
 
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys.facts.machine import Machine
 

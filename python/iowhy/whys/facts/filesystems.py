@@ -1,7 +1,6 @@
 """The filesystems of the command's files: where they are mounted, with what options, on which disk."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 

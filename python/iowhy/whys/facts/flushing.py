@@ -1,7 +1,6 @@
 """The devices that emptied their write caches for the command: its files may lie on several."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,8 +1,8 @@
 """What threads wait for that another holds: where, and whether one of the recording can have held it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 

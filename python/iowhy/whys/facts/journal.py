@@ -1,7 +1,6 @@
 """The journals of the file systems that the command used."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,7 +1,6 @@
 """Where the files lie: extents after (else before) the command, and who allocated them."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,7 +1,6 @@
 """The machine while it ran: CPUs, memory, limits, pressure."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 #: Share of samples with blocked processes from which they are what the machine does: more often than not.

@@ -1,7 +1,6 @@
 """Summary numbers and histograms that other tools printed: curt, filemon, fileplace, iozone, …"""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

@@ -1,7 +1,6 @@
 """The filesystems' own blocks (inodes, directories, maps) that the command had read, and the names it asked for."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.tables import calls
 from iowhy.whys import classes

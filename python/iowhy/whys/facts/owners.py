@@ -1,7 +1,6 @@
 """The files whose requests cost most, and how the command's requests lie on their device."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 #: Requests of a file that follow another one, below which their order is chance.

@@ -1,8 +1,8 @@
 """Which programs were at work: by the files of theirs that were opened or mapped, never by a name alone."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 

@@ -4,8 +4,7 @@ Requests on a loop device appear again on the disk under it; they count where th
 the relation counted_requests).
 """
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.facts.dirtiers import Dirtier, most_dirtied

@@ -1,7 +1,6 @@
 """The run itself: its time, and how far the recording of it can be trusted."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.recording import Manifest
 from iowhy.relations import RecordedFacts
 

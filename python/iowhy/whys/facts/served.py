@@ -1,7 +1,6 @@
 """Waits for filesystems that a process in user space serves (FUSE): what answers them is that process."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

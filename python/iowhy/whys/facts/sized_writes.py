@@ -1,7 +1,6 @@
 """Rates of writing files of one size, as benchmarks print them (iozone)."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.whys.facts.measured import Measured
 
 #: Tests that write: "write 16384", "initial writer 4 x 16384".

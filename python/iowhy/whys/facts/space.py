@@ -1,7 +1,6 @@
 """What a filesystem does, and to whom it says no, when it runs short of free space."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys.facts.filesystems import Filesystems, of, waited_for_most
 from iowhy.whys.facts.stacks import MAKES_ROOM, ROOM, Through, through

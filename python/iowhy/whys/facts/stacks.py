@@ -4,8 +4,7 @@ A write that waits for writeback does so for one of two: it is to be durable (O_
 with sync, chattr +S), then it syncs itself; or its filesystem runs short of free space and makes some first.
 """
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.tables import rules
 from iowhy.whys import classes

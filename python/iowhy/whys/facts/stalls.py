@@ -1,7 +1,6 @@
 """How the command's requests follow each other over the run: stalls of the device, runs of writes."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys.facts.requests import SLOW, Requests, of
 

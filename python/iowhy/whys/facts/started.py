@@ -1,7 +1,6 @@
 """What was recorded, as it was started: what the command read on its standard input, which processes were attached to."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 

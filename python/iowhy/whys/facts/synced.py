@@ -1,8 +1,8 @@
 """Which files and calls the time of synchronous calls is of: what a setting that concerns some of them can end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from iowhy.data_class import dataclass
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 

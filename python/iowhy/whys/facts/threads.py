@@ -1,7 +1,6 @@
 """The command's threads: how many, and which one works most."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 

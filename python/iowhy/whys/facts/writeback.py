@@ -1,7 +1,6 @@
 """Writeback: how many inodes the passes hop over, how much each writes, who was paused for it."""
 
-from dataclasses import dataclass
-
+from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 #: A worker goes from inode to inode in microseconds, unless it waits for the device; its next round

@@ -1,9 +1,11 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from iowhy.cli import _ahead
 from iowhy.cli._expected import (
     Asked,
     judge_asked,
@@ -26,9 +28,11 @@ from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
 from iowhy.sources import live
 from iowhy.sources.descendants import name_of, with_descendants
-from iowhy.sources.elsewhere import Host
 from iowhy.users import invoking_user, leave_root
 from iowhy.views.progress import working
+
+if TYPE_CHECKING:  # only where another machine is recorded
+    from iowhy.sources.elsewhere import Host
 
 EPILOG = """Examples:
 
@@ -153,10 +157,11 @@ def command(options: Options) -> None:
         rise(options.argv)
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
-    status = record_asked(options, out)
+    judges = expected.anything or not options.quiet
+    status = record_asked(options, out, _ahead.steps() if judges else ())
     leave_root()
     asked = DONE
-    if expected.anything or not options.quiet:
+    if judges:
         try:
             asked = _verdict(out, options, expected)
         except Problem as problem:
@@ -172,9 +177,12 @@ def command(options: Options) -> None:
         raise SystemExit(status or asked)
 
 
-def record_asked(options: Options, out: Path) -> int:
-    """Records what the options ask into `out`; the exit status of what was recorded."""
-    on = None if options.on is None else Host(options.on, sudo=options.sudo)
+def record_asked(options: Options, out: Path, ahead: Sequence[Callable[[], object]] = ()) -> int:
+    """Records what the options ask into `out`; the exit status of what was recorded.
+
+    `ahead`: what is done while the recorder of a command starts (iowhy.sources.live).
+    """
+    on = None if options.on is None else _host(options.on, sudo=options.sudo)
     if options.argv:
         invoking = None if on else invoking_user()
         return live.record(
@@ -186,6 +194,7 @@ def record_asked(options: Options, out: Path) -> int:
             outlives_us=options.on_death == "keep",
             extra=_bounds(options),
             on=on,
+            ahead=ahead,
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if options.pids:
@@ -198,6 +207,12 @@ def record_asked(options: Options, out: Path) -> int:
     if not options.quiet:
         _say_what("the machine", duration_s)
     return live.machine(out, duration_s=duration_s, extra=_how(options), on=on)
+
+
+def _host(name: str, *, sudo: bool) -> "Host":
+    from iowhy.sources.elsewhere import Host
+
+    return Host(name, sudo=sudo)
 
 
 def _groups(options: Options) -> list[tuple[str, str]]:
@@ -225,7 +240,7 @@ def _bounds(options: Options) -> list[str]:
     return words
 
 
-def _attach(options: Options, out: Path, duration_s: float | None, on: Host | None) -> int:
+def _attach(options: Options, out: Path, duration_s: float | None, on: "Host | None") -> int:
     """Records processes, with those that they have started already: a server's work is done by these."""
     if on is not None:
         return live.attach(options.pids, out, duration_s=duration_s, extra=_how(options), on=on)

@@ -7,15 +7,19 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.recording.free_name import free_name
 from iowhy.sources import ending, orphans
-from iowhy.sources.elsewhere import Host
 from iowhy.users import invoking_user
+
+if TYPE_CHECKING:  # only where another machine is recorded
+    from iowhy.sources.elsewhere import Host
 
 RECORDER = "iowhy-record"
 
@@ -65,13 +69,15 @@ def record(
     stdout_to_stderr: bool = False,
     extra: Sequence[str] = (),
     outlives_us: bool = False,
-    on: Host | None = None,
+    on: "Host | None" = None,
+    ahead: Sequence[Callable[[], object]] = (),
 ) -> int:
     """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
 
     The status is the command's own (128 + signal when one killed it). Its standard streams are this
     process's. `outlives_us`: when this process is killed, the command and its recording go on; else they end.
-    `on`: another machine, where it runs in its user's home.
+    `on`: another machine, where it runs in its user's home. `ahead`: short steps of ours for the time in which the
+    recorder starts; the first that would come after that is not taken.
     Raises Problem when the recorder cannot start the command or write the recording.
     """
     options = ["run", "--mode", mode, *extra]
@@ -80,7 +86,7 @@ def record(
     options += ["--", *argv]
     if on is not None:
         return on.record(program(RECORDER), options, out)
-    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us)
+    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us, ahead=ahead)
 
 
 def attach(
@@ -89,7 +95,7 @@ def attach(
     *,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
-    on: Host | None = None,
+    on: "Host | None" = None,
 ) -> int:
     """Record running processes until they end, `duration_s` passed, or Ctrl-C."""
     options = ["attach", "--pid", ",".join(map(str, pids)), *extra]
@@ -104,7 +110,7 @@ def groups(
     *,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
-    on: Host | None = None,
+    on: "Host | None" = None,
 ) -> int:
     """Record what runs in control groups: `asked` are pairs of --cgroup, --container or --pod and a name."""
     options = ["group", *(f"{flag}={name}" for flag, name in asked), *extra]
@@ -118,7 +124,7 @@ def machine(
     *,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
-    on: Host | None = None,
+    on: "Host | None" = None,
 ) -> int:
     """Record the whole machine for `duration_s`, or until Ctrl-C."""
     options = ["machine", *extra]
@@ -135,6 +141,7 @@ def _recorder(
     stdout_to_stderr: bool = False,
     *,
     outlives_us: bool = False,
+    ahead: Sequence[Callable[[], object]] = (),
 ) -> int:
     command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
     environment = dict(os.environ if env is None else env)
@@ -155,6 +162,13 @@ def _recorder(
             preexec_fn=hearing.restore,
         )
         hearing.hand_to(recorder.pid)
+        for step in ahead:
+            # It makes the recording's directory some 30 ms before it lets the command go: it measures calls and
+            # attaches its programs in between.
+            if out.exists():
+                break
+            with suppress(Exception):  # it fails again where it is needed, and is an error there
+                step()
         if outlives_us:
             recorder.returncode = _outlived(recorder.pid, hearing)
         returned = recorder.wait()

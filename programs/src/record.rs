@@ -1,6 +1,7 @@
 //! `iowhy-record`: records a command, running processes or the whole machine.
 
 mod alone;
+mod names;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -79,6 +80,12 @@ enum Command {
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
     },
+    /// Name addresses of modules, asked as JSON on stdin (for `iowhy symbolize`)
+    #[command(hide = true)]
+    Names {
+        #[arg(long, value_parser = seconds, value_name = "SECONDS")]
+        most: Duration,
+    },
     /// Print which sensors can run here, as JSON
     Probe {
         #[arg(long, hide = true)]
@@ -140,6 +147,13 @@ fn main() {
             (common, None, Target::Groups { wanted, duration })
         }
         Command::Machine { common, duration } => (common, None, Target::Machine { duration }),
+        Command::Names { most } => {
+            if let Err(error) = names::answer(most) {
+                eprintln!("iowhy: {error}");
+                std::process::exit(2);
+            }
+            return;
+        }
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));
             return;

@@ -66,83 +66,99 @@ pub fn name(wanted: Vec<(i64, Module, Vec<u64>)>, most: Duration) -> HashMap<i64
     // The libraries that read DWARF cannot be told to stop: their thread is left alone when time is up.
     let spawned = std::thread::Builder::new()
         .name("names".to_owned())
-        .spawn(move || {
-            for (id, module, addresses) in wanted {
-                if Instant::now() >= deadline {
-                    return;
-                }
-                let of_one = |found: Named| send.send((id, found)).is_ok();
-                let _ = catch_unwind(AssertUnwindSafe(|| {
-                    name_module(&module, &addresses, deadline, &of_one);
-                }));
-            }
-        });
+        .spawn(move || name_all(&wanted, deadline, &send));
     let mut named: HashMap<i64, Named> = HashMap::new();
     if spawned.is_err() {
         return named;
     }
     while let Some(left) = deadline.checked_duration_since(Instant::now()) {
         match receive.recv_timeout(left) {
-            Ok((id, found)) => named.entry(id).or_default().extend(found),
+            Ok((id, found)) => add(named.entry(id).or_default(), found),
             Err(_) => break,
         }
     }
     named
 }
 
-/// Names what one module tells, in parts as they are found: first by symbols, which is quick, then with lines.
-fn name_module(
-    module: &Module,
-    addresses: &[u64],
+/// What addresses of a module are called, as far as there is time.
+type Part = fn(&Module, &[u64], Instant) -> Named;
+
+/// First by symbols, which is quick, for all modules; then with lines.
+fn name_all(
+    wanted: &[(i64, Module, Vec<u64>)],
     deadline: Instant,
-    found: &dyn Fn(Named) -> bool,
+    send: &mpsc::Sender<(i64, Named)>,
 ) {
-    match module.kind {
-        Kind::Anonymous => {}
-        Kind::Jit => {
-            found(perf_map::name(module, addresses, deadline));
-        }
-        Kind::Vdso => {
-            if let Some(elf) = vdso::own(module.build_id.as_deref()) {
-                found(by_symbols(&elf.symbols(), addresses));
+    for part in [by_name as Part, by_line] {
+        for (id, module, addresses) in wanted {
+            if Instant::now() >= deadline {
+                return;
+            }
+            // What is damaged in a way that nobody foresaw costs its own names.
+            let found = catch_unwind(AssertUnwindSafe(|| part(module, addresses, deadline)));
+            let found = found.unwrap_or_default();
+            if !found.is_empty() && send.send((*id, found)).is_err() {
+                return;
             }
         }
-        Kind::File => name_file(module, addresses, found),
     }
 }
 
-fn name_file(module: &Module, addresses: &[u64], found: &dyn Fn(Named) -> bool) {
-    let main = separate::mapped(module);
-    let wanted = module
-        .build_id
-        .clone()
-        .or_else(|| main.as_ref().and_then(|elf| elf.build_id()));
-    let beside = match &main {
-        Some(elf) if elf.has_lines() => None,
-        _ => separate::debug_file(module, main.as_ref(), wanted.as_deref()),
-    };
-    let mut symbols = elf::Symbols::default();
-    for elf in [&beside, &main].into_iter().flatten() {
-        symbols.add(elf);
-    }
-    symbols.sort();
-    if !found(by_symbols(&symbols, addresses)) {
-        return;
-    }
-    let told = beside.as_ref().or(main.as_ref());
-    if let Some(lines) = told.and_then(|elf| dwarf::Lines::of(elf, module)) {
-        let mut named = Named::new();
-        for &address in addresses {
-            let mut frames = lines.frames(address);
-            if let Some(last) = frames.last_mut() {
-                if last.function.is_none() {
-                    last.function = symbols.name(address);
-                }
-                named.insert(address, frames);
-            }
+/// What a later part tells takes the place of what an earlier one did, but for names that it does not have.
+fn add(known: &mut Named, found: Named) {
+    for (address, mut frames) in found {
+        let named = known
+            .remove(&address)
+            .and_then(|mut before| before.pop()?.function);
+        match frames.last_mut() {
+            Some(last) if last.function.is_none() => last.function = named,
+            Some(_) => {}
+            None => frames.extend(named.map(|function| Frame {
+                function: Some(function),
+                ..Frame::default()
+            })),
         }
-        found(named);
+        if !frames.is_empty() {
+            known.insert(address, frames);
+        }
     }
+}
+
+fn by_name(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
+    match module.kind {
+        Kind::Anonymous => Named::new(),
+        Kind::Jit => perf_map::name(module, addresses, deadline),
+        Kind::Vdso => match vdso::own(module.build_id.as_deref()) {
+            Some(elf) => by_symbols(&elf.symbols(), addresses),
+            None => Named::new(),
+        },
+        Kind::File => {
+            let (main, beside) = separate::files(module);
+            let mut symbols = elf::Symbols::default();
+            for elf in [&beside, &main].into_iter().flatten() {
+                symbols.add(elf);
+            }
+            symbols.sort();
+            by_symbols(&symbols, addresses)
+        }
+    }
+}
+
+fn by_line(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
+    if module.kind != Kind::File {
+        return Named::new();
+    }
+    let (main, beside) = separate::files(module);
+    let Some(lines) = beside
+        .or(main)
+        .and_then(|elf| dwarf::Lines::of(&elf, module))
+    else {
+        return Named::new();
+    };
+    let in_time = addresses.iter().take_while(|_| Instant::now() < deadline);
+    in_time
+        .map(|&address| (address, lines.frames(address)))
+        .collect()
 }
 
 fn by_symbols(symbols: &elf::Symbols, addresses: &[u64]) -> Named {

@@ -9,10 +9,25 @@ use crate::{open, Module};
 
 const DEBUG: &str = "/usr/lib/debug";
 
+/// The file that was mapped, and the one with its lines where it has none itself.
+pub fn files(module: &Module) -> (Option<Elf>, Option<Elf>) {
+    let main = mapped(module);
+    let own = || main.as_ref().and_then(Elf::build_id);
+    let beside = match &main {
+        Some(elf) if elf.has_lines() => None,
+        _ => debug_file(
+            module,
+            main.as_ref(),
+            module.build_id.clone().or_else(own).as_deref(),
+        ),
+    };
+    (main, beside)
+}
+
 /// The file that was mapped: the one that was kept open, else what is at its path with its build id.
 ///
 /// Without a build id nothing tells a file from the one that replaced it: then only the one that was kept counts.
-pub fn mapped(module: &Module) -> Option<Elf> {
+fn mapped(module: &Module) -> Option<Elf> {
     if let Some(file) = &module.file {
         let elf = Elf::of(file.try_clone().ok()?)?;
         return agrees(&elf, module.build_id.as_deref()).then_some(elf);
@@ -21,7 +36,7 @@ pub fn mapped(module: &Module) -> Option<Elf> {
 }
 
 /// Where its lines are, when the file has none itself.
-pub fn debug_file(module: &Module, main: Option<&Elf>, build_id: Option<&str>) -> Option<Elf> {
+fn debug_file(module: &Module, main: Option<&Elf>, build_id: Option<&str>) -> Option<Elf> {
     let build_id = build_id?;
     if let Some(found) = by_build_id(module, build_id) {
         return Some(found);

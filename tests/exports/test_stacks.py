@@ -11,6 +11,7 @@ from iowhy.exports.stacks import stacks_of, write_folded, write_speedscope
 from iowhy.recording import Recording, open_recording
 from iowhy.reports import run
 from tests.command_line import invoke
+from tests.stacks.conftest import MODULES, frames, sample, with_tables
 from tests.whys.made import MS, Story, pasted
 
 
@@ -78,3 +79,29 @@ def test_the_command_writes_stacks_to_stdout(
     assert done.stdout == "worker10 (10);on-CPU user 100000000\nworker10 (10);idle 100000000\n"
     done = invoke(["export", "a.iowhy", "--to", "speedscope"])
     assert done.exception is None and json.loads(Path("a.speedscope.json").read_text())["profiles"]
+
+
+def test_where_stacks_were_sampled_they_are_the_programs_functions(generated: Recording) -> None:
+    taken = {1: ("fsync", "a;b", "main"), 2: ("fsync", None, "main")}
+    rows = [
+        sample(at * MS, 2 * MS, 1 + at % 2, tid=1000 + at % 5, syscall="fsync") for at in range(60)
+    ]
+    rec = with_tables(
+        generated, {"stack_samples": rows, "user_stacks": frames(taken), "modules": MODULES}
+    )
+    expected = {
+        row["class"]: row["thread_ns"] for row in run(rec, "budget").to_pylist() if row["thread_ns"]
+    }
+    stacks = stacks_of(rec)
+    # The class stands behind the functions, before the call.
+    found = dict.fromkeys(expected, 0)
+    for stack in stacks:
+        (name,) = set(stack.frames) & set(expected)
+        found[name] += stack.weight_ns
+    assert found == expected
+    assert any(one.frames[1:4] == ("main", "a;b", "fsync") for one in stacks)
+    assert any(one.frames[1:4] == ("main", "app+0x1010", "fsync") for one in stacks)
+    assert any(one.frames[1] == "not sampled" for one in stacks)
+    out = io.BytesIO()
+    write_folded(rec, out)
+    assert ";main;a,b;fsync;waiting for sync;fsync " in out.getvalue().decode()

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
+from iowhy.expect import outcomes, read_expectation
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Claim
 from iowhy.whys.in_whose_code import heaviest_path, in_whose_code
-from tests.reports.conftest import Make
+from tests.reports.conftest import Make, call
 from tests.stacks.conftest import MODULES, MS, frames, sample, spent, wait
 
 SYNC = (Claim(frozenset({classes.SYNC})),)
@@ -108,3 +109,16 @@ def test_an_interpreter_without_a_map_says_how_to_see_the_script(make: Make, map
     told = said(rec)[1:]
     way = "run `python3 -X perf`, CPython 3.12 or later"
     assert told == ([] if mapped else [f"the functions of the Python program are not in it: {way}"])
+
+
+def test_a_broken_expectation_names_who_makes_the_calls(make: Make) -> None:
+    calls = [call(at * 10 * MS, MS, "fsync") for at in range(20)]
+    samples = [sample(1 * MS, 15 * MS, 1, calls=15), sample(2 * MS, 5 * MS, 3, calls=5)]
+    expected = [read_expectation("--expect", "sync_calls <= 10")]
+    (with_path,) = outcomes(recorded(make, samples, syscalls=calls), None, expected)
+    assert with_path.sentence == (
+        "expected sync_calls <= 10, found 20, all by fsync, "
+        "75 % of them called by fsync (fsync.c:40) ← commit ← step ← main"
+    )
+    (without,) = outcomes(recorded(make, [], syscalls=calls), None, expected)
+    assert without.path is None and "called by" not in without.sentence

@@ -27,6 +27,7 @@ COMMANDS = (
     "export",
     "pack",
     "check",
+    "symbolize",
     "doctor",
     "mcp",
 )

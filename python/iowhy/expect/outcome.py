@@ -9,6 +9,8 @@ from iowhy.measures import Measure, Part, largest_call, largest_file, values
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.tables import sensors
+from iowhy.units import percent
+from iowhy.whys.in_whose_code import Path, callers, in_words, path_of_calls
 from iowhy.whys.verdict import Verdict
 
 #: Of a measure, the part of one file or call from which it is named.
@@ -19,7 +21,7 @@ PART = 0.1
 class Outcome:
     """`held` is None where it cannot be known, and `why` then says why.
 
-    `file` and `call` are those of which most is, where it was broken.
+    `file` and `call` are those of which most is, where it was broken; `path` is the code that makes those calls.
     """
 
     expectation: Expectation
@@ -28,6 +30,7 @@ class Outcome:
     why: str | None = None
     file: Part | None = None
     call: Part | None = None
+    path: Path | None = None
 
     @property
     def sentence(self) -> str:
@@ -49,6 +52,10 @@ class Outcome:
             for word, part in (("of", self.file), ("by", self.call))
             if part is not None and self.value is not None and part.value >= PART * self.value
         ]
+        if self.path is not None:
+            named.append(
+                f"{percent(self.path.share)} of them called by {in_words(callers(self.path.frames))}"
+            )
         return ", ".join([text, *named])
 
     def _share(self, part: Part) -> str:
@@ -103,7 +110,8 @@ def _of_measure(relations: Relations, expected: Expectation, value: float | None
     if held or value < expected.bound:
         return Outcome(expected, held, value)
     file, call = largest_file(relations, measure), largest_call(relations, measure)
-    return Outcome(expected, held, value, None, file, call)
+    path = path_of_calls(relations, call.name) if call is not None else None
+    return Outcome(expected, held, value, None, file, call, path)
 
 
 def lost_events(recording: Recording, measure: Measure) -> int:

@@ -1,4 +1,7 @@
-"""The time of all threads as stacks, thread → class → call → reason: for flame graphs, folded or as speedscope reads them."""
+"""The time of all threads as stacks, for flame graphs, folded or as speedscope reads them.
+
+Thread → class → call → reason; where user stacks were sampled, thread → functions → class → call.
+"""
 
 import json
 from dataclasses import replace
@@ -33,6 +36,24 @@ SELECT coalesce(n.comm, 'thread') || ' (' || CAST(u.tid AS VARCHAR) || ')' AS th
 FROM upto u
 LEFT JOIN named_threads n ON n.tgid = u.tgid AND n.tid = u.tid
 ORDER BY u.tgid, u.tid, u.place, u.syscall, u.reason"""
+#: Where user stacks were sampled: by the functions of the program, then what it did in them. Names are parted by what none of them has.
+_OF_SAMPLES = """WITH paths AS (
+    SELECT user_stack_id, string_agg(name, chr(31) ORDER BY depth DESC) AS path FROM named_frames GROUP BY user_stack_id
+), summed AS (
+    SELECT
+        s.tgid, s.tid,
+        CASE WHEN s.kind IS NULL THEN 'not sampled' ELSE coalesce(p.path, 'stack not read') END AS path,
+        s.class, s.syscall,
+        CAST(sum(s.class_ns) AS BIGINT) AS weight_ns
+    FROM sample_times s
+    LEFT JOIN paths p ON p.user_stack_id = s.user_stack_id
+    GROUP BY ALL
+)
+SELECT coalesce(n.comm, 'thread') || ' (' || CAST(s.tid AS VARCHAR) || ')' AS thread, s.path, c.class, s.syscall, s.weight_ns
+FROM summed s
+JOIN budget_classes c ON c.key = s.class
+LEFT JOIN named_threads n ON n.tgid = s.tgid AND n.tid = s.tid
+ORDER BY s.tgid, s.tid, s.path, c.place, s.syscall"""
 #: Where no threads were seen (other tools' texts): what the budget is computed from.
 _OF_PIECES = """SELECT NULL AS thread, class, syscall, reason, coalesce(thread_ns, elapsed_ns, elapsed_part) AS weight_ns
 FROM budget_pieces ORDER BY class, syscall, reason"""
@@ -50,11 +71,13 @@ def stacks_of(recording: Recording) -> list[Stack]:
     """Each of some time; together they are the budget's time of all threads. Raises Problem."""
     with recording.damage_named(), Relations.of(recording) as relations:
         counted = relations.has("thread_time")
-        rows = relations.rows(_OF_THREADS if counted else _OF_PIECES)
+        sampled = counted and relations.has("stack_samples")
+        rows = relations.rows(_OF_SAMPLES if sampled else _OF_THREADS if counted else _OF_PIECES)
         ((whole_ns,),) = relations.rows("SELECT thread_ns FROM budget_totals")
     found = []
     for *told, weight in rows:
-        frames = tuple(printable(str(frame)) for frame in told if frame is not None)
+        parts = [part for frame in told if frame is not None for part in str(frame).split("\x1f")]
+        frames = tuple(map(printable, parts))
         if isinstance(weight, int | float) and weight > 0:
             found.append(Stack(frames, int(weight)))
     if counted and found and isinstance(whole_ns, int):

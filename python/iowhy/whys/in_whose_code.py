@@ -45,7 +45,7 @@ class Path:
 @dataclass(frozen=True)
 class _Row:
     user_stack_id: int
-    weight_ns: int
+    weight: int
     name: str
     function: str | None
     module: str | None
@@ -59,7 +59,7 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     if found is None:
         return ()
     computes = all(claim.classes <= {*classes.CPU, classes.RUNNABLE} for claim in claims)
-    frames = found.frames if computes else _callers(found.frames)
+    frames = found.frames if computes else callers(found.frames)
     said = f"{percent(found.share)} of it is {'in' if computes else 'called by'} {in_words(frames)}"
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
@@ -67,39 +67,57 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
 
 def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
     """The path with a third of what is claimed; of several the one that has most at each call."""
-    if not (relations.has("stack_samples") and relations.has("user_stacks")):
-        return None
     condition = " OR ".join(_condition(claim) for claim in claims)
-    if not condition:
+    if not condition or not _sampled(relations):
         return None
     ((all_ns,),) = relations.rows(
         f"SELECT sum(thread_ns) FROM budget_pieces AS t WHERE {condition}"
     )
-    if not isinstance(all_ns, int) or all_ns <= 0:
+    weights = f"""SELECT user_stack_id, class_ns AS weight
+      FROM (SELECT s.user_stack_id, s.class_ns, s.syscall, c.class
+            FROM sample_times s JOIN budget_classes c ON c.key = s.class) AS t
+      WHERE {condition}"""
+    return _of_weights(relations, weights, all_ns)
+
+
+def path_of_calls(relations: Relations, call: str) -> Path | None:
+    """The path with a third of the calls of one name, by what samples of them stand for."""
+    if not _sampled(relations):
+        return None
+    weights = f"SELECT user_stack_id, calls AS weight FROM stack_samples WHERE syscall = {text_literal(call)}"
+    ((all_calls,),) = relations.rows(f"SELECT sum(weight) FROM ({weights}) AS t")
+    return _of_weights(relations, weights, all_calls)
+
+
+def _sampled(relations: Relations) -> bool:
+    return relations.has("stack_samples") and relations.has("user_stacks")
+
+
+def _of_weights(relations: Relations, weights: str, whole: object) -> Path | None:
+    """`weights`: SQL that gives stacks and what each has of the whole."""
+    if not isinstance(whole, int) or whole <= 0:
         return None
     stacks: dict[int, list[CodeFrame]] = defaultdict(list)
-    weights: dict[int, int] = {}
-    for row in relations.read(_Row, _FRAMES.format(condition=condition, most=_STACKS)):
-        weights[row.user_stack_id] = row.weight_ns
+    weight: dict[int, int] = {}
+    for row in relations.read(_Row, _FRAMES.format(weights=weights, most=_STACKS)):
+        weight[row.user_stack_id] = row.weight
         stacks[row.user_stack_id].append(
             CodeFrame(row.name, row.function, row.module, row.file, row.line)
         )
-    return _down(list(stacks.values()), list(weights.values()), all_ns)
+    return _down(list(stacks.values()), list(weight.values()), whole)
 
 
-#: Outermost first; the calls of claims are those of samples, which know no reason and no use of CPUs.
+#: Outermost first.
 _FRAMES = """
-WITH named AS (
-  SELECT s.*, c.class AS name FROM sample_times s JOIN budget_classes c ON c.key = s.class
-), top AS (
-  SELECT user_stack_id, CAST(sum(class_ns) AS BIGINT) AS weight_ns
-  FROM (SELECT user_stack_id, class_ns, name AS class, syscall FROM named) AS t
-  WHERE user_stack_id IS NOT NULL AND ({condition})
-  GROUP BY user_stack_id ORDER BY weight_ns DESC, user_stack_id LIMIT {most}
+WITH top AS (
+  SELECT user_stack_id, CAST(sum(weight) AS BIGINT) AS weight
+  FROM ({weights}) AS w
+  WHERE user_stack_id IS NOT NULL AND weight IS NOT NULL
+  GROUP BY user_stack_id ORDER BY weight DESC, user_stack_id LIMIT {most}
 )
-SELECT t.user_stack_id, t.weight_ns, f.name, CASE WHEN f.named THEN f.name END AS function, f.module, f.source AS file, f.line
+SELECT t.user_stack_id, t.weight, f.name, CASE WHEN f.named THEN f.name END AS function, f.module, f.source AS file, f.line
 FROM top t JOIN named_frames f ON f.user_stack_id = t.user_stack_id
-ORDER BY t.weight_ns DESC, t.user_stack_id, f.depth DESC
+ORDER BY t.weight DESC, t.user_stack_id, f.depth DESC
 """
 
 
@@ -114,7 +132,7 @@ def _condition(claim: Claim) -> str:
     return f"({' AND '.join(told)})"
 
 
-def _down(stacks: list[list[CodeFrame]], weights: list[int], all_ns: int) -> Path | None:
+def _down(stacks: list[list[CodeFrame]], weights: list[int], whole: int) -> Path | None:
     """From where threads begin, at each call to the function that has most, as long as it has a third."""
     inside = list(range(len(stacks)))
     path: list[CodeFrame] = []
@@ -126,9 +144,9 @@ def _down(stacks: list[list[CodeFrame]], weights: list[int], all_ns: int) -> Pat
                 below[stacks[at][len(path)].name].append(at)
         sums = {name: sum(weights[at] for at in found) for name, found in below.items()}
         heaviest = max(sums, key=lambda name: (sums[name], name), default=None)
-        if heaviest is None or sums[heaviest] < LEAST * all_ns:
+        if heaviest is None or sums[heaviest] < LEAST * whole:
             break
-        inside, share = below[heaviest], sums[heaviest] / all_ns
+        inside, share = below[heaviest], sums[heaviest] / whole
         # The line is that of the heaviest stack; where others call from other lines, none is said.
         frames = [stacks[at][len(path)] for at in inside]
         same = all((f.file, f.line) == (frames[0].file, frames[0].line) for f in frames)
@@ -137,8 +155,8 @@ def _down(stacks: list[list[CodeFrame]], weights: list[int], all_ns: int) -> Pat
     return Path(frames_found, share) if _own(frames_found) else None
 
 
-def _callers(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
-    """Without the C library's functions that make the call itself."""
+def callers(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
+    """A path without the C library's functions that make the call itself."""
     at = 0
     while at + 1 < len(frames) and _C_LIBRARY.fullmatch(frames[at].module or ""):
         at += 1

@@ -1,0 +1,73 @@
+//! Names of addresses for `iowhy symbolize`: JSON in, JSON out.
+
+use std::io::{self, Read};
+use std::time::Duration;
+
+use iowhy_symbols::{name, Frame, Kind, Module};
+use serde::{Deserialize, Serialize};
+
+/// More than any recording asks.
+const MAX_BYTES: u64 = 256 << 20;
+
+#[derive(Deserialize)]
+struct Asked {
+    module_id: i64,
+    path: String,
+    /// No file without it: nothing would tell another one of that path from the one that was mapped.
+    build_id: String,
+    vdso: bool,
+    addresses: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct Answered {
+    module_id: i64,
+    address: u64,
+    /// 0 the innermost; all but the last are inlined into the next.
+    place: usize,
+    last: bool,
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+/// Reads a list of `Asked` from stdin, and writes a list of `Answered`: what has no name is not in it.
+pub fn answer(most: Duration) -> io::Result<()> {
+    let asked: Vec<Asked> = serde_json::from_reader(io::stdin().lock().take(MAX_BYTES))?;
+    let wanted = asked.into_iter().map(|one| {
+        let module = Module {
+            path: one.path.into(),
+            build_id: Some(one.build_id),
+            kind: if one.vdso { Kind::Vdso } else { Kind::File },
+            file: None,
+            root: None,
+            process: None,
+        };
+        (one.module_id, module, one.addresses)
+    });
+    let mut found = Vec::new();
+    for (module_id, named) in name(wanted.collect(), most) {
+        for (address, frames) in named {
+            let last = frames.len().saturating_sub(1);
+            let of_one = frames.into_iter().enumerate().map(|(place, frame)| {
+                let Frame {
+                    function,
+                    file,
+                    line,
+                } = frame;
+                Answered {
+                    module_id,
+                    address,
+                    place,
+                    last: place == last,
+                    function,
+                    file,
+                    line,
+                }
+            });
+            found.extend(of_one);
+        }
+    }
+    serde_json::to_writer(io::stdout().lock(), &found)?;
+    Ok(())
+}

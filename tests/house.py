@@ -217,6 +217,13 @@ def unused_functions() -> list[str]:
                 used |= set(re.findall(r"\w+", node.value)) if len(node.value) < 80 else set()
     for tool in (ROOT / "tools").iterdir():
         used |= set(re.findall(r"\w+", tool.read_text()))
+    # Textual calls what a key's binding names, and handlers by the names of their events.
+    used |= {
+        name
+        for name, paths in defined.items()
+        if (name.startswith("action_") and name.removeprefix("action_") in used)
+        or (name.startswith("on_") and all("/views/top/" in path for path in paths))
+    }
     return sorted(
         f"{path}:{name}" for name, paths in defined.items() if name not in used for path in paths
     )

@@ -51,14 +51,16 @@ MAY_IMPORT = {
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
     "expect": BASE | {"recording", "relations", "measures", "whys"},
     "overview": BASE | {"recording", "relations", "measures", "reports", "whys"},
+    "watching": BASE | {"recording", "relations", "reports", "whys"},
     "views": BASE | {
-        "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
+        "watching", "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "sources",
         "options", "doctor", "expect", "measures", "charts",
     },
     "options": BASE,
     "doctor": BASE | {"recording"},
     "pytest_plugin": BASE | {"recording", "relations", "measures", "expect", "sources", "whys"},
     "cli": BASE | {
+        "watching",
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
         "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports",
     },

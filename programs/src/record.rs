@@ -107,6 +107,9 @@ struct Common {
     /// Bytes after which the recording ends; the command runs on
     #[arg(long, value_name = "BYTES")]
     max_size: Option<u64>,
+    /// Seconds after which what was recorded can be read, for who reads along; by itself 3, and more as it grows older
+    #[arg(long, value_parser = seconds, value_name = "SECONDS")]
+    close_every: Option<Duration>,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
@@ -180,6 +183,7 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         backend,
         max_time,
         max_size,
+        close_every,
         without,
         program_stats,
     } = common;
@@ -193,6 +197,7 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
             size_bytes: max_size,
             time: max_time,
         },
+        close_every,
         program_stats,
     }
 }

@@ -31,6 +31,17 @@ pub struct Limits {
     pub queue_bytes: usize,
 }
 
+impl Limits {
+    /// For somebody who reads along: all tables are closed this often, however long it takes.
+    pub fn read_along(every_ns: i64) -> Limits {
+        Limits {
+            close_every_ns: every_ns,
+            close_at_most_ns: every_ns,
+            ..Limits::default()
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
@@ -72,9 +83,14 @@ impl Recording {
         Recording::create_with(dir, manifest, Limits::default())
     }
 
-    /// As [`Recording::create`], by root for somebody whose it is in the end; None: it stays its maker's.
-    pub fn create_for(dir: &Path, manifest: Manifest, owner: Option<Owner>) -> Result<Recording> {
-        Recording::make(dir, manifest, owner, Limits::default())
+    /// As [`Recording::create_with`], by root for somebody whose it is in the end; None: it stays its maker's.
+    pub fn create_for(
+        dir: &Path,
+        manifest: Manifest,
+        owner: Option<Owner>,
+        limits: Limits,
+    ) -> Result<Recording> {
+        Recording::make(dir, manifest, owner, limits)
     }
 
     /// As [`Recording::create`], with other limits.

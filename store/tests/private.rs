@@ -6,7 +6,7 @@ use std::os::unix::fs::{chown, symlink, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use iowhy_store::manifest::{Manifest, Source};
-use iowhy_store::{rows, Error, Owner, Place, Recording};
+use iowhy_store::{rows, Error, Limits, Owner, Place, Recording};
 
 const NOBODY: Owner = Owner {
     uid: 65534,
@@ -73,7 +73,8 @@ fn a_directory_that_is_swapped_for_a_link_leads_root_nowhere() {
     fs::write(victim.join("manifest.json"), "precious").unwrap();
     let (dir, moved) = (temporary.path().join("r.iowhy"), temporary.path().join("m"));
     let manifest = Manifest::new(Source::Live);
-    let mut recording = Recording::create_for(&dir, manifest, Some(NOBODY)).unwrap();
+    let mut recording =
+        Recording::create_for(&dir, manifest, Some(NOBODY), Limits::default()).unwrap();
     assert_eq!(fs::metadata(&dir).unwrap().uid(), 0);
     fs::rename(&dir, &moved).unwrap();
     symlink(&victim, &dir).unwrap();
@@ -99,9 +100,14 @@ fn root_writes_only_where_the_owner_could() {
     let temporary = tempfile::tempdir().unwrap();
     fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let made = |dir: &Path| {
-        Recording::create_for(dir, Manifest::new(Source::Live), Some(NOBODY))
-            .map(|_| ())
-            .unwrap_err()
+        Recording::create_for(
+            dir,
+            Manifest::new(Source::Live),
+            Some(NOBODY),
+            Limits::default(),
+        )
+        .map(|_| ())
+        .unwrap_err()
     };
     match made(&temporary.path().join("r.iowhy")) {
         Error::Make { error, .. } => assert_eq!(error.kind(), ErrorKind::PermissionDenied),

@@ -17,7 +17,7 @@ from iowhy.overview import overview
 from iowhy.recording import open_recording
 from iowhy.recording.manifest import Kept, Manifest, Sensor
 from iowhy.recording.writer import write_recording
-from iowhy.views import budget_bar, verdict_page, verdict_tables
+from iowhy.views import class_marks, verdict_page, verdict_tables
 from iowhy.views.terminal import Field, console, printable, rows, shorten
 
 S = 1_000_000_000
@@ -219,7 +219,7 @@ def test_shortened_text_fits(text: str, width: int) -> None:
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=11), st.integers(20, 98))
 def test_the_bar_is_full_and_shows_every_class(shares: list[float], width: int) -> None:
     total = sum(shares)
-    cells = budget_bar.cells_of([share / total for share in shares], width)
+    cells = class_marks.cells_of([share / total for share in shares], width)
     assert sum(cells) == width and min(cells) >= 1
 
 

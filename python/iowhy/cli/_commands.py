@@ -17,6 +17,7 @@ ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves i
 COMMANDS = (
     "run",
     "why",
+    "top",
     "report",
     "html",
     "sql",

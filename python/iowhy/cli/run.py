@@ -52,6 +52,8 @@ EPILOG = """Examples:
 
   sudo iowhy run --container web --duration 30s
 
+  sudo iowhy run --live -- make -j2
+
   iowhy run --on db1 --sudo -- sh -c 'cd /srv && ./load'
 
 It ends with CMD's exit status.
@@ -138,6 +140,9 @@ class Options:
         choices=("keep", "end"),
         help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
     )
+    live: bool = switch(
+        "--live", help="Show the live view meanwhile; what CMD prints goes to REC.output."
+    )
     quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
     budgets: Budgets = group(Budgets, panel="What it may cost")
@@ -158,8 +163,14 @@ def command(options: Options) -> None:
     out = options.output or live.name_for(_named_after(options), Path.cwd())
     check_new(out)
     judges = expected.anything or not options.quiet
-    status = record_asked(options, out, _ahead.steps() if judges else ())
-    leave_root()
+    if options.live:
+        watched = _watched(options, out)
+        if watched is None:
+            return
+        status = watched
+    else:
+        status = record_asked(options, out, _ahead.steps() if judges else ())
+        leave_root()
     asked = DONE
     if judges:
         try:
@@ -213,6 +224,20 @@ def _host(name: str, *, sudo: bool) -> "Host":
     from iowhy.sources.elsewhere import Host
 
     return Host(name, sudo=sudo)
+
+
+def _watched(options: Options, out: Path) -> int | None:
+    """Records CMD while the live view is shown; its exit status, None where the view was left before it ended."""
+    from iowhy.cli._watched import say_how_to_come_back, watch
+
+    invoking = invoking_user()
+    user = options.user or (invoking.name if invoking is not None else None)
+    words = ["run", *_how(options), *(["--user", user] if user is not None else [])]
+    began, _ = watch([*words, "--", *options.argv], out)
+    status = began.status()
+    if status is None:
+        say_how_to_come_back(out)
+    return status
 
 
 def _groups(options: Options) -> list[tuple[str, str]]:
@@ -306,6 +331,18 @@ def _named_after(options: Options) -> list[str]:
     return [groups[0][1].rstrip("/")] if groups else []
 
 
+def _check_live(options: Options) -> None:
+    from iowhy.cli._watched import must_be_terminal
+
+    if not options.argv or options.on is not None:
+        raise Problem("--live goes with a command on this machine; for others there is `iowhy top`")
+    if options.as_json or options.quiet:
+        raise Problem(
+            "--live shows what -q and --json keep from the terminal: leave one of them out"
+        )
+    must_be_terminal("--live")
+
+
 def _check_elsewhere(options: Options) -> None:
     if options.on is None or options.on.startswith("-") or not options.on.isprintable():
         raise Problem("--on: give a machine as ssh knows it, HOST or USER@HOST")
@@ -331,6 +368,8 @@ def _one_of(options: Options) -> None:
         raise Problem("--no-children goes with -p")
     if options.on is not None:
         _check_elsewhere(options)
+    if options.live:
+        _check_live(options)
     if options.argv and options.duration_ns is not None:
         raise Problem(
             "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"

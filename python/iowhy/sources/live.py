@@ -27,7 +27,7 @@ PARENT = "IOWHY_PARENT"
 """Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
 whose caller is killed records on until the command ends."""
 
-_OWNER = "IOWHY_OWNER"
+OWNER = "IOWHY_OWNER"
 """Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
 
 
@@ -149,7 +149,7 @@ def _recorder(
         environment[PARENT] = str(os.getpid())
     owner = invoking_user()
     if owner is not None:
-        environment[_OWNER] = f"{owner.uid}:{owner.gid}"
+        environment[OWNER] = f"{owner.uid}:{owner.gid}"
     if outlives_us:
         orphans.adopt()
     with ending.recorder_hears() as hearing:

@@ -14,7 +14,7 @@ use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, names, Reading, Roots};
 use iowhy_store::manifest::Sensor;
-use iowhy_store::{rows, Owner, Recording};
+use iowhy_store::{rows, Limits, Owner, Recording};
 
 use super::manifest::manifest;
 use super::{own, Bounds, Request, Target};
@@ -62,7 +62,10 @@ impl Live {
         containers: Seen,
     ) -> Result<Live> {
         let roots = Roots::default();
-        let recording = Recording::create_for(&request.out, manifest(request), owner)?;
+        let limits = request.close_every.map_or_else(Limits::default, |every| {
+            Limits::read_along(i64::try_from(every.as_nanos()).unwrap_or(i64::MAX))
+        });
+        let recording = Recording::create_for(&request.out, manifest(request), owner, limits)?;
         let collector = Collector::new(recording, host::now_ns() as u64, containers);
         let collector = Rc::new(RefCell::new(collector));
         let whole_machine = matches!(request.target, Target::Machine { .. });

@@ -37,6 +37,7 @@ pub struct Request {
     pub user: Option<String>,
     pub without: Vec<String>,
     pub bounds: Bounds,
+    pub close_every: Option<Duration>,
     /// Where to write what each program has cost the kernel, as JSON.
     pub program_stats: Option<PathBuf>,
 }

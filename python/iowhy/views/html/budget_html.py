@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from iowhy import units
 from iowhy.overview import Overview
-from iowhy.views import budget_bar
+from iowhy.views import budget_bar, class_marks
 from iowhy.views.html.markup import Markup, element, lines
 from iowhy.views.html.tables_html import table
 from iowhy.views.terminal import Field
@@ -56,7 +56,7 @@ def budget_svg(parts: Sequence[tuple[str, float]], whole: float) -> Markup:
         shape = f'<rect class="{_style(name)}" x="{at:.3%}" y="0" width="{width:.3%}" height="{_HEIGHT}"/>'
         inner = [Markup(shape), element("title", f"{name} {units.percent(width)}")]
         if width >= _LETTER:
-            letter = budget_bar.LETTERS[name]
+            letter = class_marks.LETTERS[name]
             middle = f"{at + width / 2:.3%}"
             inner.append(element("text", letter, x=middle, y=_HEIGHT // 2 + 5, class_="letter"))
         drawn.append(element("g", *inner))
@@ -79,7 +79,7 @@ def _legend(shown: Sequence[Line]) -> Markup:
         *(
             element(
                 "li",
-                element("span", budget_bar.LETTERS[one.cls], class_=f"key {_style(one.cls)}"),
+                element("span", class_marks.LETTERS[one.cls], class_=f"key {_style(one.cls)}"),
                 f" {one.cls} {units.percent(one.elapsed_share)}",
             )
             for one in sorted(shown, key=lambda one: -one.elapsed_share)

@@ -6,7 +6,7 @@ from typing import Any
 from iowhy.charts import Drawn
 from iowhy.overview import Overview
 from iowhy.relations.rows import Row
-from iowhy.views import budget_bar
+from iowhy.views import class_marks
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.whys import classes
 
@@ -87,7 +87,7 @@ def page_data(drawn: Sequence[Drawn], overview: Overview, say: Say) -> dict[str,
     elapsed = overview.verdict.elapsed_s
     return {
         "elapsed_s": elapsed,
-        "classes": [[name, budget_bar.LETTERS[name]] for name in classes.ALL],
+        "classes": [[name, class_marks.LETTERS[name]] for name in classes.ALL],
         "findings": [
             {"title": one.title, "cause": one.cause, "classes": list(one.classes)}
             for one in overview.verdict.findings

@@ -6,7 +6,7 @@ from typing import Any
 
 from iowhy.charts import Drawn
 from iowhy.compare.comparison import Comparison
-from iowhy.views import budget_bar, comparison_page
+from iowhy.views import class_marks, comparison_page
 from iowhy.views.html import charts_html
 from iowhy.views.html.budget_html import budget_svg
 from iowhy.views.html.markup import Markup, Say, element, lines
@@ -172,7 +172,7 @@ def _data(
     seconds = [*found.before.seconds, *found.after.seconds]
     return {
         "elapsed_s": max(seconds, default=None),
-        "classes": [[name, budget_bar.LETTERS[name]] for name in classes.ALL],
+        "classes": [[name, class_marks.LETTERS[name]] for name in classes.ALL],
         "findings": [],
         "charts": made,
     }

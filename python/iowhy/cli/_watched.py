@@ -1,0 +1,53 @@
+"""The live view over a recorder that runs: how it is begun, left and ended."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iowhy.errors import Problem
+from iowhy.invocation import typed
+from iowhy.messages import say
+from iowhy.users import leave_root
+
+if TYPE_CHECKING:
+    from iowhy.sources.background import Background
+
+
+def must_be_terminal(option: str) -> None:
+    """Raises Problem where keys cannot be read or the view cannot be drawn."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Problem(
+            f"{option} needs a terminal for its keys and its picture; of a file or a pipe for the command's input "
+            "make a part of it: sh -c 'CMD < FILE'"
+        )
+
+
+def watch(options: Sequence[str], out: Path) -> "tuple[Background, bool]":
+    """Begins the recorder and shows the view until it is left, after which the recorder may run on; whether it shall.
+
+    Raises Problem.
+    """
+    from iowhy.sources.background import begin
+
+    began = begin(options, out)
+    leave_root()
+    return began, show(out, began.printed, began)
+
+
+def show(recording: Path, printed: Path | None, began: "Background | None" = None) -> bool:
+    """Shows the view until it is left; whether what was begun shall go on."""
+    try:
+        from iowhy.views.top.app import LIVE_SPAN, SPANS_NS, Shown, TopApp
+    except ModuleNotFoundError as missing:
+        raise Problem(f"the live view is drawn by {missing.name}: `pip install textual`") from None
+
+    span = LIVE_SPAN if began is not None else len(SPANS_NS) - 1
+    end = None if began is None else began.end
+    return bool(TopApp(Shown(recording, printed, end, span)).run())
+
+
+def say_how_to_come_back(out: Path) -> None:
+    """What goes on, and where it is found."""
+    place = typed(out)
+    say(f"it goes on, and is recorded in {place}; `iowhy top {place}` comes back to it")

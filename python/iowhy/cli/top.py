@@ -1,0 +1,90 @@
+"""`iowhy top`: a recording on a whole terminal, while it grows or when it is finished."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.invocation import typed
+from iowhy.messages import say
+from iowhy.options.described import option, switch, word
+from iowhy.options.process_ids import pids_given
+from iowhy.options.recordings import check_new, recording_kept
+from iowhy.quantities import positive_duration_ns, positive_size_bytes
+
+EPILOG = """Examples:
+
+  iowhy top fio.iowhy
+
+  sudo iowhy top -a
+
+  sudo iowhy top -p 4711
+
+  sudo iowhy run --live -- make -j2
+
+Press ? for the keys. A recording of a recorder that still runs is followed; a closed terminal does not end it.
+"""
+
+#: A view that is forgotten fills no disk.
+MOST_BYTES = 2 << 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is looked at."""
+
+    recording: Path | None = word("A recording, growing or finished.", metavar="REC")
+    pids: tuple[int, ...] = pids_given("Record running processes, with those that they started.")
+    all_: bool = switch("-a", "--all", help="Record the whole machine.")
+    output: Path | None = recording_kept()
+    duration_ns: int | None = option(
+        "--duration", metavar="TIME", read=positive_duration_ns, help="With -p and -a: how long."
+    )
+    max_size_bytes: int = option(
+        "--max-size",
+        metavar="SIZE",
+        default=MOST_BYTES,
+        read=positive_size_bytes,
+        help="With -p and -a: end the recording when it is this large; 2GiB by itself.",
+    )
+
+
+def command(options: Options) -> None:
+    """Look at a recording as it grows: who waits for what, files, devices, findings so far."""
+    from iowhy.cli._watched import must_be_terminal, show
+
+    if sum([options.recording is not None, bool(options.pids), options.all_]) != 1:
+        raise Problem("of what? iowhy top NAME.iowhy, or -p PID, or -a")
+    must_be_terminal("iowhy top")
+    if options.recording is None:
+        _record(options)
+        return
+    from iowhy.sources.background import printed_beside
+
+    if not options.recording.exists():
+        raise Problem(f"{options.recording}: no such recording")
+    printed = printed_beside(options.recording.absolute())
+    show(options.recording, printed if printed.is_file() else None)
+
+
+def _record(options: Options) -> None:
+    from iowhy.cli._watched import say_how_to_come_back, watch
+    from iowhy.sources import live
+    from iowhy.sources.descendants import with_descendants
+
+    named = [f"pid-{options.pids[0]}"] if options.pids else []
+    out = options.output or live.name_for(named, Path.cwd())
+    check_new(out)
+    pids = ",".join(map(str, with_descendants(options.pids)))
+    words = ["attach", "--pid", pids] if options.pids else ["machine"]
+    words += ["--max-size", str(options.max_size_bytes)]
+    if options.duration_ns is not None:
+        words += ["--duration", str(options.duration_ns / 1e9)]
+    began, goes_on = watch(words, out)
+    if goes_on and began.status() is None:
+        say_how_to_come_back(out)
+        return
+    began.end()
+    began.wait()
+    if not began.printed.stat().st_size:
+        began.printed.unlink()
+    say(f"kept in {typed(out)}; `iowhy why {typed(out)}` says more")

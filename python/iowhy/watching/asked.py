@@ -1,0 +1,11 @@
+"""Which stretch of a recording is looked at."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The stretch that is looked at: `span_ns` before `end_ns`, None for all that is there and for its end."""
+
+    span_ns: int | None = None
+    end_ns: int | None = None

@@ -1,0 +1,97 @@
+"""Looks at a recording again and again, at a pace that leaves the machine to what is recorded."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iowhy.errors import Problem
+from iowhy.watching.asked import Asked
+
+if (
+    TYPE_CHECKING
+):  # what reads recordings is slow to import, and the first frame does not wait for it
+    from iowhy.reports.engine import Row
+    from iowhy.watching.moment import Moment
+    from iowhy.whys.finding import Finding
+
+#: Of one CPU, what looking at what grows takes at most, and judging it besides: the recording is of this machine.
+LOOK_SHARE, JUDGE_SHARE = 0.1, 0.02
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found: a moment, pages of what was opened in it, findings; None is what was not asked. `problem`: why not."""
+
+    moment: "Moment | None" = None
+    pages: list[Any] | None = None
+    findings: "Sequence[Row] | None" = None
+    problem: str = ""
+
+
+class Looking:
+    """What is known of one recording, and when it is worth a look again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._next_s = 0.0
+        self._judge_s = 0.0
+        self._judged_end_ns: int | None = None
+        self._findings: Sequence[Finding] = ()
+
+    def due(self, now_s: float) -> bool:
+        """Whether a recording that grew may be looked at again."""
+        return now_s >= self._next_s
+
+    def look(
+        self, asked: Asked, deeper: "Callable[[Moment], list[Any]] | None"
+    ) -> "Iterator[Looked]":
+        """The moment, then what is opened in it, then the findings so far; a Problem ends it, and is one of them."""
+        began = time.process_time()
+        try:
+            from iowhy.watching.moment import look
+
+            moment = look(self.path, asked)
+            yield Looked(moment=moment)
+            if deeper is not None:
+                yield Looked(pages=deeper(moment))
+            self._next_s = time.monotonic() + (time.process_time() - began) / LOOK_SHARE
+            if self._judged_end_ns != moment.of.end_ns and time.monotonic() >= self._judge_s:
+                yield Looked(findings=self._judge(moment))
+        except Problem as problem:
+            self._next_s = time.monotonic() + (time.process_time() - began) / LOOK_SHARE
+            yield Looked(problem=str(problem))
+
+    def _judge(self, moment: "Moment") -> "Sequence[Row]":
+        from iowhy.whys.verdict import judge
+
+        began = time.process_time()
+        self._findings = judge(moment.of.recording).findings
+        self._judge_s = time.monotonic() + (time.process_time() - began) / JUDGE_SHARE
+        self._judged_end_ns = moment.of.end_ns
+        return [
+            {
+                "cause": one.cause,
+                "gain_share": None if one.healthy else one.gain,
+                "confidence_share": one.confidence,
+                "time_share": one.share,
+                "title": one.title,
+            }
+            for one in self._findings
+        ]
+
+    def finding_lines(self, row: "Row") -> list[tuple[str, str]]:
+        """A finding in full, as lines with their styles."""
+        found = next((one for one in self._findings if one.cause == row.get("cause")), None)
+        if found is None:
+            return []
+        lines = [(f"{found.title} ({found.cause})", "bold")]
+        lines += [(f"→ {link.statement}", "") for link in found.chain]
+        if not found.healthy:
+            lines.append((f"at most {found.gain:.0%} to gain: {found.gain_condition}", "green"))
+        lines += [(f"but {text}", "yellow") for text in found.against]
+        lines += [(f"less sure: {text}", "dim") for text in found.lowered_by]
+        lines += [(f"do: {text}", "bold green") for text in found.remedies[:1]]
+        lines += [(f"or: {text}", "green") for text in found.remedies[1:4]]
+        return lines

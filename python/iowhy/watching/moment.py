@@ -1,0 +1,55 @@
+"""What a stretch of a recording shows: its budget, and who and what took part, as the reports have it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.relations import Relations
+from iowhy.relations.narrowed import Narrowed
+from iowhy.reports import engine
+from iowhy.reports.engine import Row
+from iowhy.watching.asked import Asked
+from iowhy.watching.growing import Grown, grown
+
+#: Rows of one report that are kept: of more processes nobody reads.
+MOST_ROWS = 20_000
+_REPORTS = ("budget", "processes", "containers", "files", "devices")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Rows of the reports of a stretch of time, which begins and ends so many ns after the recording's start."""
+
+    of: Grown
+    begin_ns: int
+    end_ns: int
+    budget: Sequence[Row]
+    processes: Sequence[Row]
+    containers: Sequence[Row]
+    files: Sequence[Row]
+    devices: Sequence[Row]
+
+    @property
+    def narrowed(self) -> Narrowed:
+        """The stretch, to ask more about it."""
+        return _narrowed(self.of, self.begin_ns, self.end_ns)
+
+
+def look(path: Path, asked: Asked) -> Moment:
+    """Looks at a recording as it is now. Raises Problem where it cannot be read."""
+    of = grown(path)
+    whole = of.end_ns - of.start_ns
+    end = whole if asked.end_ns is None else min(max(asked.end_ns, 0), whole)
+    begin = 0 if asked.span_ns is None else max(end - asked.span_ns, 0)
+    everything = begin == 0 and end == whole and not of.grows
+    narrowed = None if everything else _narrowed(of, begin, end)
+    with of.recording.damage_named(), Relations.of(of.recording, narrowed=narrowed) as relations:
+        found = engine.rows_all(relations, _REPORTS, MOST_ROWS)
+    return Moment(of, begin, end, *found)
+
+
+def _narrowed(of: Grown, begin_ns: int, end_ns: int) -> Narrowed:
+    whole = of.end_ns - of.start_ns
+    # Requests, say, may begin before the command does and end after it: the reports of the whole have them.
+    since = None if begin_ns == 0 else of.start_ns + begin_ns
+    return Narrowed(since, None if end_ns >= whole else of.start_ns + end_ns)

@@ -9,7 +9,8 @@ from iowhy.exports.lanes import Lanes
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.recording import Recording
-from iowhy.reports.engine import query_result
+from iowhy.reports.batches import Result
+from iowhy.reports.engine import queries
 from iowhy.units import percent
 from iowhy.whys.finding import Finding
 
@@ -131,18 +132,24 @@ def write_chrome(recording: Recording, findings: Sequence[Finding], out: IO[byte
 def _write(recording: Recording, findings: Sequence[Finding], trace: Trace) -> None:
     trace.begin(recording.manifest.clock.monotonic_ns, recording.manifest.clock.wall_ns)
     _findings(trace, recording, findings)
+    with queries(recording) as ask:
+        _write_rows(trace, ask)
+    trace.close()
+
+
+def _write_rows(trace: Trace, ask: Callable[[str], Result]) -> None:
     for row in _batches(
-        recording,
+        ask,
         "SELECT tgid, max(comm) AS comm FROM named_threads WHERE tgid = tid GROUP BY tgid",
     ):
         for tgid, comm in zip(row["tgid"].to_pylist(), row["comm"].to_pylist(), strict=True):
             trace.process(tgid, comm or "")
     for sql in (_CALLS, _WAITS, _PAUSES):
-        _threads(trace, _batches(recording, sql))
-    _requests(trace, _batches(recording, _REQUESTS))
+        _threads(trace, _batches(ask, sql))
+    _requests(trace, _batches(ask, _REQUESTS))
     for sql in (_COMMITS, _PASSES):
-        _filesystems(trace, _batches(recording, sql))
-    for batch in _batches(recording, f"SELECT * FROM ({_COUNTERS}) AS c ORDER BY track, ts_ns"):
+        _filesystems(trace, _batches(ask, sql))
+    for batch in _batches(ask, f"SELECT * FROM ({_COUNTERS}) AS c ORDER BY track, ts_ns"):
         tracks = _per_row(
             [
                 trace.counter(*told)
@@ -150,12 +157,10 @@ def _write(recording: Recording, findings: Sequence[Finding], trace: Trace) -> N
             ]
         )
         trace.write_counter(tracks, _times(batch["ts_ns"]), batch["value"])
-    trace.close()
 
 
-def _batches(recording: Recording, sql: str) -> "Iterator[pa.RecordBatch]":
-    with query_result(recording, sql) as result:
-        yield from (batch for batch in result.batches() if batch.num_rows)
+def _batches(ask: Callable[[str], Result], sql: str) -> "Iterator[pa.RecordBatch]":
+    yield from (batch for batch in ask(sql).batches() if batch.num_rows)
 
 
 def _threads(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:

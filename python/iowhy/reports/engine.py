@@ -111,10 +111,22 @@ def query(rec: Recording, sql: str) -> "pa.Table":
 @contextmanager
 def query_result(rec: Recording, sql: str) -> Iterator[Result]:
     """As `query`, but the rows come a batch at a time."""
-    sql = sql.strip().rstrip(";").rstrip()
+    with queries(rec) as ask:
+        yield ask(sql)
+
+
+@contextmanager
+def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
+    """As `query_result` for several in turn, the recording opened once: each is read before the next is asked."""
     with rec.opened() as opened:
         opened.need(tables())  # what shows the tables that there are shows all of them
-        yield _result(opened, compose(sql, recorded_facts(rec, opened), Everything()), "SQL")
+        facts = recorded_facts(rec, opened)
+
+        def ask(sql: str) -> Result:
+            plain = sql.strip().rstrip(";").rstrip()
+            return _result(opened, compose(plain, facts, Everything()), "SQL")
+
+        yield ask
 
 
 def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:

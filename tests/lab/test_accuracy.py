@@ -33,6 +33,8 @@ def test_right_and_wrong_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| sync-storm | cpu-serial | 2 | **no** |" in page
     assert "| healthy | healthy | 4 | yes |" in page
     assert "90% | 90% | 90% | – | healthy 0%" in page
+    # Two of four first causes are right; both gains are.
+    assert "| ext4 | 4 | 2 (50%) | 4 (100%) | 4 (100%) | 2 |" in page
     assert "Of the 4 with a fix" in page and "the fix saved in 4, within 10 in 4" in page
 
 

@@ -1,6 +1,5 @@
 """A chart: an SQL file whose header says what it answers, which report has its rows, and how it is drawn."""
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -8,14 +7,14 @@ from importlib import resources
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.schema import tables
-from iowhy.relations.relation import Column, column
+from iowhy.relations.relation import Column
+from iowhy.relations.sql_header import parse_headed
 
 #: The ways in which a chart is drawn.
 KINDS = ("stacked", "heat", "places", "lines", "flame", "waterfall", "layers", "narrowed")
 
-_FIELD = re.compile(
-    r"--\s*(title|question|report|draws|place|needs|column [a-z0-9_]+)\s*:\s*(.*)\Z"
-)
+#: The lines of a header; all but the last must be there.
+_FIELDS = ("title", "question", "report", "draws", "place", "needs")
 
 
 @dataclass(frozen=True)
@@ -36,25 +35,8 @@ class Chart:
 
 def parse(name: str, text: str) -> Chart:
     """The chart in `text`. Raises Problem with the line that is wrong, or what is missing."""
-    fields: dict[str, str] = {}
-    columns: list[Column] = []
-    notes: list[str] = []
-    lines = text.splitlines()
-    start = 0
-    for start, line in enumerate(lines):
-        if not line.startswith("--"):
-            break
-        found = _FIELD.match(line)
-        here = f"{name}.sql:{start + 1}"
-        if found is None:
-            notes.append(line[2:].strip())
-        elif found[1].startswith("column "):
-            columns.append(column(found[1].removeprefix("column ").strip(), found[2], here))
-        else:
-            fields[found[1]] = found[2].strip()
-    for needed in ("title", "question", "report", "draws", "place"):
-        if not fields.get(needed):
-            raise Problem(f"{name}.sql: the header has no line `-- {needed}: …`")
+    headed = parse_headed(text, f"{name}.sql", _FIELDS, _FIELDS[:-1])
+    fields = headed.fields
     if fields["draws"] not in KINDS:
         raise Problem(f"{name}.sql: draws: {fields['draws']} is none of {', '.join(KINDS)}")
     if not fields["place"].isdecimal():
@@ -67,9 +49,9 @@ def parse(name: str, text: str) -> Chart:
         draws=fields["draws"],
         place=int(fields["place"]),
         needs=_tables(fields.get("needs", ""), name),
-        columns=tuple(columns),
-        notes=" ".join(notes),
-        sql="\n".join(lines[start:]).strip().rstrip(";"),
+        columns=tuple(headed.columns),
+        notes=headed.notes,
+        sql=headed.sql,
     )
 
 

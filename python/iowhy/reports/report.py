@@ -20,6 +20,7 @@ kind of file.
 
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -27,7 +28,7 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.relations.relation import Column, relations
-from iowhy.relations.relation import column as parse_column
+from iowhy.relations.sql_header import parse_headed
 
 #: Of a report that names none.
 FILTERS = ("since", "until", "pid", "container", "file")
@@ -76,44 +77,13 @@ class Report:
 
 def parse(name: str, text: str, where: str) -> Report:
     """The report in `text`. Raises Problem with the file and line that is wrong."""
-    fields: dict[str, str] = {}
-    columns: list[Column] = []
-    notes: list[str] = []
-    lines = text.splitlines()
-    start = 0
-    for start, line in enumerate([*lines, ""]):
-        if not line.startswith("--"):
-            if line.strip():
-                break
-            if start == len(lines):
-                break
-            continue
-        body = line[2:].strip()
-        key, colon, value = body.partition(":")
-        key, value = key.strip(), value.strip()
-        here = f"{where}:{start + 1}"
-        if colon and key.startswith("column "):
-            column = parse_column(key.removeprefix("column ").strip(), value, here)
-            if any(c.name == column.name for c in columns):
-                raise Problem(f"{here}: column {column.name} is described twice")
-            columns.append(column)
-        elif colon and key in _FIELDS:
-            if key in fields:
-                raise Problem(f"{here}: `{key}` is given twice")
-            if not value:
-                raise Problem(f"{here}: `{key}` is empty")
-            fields[key] = value
-        else:
-            notes.append(body)
-    for needed in ("title", "question"):
-        if needed not in fields:
-            raise Problem(f"{where}: the header has no line `-- {needed}: …`")
+    headed = parse_headed(text, where, _FIELDS, ("title", "question"))
+    fields = headed.fields
     filters = tuple(fields.get("filters", " ".join(FILTERS)).replace(",", " ").split())
     for word in filters:
         if word not in EVERY_FILTER and word != "none":
             raise Problem(f"{where}: filters: {word} is none of {', '.join(EVERY_FILTER)}, none")
-    sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
-    if not sql:
+    if not headed.sql:
         raise Problem(f"{where}: there is no SQL after the header")
     return Report(
         name=name,
@@ -121,16 +91,16 @@ def parse(name: str, text: str, where: str) -> Report:
         question=fields["question"],
         stands_in_for=fields.get("stands in for", ""),
         filters=tuple(word for word in filters if word != "none"),
-        columns=tuple(columns),
-        notes=" ".join(note for note in notes if note),
-        sql=sql,
+        columns=tuple(headed.columns),
+        notes=headed.notes,
+        sql=headed.sql,
         where=where,
         in_order_of=_relation_and_column(fields.get("in order of"), where),
-        histogram=_histogram(fields.get("histogram"), columns, where),
+        histogram=_histogram(fields.get("histogram"), headed.columns, where),
     )
 
 
-def _histogram(text: str | None, columns: list[Column], where: str) -> Histogram | None:
+def _histogram(text: str | None, columns: Sequence[Column], where: str) -> Histogram | None:
     if text is None:
         return None
     found = _HISTOGRAM.fullmatch(text)

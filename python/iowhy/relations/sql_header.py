@@ -1,0 +1,53 @@
+"""The header of an SQL file of reports and charts: `-- key: value` lines, `-- column NAME: meaning, unit`, and notes."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.relations.relation import Column, column
+
+
+@dataclass(frozen=True)
+class Headed:
+    """A file in its parts: `notes` are the other comment lines of the header, `sql` the statement after it."""
+
+    fields: Mapping[str, str]
+    columns: Sequence[Column]
+    notes: str
+    sql: str
+
+
+def parse_headed(text: str, where: str, keys: Collection[str], needed: Sequence[str]) -> Headed:
+    """The parts of `text`. Raises Problem with `where` and the line that is wrong, or what is missing."""
+    fields: dict[str, str] = {}
+    columns: list[Column] = []
+    notes: list[str] = []
+    lines = text.splitlines()
+    start = len(lines)
+    for at, line in enumerate(lines):
+        if not line.startswith("--"):
+            if line.strip():
+                start = at
+                break
+            continue
+        body = line[2:].strip()
+        key, colon, value = (part.strip() for part in body.partition(":"))
+        here = f"{where}:{at + 1}"
+        if colon and key.startswith("column "):
+            found = column(key.removeprefix("column ").strip(), value, here)
+            if any(one.name == found.name for one in columns):
+                raise Problem(f"{here}: column {found.name} is described twice")
+            columns.append(found)
+        elif colon and key in keys:
+            if key in fields:
+                raise Problem(f"{here}: `{key}` is given twice")
+            if not value:
+                raise Problem(f"{here}: `{key}` is empty")
+            fields[key] = value
+        else:
+            notes.append(body)
+    for key in needed:
+        if key not in fields:
+            raise Problem(f"{where}: the header has no line `-- {key}: …`")
+    sql = "\n".join(lines[start:]).strip().rstrip(";").rstrip()
+    return Headed(fields, columns, " ".join(note for note in notes if note), sql)

@@ -7,9 +7,11 @@ import pytest
 
 from iowhy.compare import comparison
 from iowhy.compare.fingerprints import bottleneck
+from iowhy.compare.latencies import POINTS
 from iowhy.compare.sides import open_side, open_sides
 from iowhy.errors import Problem
 from iowhy.experiment.interval import Interval
+from iowhy.reports import run as rows_of
 from iowhy.views import comparison_json
 from iowhy.views import comparison_page as view
 from iowhy.whys.verdict import judge
@@ -262,3 +264,19 @@ def test_an_interval_that_includes_one_is_not_resolved_first(tmp_path):
             computing(seconds).write(tmp_path / side / f"{number}.iowhy")
         sides.append(open_side(str(tmp_path / side)))
     assert ": not resolved: 1." in view.headline(comparison.compare(*sides))
+
+
+def test_percentiles_stand_side_by_side(tmp_path):
+    """Exactly those of `report request-latency`; a device that one side has not is unknown there, and no 0."""
+    before = Story(seconds=1.0).thread(blocked=0.5).requests(30, op="read", bytes_=4096)
+    after = Story(seconds=1.0).thread(blocked=0.5).requests(10, op="write", bytes_=4096)
+    sides = open_sides(
+        [str(one.write(tmp_path / name).path) for one, name in ((before, "a"), (after, "b"))]
+    )
+    found = {one.what.split()[-1]: one for one in comparison.compare(*sides).latencies}
+    assert set(found) == {"read", "write"}
+    row = rows_of(sides[0].typical, "request-latency").to_pylist()[0]
+    assert found["read"].before == tuple(row[point] for point in POINTS)
+    assert found["read"].after == (None,) * len(POINTS)
+    shown = invoke(["compare", *(str(one.typical.path) for one in sides)]).stdout
+    assert "how long requests took" in shown and "→ –" in shown

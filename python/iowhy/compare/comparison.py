@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
+from iowhy.compare.latencies import Latency, latencies
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
@@ -24,6 +25,8 @@ class Comparison:
     fates: tuple[Fate, ...]
     #: Of runs of a fixed duration, what they did in a second; () of others.
     rates: tuple[Rate, ...] = ()
+    #: How long requests took, of the typical recordings.
+    latencies: tuple[Latency, ...] = ()
 
     @property
     def slower(self) -> Interval | None:
@@ -81,6 +84,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
         changed=changed(before.typical, after.typical, found),
         fates=fates(first, second),
         rates=rates(before, after),
+        latencies=latencies(before.typical, after.typical),
     )
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from iowhy.compare.comparison import Comparison, Step
+from iowhy.compare.latencies import POINTS
 from iowhy.experiment.interval import Interval
 
 
@@ -43,6 +44,14 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "after": one.after,
             }
             for one in found.changed
+        ],
+        "latencies": [
+            {
+                "requests": one.what,
+                "before": dict(zip(POINTS, one.before, strict=True)),
+                "after": dict(zip(POINTS, one.after, strict=True)),
+            }
+            for one in found.latencies
         ],
         "findings": [
             {

@@ -45,6 +45,10 @@ def show(found: Comparison, console: Console) -> None:
         console.print()
         console.print(Text("what changed at each layer"))
         _table(console, LAYER_HEADS, layer_rows(found)[:_MEASURES_SHOWN])
+    if found.latencies:
+        console.print()
+        console.print(Text("how long requests took, before → after"))
+        _table(console, LATENCY_HEADS, latency_rows(found))
     if found.fates:
         console.print()
         console.print(Text("findings"))
@@ -53,6 +57,7 @@ def show(found: Comparison, console: Console) -> None:
 
 
 PART_HEADS = ("class", "before", "after", "difference", "of the difference")
+LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
 
 
@@ -82,6 +87,24 @@ def layer_rows(found: Comparison) -> list[tuple[object, ...]]:
         )
         for one in found.changed
     ]
+
+
+def latency_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """Percentiles side by side (LATENCY_HEADS)."""
+    return [
+        (
+            one.what,
+            *(
+                f"{_latency(first)} → {_latency(second)}"
+                for first, second in zip(one.before, one.after, strict=True)
+            ),
+        )
+        for one in found.latencies
+    ]
+
+
+def _latency(value: float | None) -> str:
+    return "–" if value is None else units.duration(value)
 
 
 def _explained(share: float | None) -> str:

@@ -52,12 +52,14 @@ fn generate(schema: &Table) -> Result<String> {
     ))
 }
 
-/// Whether another table holds sums over this one's rows.
+/// Whether another table holds sums over this one's rows, or by them.
 fn summed(schema: &Table, name: &str) -> bool {
-    schema
-        .values()
-        .filter_map(Value::as_table)
-        .any(|table| text_of(table, "sums").as_deref() == Some(name))
+    let mut tables = schema.values().filter_map(Value::as_table);
+    tables.any(|table| {
+        ["sums", "by"]
+            .iter()
+            .any(|key| text_of(table, key).as_deref() == Some(name))
+    })
 }
 
 fn columns_of(table_name: &str, table: &Table) -> Result<Vec<Column>> {

@@ -67,7 +67,14 @@ struct Part {
 
 #[derive(Deserialize)]
 struct Reasons {
+    reason: BTreeMap<String, Reason>,
     rule: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+struct Reason {
+    class: String,
+    part: String,
 }
 
 #[derive(Deserialize)]
@@ -213,6 +220,14 @@ fn reasons() -> Result<String> {
             out,
             "    Rule {{ reason: {:?}, any: &{:?}, also: &{:?} }},",
             rule.reason, rule.any, rule.also
+        )?;
+    }
+    out.push_str("];\n/// By name.\npub static REASONS: &[Reason] = &[\n");
+    for (name, reason) in found.reason {
+        writeln!(
+            out,
+            "    Reason {{ name: {name:?}, class: {:?}, part: {:?} }},",
+            reason.class, reason.part
         )?;
     }
     out.push_str("];\n");

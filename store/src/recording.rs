@@ -150,6 +150,11 @@ impl Recording {
         self.shared.written_bytes.load(Ordering::Relaxed)
     }
 
+    /// Bytes of rows that wait to be written: who makes rows faster than the disk takes them loses some.
+    pub fn queued_bytes(&self) -> usize {
+        self.shared.queued_bytes.load(Ordering::Relaxed)
+    }
+
     /// Where it lies, whatever becomes of the path that it was made at.
     pub fn place(&self) -> &Path {
         self.folder.inside()
@@ -187,7 +192,8 @@ impl Recording {
     /// Closes the files and rewrites the manifest when it is time for it; `now_ns` is CLOCK_MONOTONIC.
     /// To be called several times a second.
     pub fn tick(&mut self, now_ns: i64) -> Result<()> {
-        self.sums.settle(self.manifest.command.start_ns);
+        let settled = self.sums.settle(self.manifest.command.start_ns);
+        settled.into_iter().try_for_each(|row| self.push(row))?;
         let first_ns = *self.first_tick_ns.get_or_insert_with(|| {
             self.closed_ns = now_ns;
             now_ns

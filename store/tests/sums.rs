@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{field, read};
+use common::{field, number, read, Draw};
 use iowhy_store::manifest::{Manifest, Source};
 use iowhy_store::{rows, Recording};
 use parquet::record::{Field, Row};
@@ -13,25 +13,12 @@ use parquet::record::{Field, Row};
 /// While the command runs; requests are drawn around it.
 const COMMAND: (i64, i64) = (40, 160);
 
-/// Numbers as they come (Marsaglia's xorshift64*), each run the same.
-struct Draw(u64);
+trait Rows {
+    fn request(&mut self) -> rows::BlockRequests;
+    fn call(&mut self) -> rows::Syscalls;
+}
 
-impl Draw {
-    fn below(&mut self, n: i64) -> i64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as i64 % n
-    }
-
-    fn one_of(&mut self, names: &[&'static str]) -> rows::Name {
-        names[self.below(names.len() as i64) as usize].into()
-    }
-
-    fn maybe(&mut self, n: i64) -> Option<i64> {
-        (self.below(4) > 0).then(|| self.below(n))
-    }
-
+impl Rows for Draw {
     fn request(&mut self) -> rows::BlockRequests {
         let queue_ns = self.below(200);
         let complete_ns = self.maybe(30).map(|length| queue_ns + length);
@@ -91,15 +78,6 @@ fn recorded(
         .into_iter()
         .map(|table| (table, read(dir, table)))
         .collect()
-}
-
-fn number(row: &Row, name: &str) -> Option<i64> {
-    match field(row, name) {
-        Field::Long(value) => Some(*value),
-        Field::Null => None,
-        Field::Bool(value) => Some((*value).into()),
-        other => panic!("{name}: {other:?}"),
-    }
 }
 
 /// Moments in which one of these was in flight, and their time in flight.

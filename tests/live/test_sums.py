@@ -37,6 +37,11 @@ SUMMED = {
     "call_sums": ("call_groups", "call_totals"),
     "request_sums": ("request_groups", "request_totals", "own_filesystems", "written_devices"),
     "flight_sums": ("device_load",),
+    "sync_sums": ("sync_groups", "sync_times"),
+    "wait_sums": ("wait_groups", "wait_classes", "waited_devices"),
+    "interval_waits": ("row_waits", "waits_by_interval", "recorded_sums"),
+    "flush_sums": ("flush_groups",),
+    "flushing_sums": ("flushing_times",),
 }
 
 

@@ -23,10 +23,29 @@
 -- column syncing: of these calls, those that asked for bytes, count
 -- when call_sums
 SELECT
-    tgid, tid, name, dev, ino, tiny,
-    calls, errors, unfinished, total_ns, max_ns, cpu_ns, cpu_of_ns,
-    runnable_ns, blocked_ns, sleeping_ns, asked_bytes, done_bytes, moving, synced_bytes, syncing
+    tgid,
+    tid,
+    name,
+    dev,
+    ino,
+    tiny,
+    sum(calls) AS calls,
+    sum(errors) AS errors,
+    sum(unfinished) AS unfinished,
+    sum(total_ns) AS total_ns,
+    max(max_ns) AS max_ns,
+    sum(cpu_ns) AS cpu_ns,
+    sum(cpu_of_ns) AS cpu_of_ns,
+    sum(runnable_ns) AS runnable_ns,
+    sum(blocked_ns) AS blocked_ns,
+    sum(sleeping_ns) AS sleeping_ns,
+    sum(asked_bytes) AS asked_bytes,
+    sum(done_bytes) AS done_bytes,
+    sum(moving) AS moving,
+    sum(synced_bytes) AS synced_bytes,
+    sum(syncing) AS syncing
 FROM call_sums
+GROUP BY tgid, tid, name, dev, ino, tiny
 -- else
 SELECT
     tgid,

@@ -1,6 +1,6 @@
 -- title: Uninterruptible waits of one kind in the part of their own thread's interval in one cell
 -- kept: table
--- A wait over several intervals has a part in each, and so has one over several cells. Where only some of a
+-- Of all waits, or of those that row_waits cannot take from what the recorder divided (single_waits). A wait over several intervals has a part in each, and so has one over several cells. Where only some of a
 -- call's time was a wait, it counts as spread over the call.
 -- column part_id: number of the part in thread_cells, number
 -- column key: number of reason and call in wait_classes, number
@@ -10,7 +10,7 @@ WITH events AS NOT MATERIALIZED (
         w.tid, w.key, w.blocked_ns, w.dur_ns, w.ts_ns AS begin_ns, w.ts_ns + w.dur_ns AS end_ns,
         least(greatest(w.ts_ns - g.start_ns, 0) // g.grid_ns, g.last_cell) AS from_cell,
         least(greatest(w.ts_ns + w.dur_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
-    FROM main.classed_waits w
+    FROM main.single_waits w
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
     -- Nearly all waits lie in one cell: only the others need a series.

@@ -11,7 +11,7 @@
 -- column key: number of the combination, number
 -- column class: key of the class (budget_classes), or `collect`: to read or to write, as the requests in flight, text
 WITH seen AS (
-    SELECT DISTINCT reason, syscall, io FROM main.waits_in_calls
+    SELECT DISTINCT reason, syscall, io FROM main.wait_groups
     UNION
     SELECT reason, syscall, CAST(NULL AS BOOLEAN) FROM printed_waits
 ), named AS (

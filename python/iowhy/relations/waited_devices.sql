@@ -14,17 +14,16 @@ SELECT
         ELSE coalesce(d.below_dev, f.disk_dev)
     END AS dev,
     coalesce(w.syscall = 'sync', false) AS everywhere,
-    sum(w.dur_ns) AS waited_ns
-FROM main.waits w
-LEFT JOIN main.locked_for_io l ON w.reason = 'metadata_lock' AND l.tid = w.tid AND l.ts_ns = w.ts_ns
+    sum(w.total_ns) AS waited_ns
+FROM main.wait_groups w
 JOIN main.wait_classes c
-    ON c.reason IS NOT DISTINCT FROM coalesce(l.reason, w.reason)
+    ON c.reason IS NOT DISTINCT FROM w.reason
     AND c.syscall IS NOT DISTINCT FROM w.syscall
     AND c.io IS NOT DISTINCT FROM w.io
 LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev
 LEFT JOIN served_filesystems u ON u.dev = w.dev
 LEFT JOIN (SELECT dev, max(below_dev) AS below_dev FROM main.devices GROUP BY dev) d ON d.dev = f.disk_dev
-WHERE w.dur_ns > 0 AND u.dev IS NULL
+WHERE u.dev IS NULL
     AND w.reason IS DISTINCT FROM 'fuse' AND w.reason IS DISTINCT FROM 'network_filesystem'
     AND c.class IN ('read', 'write', 'sync', 'throttled', 'collect')
 GROUP BY 1, 2

@@ -13,6 +13,7 @@ WITH blocked AS (
     SELECT f.part_id, c.class, c.syscall, c.reason, f.parts
     FROM found_waits f
     JOIN main.wait_classes c ON c.key = f.key
+    WHERE c.class = 'collect'
 ), sleeping AS (
     SELECT t.part_id, t.tgid, t.cell, f.ring, (t.end_ns - t.begin_ns) * 16 AS own_parts, sum(f.parts) AS parts
     FROM found_sleeps f
@@ -40,19 +41,15 @@ WITH blocked AS (
         ON p.tgid = w.tgid AND p.cell = w.cell AND p.ring IS NOT DISTINCT FROM w.ring
     WHERE f.class = 'collect' AND w.busy_parts > 0
 ), located AS (
-    SELECT part_id, false AS asleep, class, syscall, reason, parts FROM blocked WHERE class <> 'collect'
-    UNION ALL
-    SELECT b.part_id, false, 'read', b.syscall, b.reason, floor(b.parts * coalesce(r.read_share, 1))
+    SELECT b.part_id, false AS asleep, 'read' AS class, b.syscall, b.reason, floor(b.parts * coalesce(r.read_share, 1)) AS parts
     FROM blocked b
     JOIN thread_cells t ON t.part_id = b.part_id
     LEFT JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
-    WHERE b.class = 'collect'
     UNION ALL
     SELECT b.part_id, false, 'write', b.syscall, b.reason, b.parts - floor(b.parts * r.read_share)
     FROM blocked b
     JOIN thread_cells t ON t.part_id = b.part_id
     JOIN requests_collected r ON r.tgid = t.tgid AND r.cell = t.cell AND r.ring IS NULL
-    WHERE b.class = 'collect'
     UNION ALL
     SELECT part_id, true, class, syscall, NULL, parts FROM found_sleeps WHERE class <> 'collect'
     UNION ALL
@@ -66,9 +63,16 @@ WITH blocked AS (
     FROM found_sleeps f
     CROSS JOIN recording r
     WHERE f.class = 'collect' AND NOT r.ran_block_requests
+), by_row AS (
+    SELECT t.row_id, l.asleep, l.class, l.syscall, l.reason, l.parts
+    FROM located l
+    JOIN thread_cells t ON t.part_id = l.part_id
+    UNION ALL
+    SELECT w.row_id, false, c.class, c.syscall, c.reason, w.parts
+    FROM row_waits w
+    JOIN main.wait_classes c ON c.key = w.key
 )
-SELECT t.row_id, l.asleep, l.class, l.syscall, l.reason, CAST(sum(l.parts) AS BIGINT) AS parts
-FROM located l
-JOIN thread_cells t ON t.part_id = l.part_id
-WHERE l.parts > 0
-GROUP BY t.row_id, l.asleep, l.class, l.syscall, l.reason
+SELECT row_id, asleep, class, syscall, reason, CAST(sum(parts) AS BIGINT) AS parts
+FROM by_row
+WHERE parts > 0
+GROUP BY row_id, asleep, class, syscall, reason

@@ -9,20 +9,24 @@
 -- column tgid: process, id
 -- column tid: thread, id
 -- column reason: reason of the recorder or of another tool; NULL where only calls were recorded, text
+-- column recorded_reason: reason of the row itself, text
 -- column syscall: call; `io_uring worker` in a thread of the kernel that makes none; NULL in a page fault, text
 -- column io: whether the kernel counts it as I/O wait, bool
+-- column dev: filesystem of the call's file; NULL where it is not known, id
 -- when syscalls and not ran waits and not waits
 SELECT
-    ts_ns, dur_ns, blocked_ns, tgid, tid, CAST(NULL AS VARCHAR) AS reason, name AS syscall,
-    CAST(NULL AS BOOLEAN) AS io
+    ts_ns, dur_ns, blocked_ns, tgid, tid, CAST(NULL AS VARCHAR) AS reason,
+    CAST(NULL AS VARCHAR) AS recorded_reason, name AS syscall, CAST(NULL AS BOOLEAN) AS io, dev
 FROM main.syscalls
 WHERE blocked_ns > 0 AND dur_ns > 0
 -- else
 SELECT
     w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, coalesce(l.reason, w.reason) AS reason,
+    w.reason AS recorded_reason,
     CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END
         AS syscall,
-    w.io
+    w.io,
+    w.dev
 FROM main.waits w
 LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = w.tid
 LEFT JOIN main.locked_for_io l ON w.reason = 'metadata_lock' AND l.tid = w.tid AND l.ts_ns = w.ts_ns

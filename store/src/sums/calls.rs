@@ -1,6 +1,6 @@
 //! System calls by thread, name and file.
 
-use super::groups::{add, Groups};
+use super::groups::{add, Summed};
 use crate::rows::{CallSums as SumRow, Name, Syscalls};
 
 /// Up to here a call that moves data counts as tiny (the relation call_totals).
@@ -8,17 +8,18 @@ const TINY_BYTES: i64 = 1024;
 
 /// Numbers first: they tell most keys apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub struct Key {
     tid: i64,
     ino: Option<i64>,
     dev: Option<i64>,
     tgid: i64,
     tiny: bool,
+    durable: bool,
     name: Name,
 }
 
 #[derive(Debug, Default)]
-struct Sum {
+pub struct Sum {
     calls: i64,
     errors: i64,
     unfinished: i64,
@@ -36,38 +37,27 @@ struct Sum {
     syncing: i64,
 }
 
-#[derive(Debug, Default)]
-pub struct CallSums(Groups<Key, Sum>);
+impl Summed for Sum {
+    type Key = Key;
+    /// Whether it is a durable write (the relation durable_writes).
+    type Of<'a> = (&'a Syscalls, bool);
+    type Row = SumRow;
 
-impl CallSums {
     #[inline]
-    pub fn add(&mut self, row: &Syscalls) {
-        let key = Key {
+    fn key((row, durable): (&Syscalls, bool)) -> Key {
+        Key {
             tid: row.tid,
             ino: row.ino,
             dev: row.dev,
             tgid: row.tgid,
             tiny: row.bytes.is_some_and(|n| n <= TINY_BYTES) && row.ret.is_some_and(|n| n > 0),
+            durable,
             name: row.name.clone(),
-        };
-        if let Some(sum) = self.0.of(key) {
-            sum.add(row);
         }
     }
 
-    pub fn give_up(&mut self) {
-        self.0.give_up();
-    }
-
-    pub fn rows(self) -> Vec<SumRow> {
-        let groups = self.0.into_groups().into_iter();
-        groups.map(|(key, sum)| sum.row(key)).collect()
-    }
-}
-
-impl Sum {
     #[inline]
-    fn add(&mut self, row: &Syscalls) {
+    fn add(&mut self, (row, _): (&Syscalls, bool)) {
         self.calls += 1;
         self.total_ns = self.total_ns.saturating_add(row.dur_ns);
         self.max_ns = self.max_ns.max(Some(row.dur_ns));
@@ -99,6 +89,7 @@ impl Sum {
             dev: key.dev,
             ino: key.ino,
             tiny: key.tiny,
+            durable: Some(key.durable),
             calls: self.calls,
             errors: self.errors,
             unfinished: self.unfinished,

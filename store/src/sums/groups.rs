@@ -65,6 +65,35 @@ impl<K: Clone + Eq + Hash, V: Default> Groups<K, V> {
     }
 }
 
+/// What is summed up of the rows of one key.
+pub trait Summed: Default {
+    type Key: Clone + Eq + Hash;
+    /// The row that is added, and what else is known of it.
+    type Of<'a>: Copy;
+    /// Of the table of sums.
+    type Row;
+
+    fn key(of: Self::Of<'_>) -> Self::Key;
+    fn add(&mut self, of: Self::Of<'_>);
+    fn row(self, key: Self::Key) -> Self::Row;
+}
+
+impl<S: Summed> Groups<S::Key, S> {
+    /// Adds a row to the sum of its key.
+    #[inline]
+    pub fn add(&mut self, of: S::Of<'_>) {
+        if let Some(sum) = self.of(S::key(of)) {
+            sum.add(of);
+        }
+    }
+
+    /// One of each group; none where there were too many.
+    pub fn rows(self) -> Vec<S::Row> {
+        let groups = self.into_groups().into_iter();
+        groups.map(|(key, sum)| sum.row(key)).collect()
+    }
+}
+
 /// A hash of few instructions: nobody gains from keys that collide in their own recording.
 #[derive(Debug, Default)]
 pub struct Mixer(u64);

@@ -2,82 +2,189 @@
 //! the rows. A table of sums is whole or it is not there: what would take too much memory is given up.
 
 mod calls;
+mod durable;
 mod flights;
+mod flushes;
 mod groups;
+mod intervals;
+mod kinds;
 mod requests;
 mod spans;
+mod syncs;
+mod waits;
 
 use crate::error::Result;
 use crate::recording::Recording;
 use crate::rows;
-use calls::CallSums;
+use durable::DurableWrites;
 use flights::FlightSums;
-use requests::RequestSums;
+use flushes::Flushes;
+use groups::{Groups, Summed};
+use intervals::Intervals;
+use kinds::Known;
+use syncs::Syncs;
+
+type SumsOf<S> = Groups<<S as Summed>::Key, S>;
 
 /// What was summed of each table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sums {
-    calls: CallSums,
-    requests: RequestSums,
+    call_kinds: Known<kinds::Call>,
+    wait_kinds: Known<kinds::Wait>,
+    calls: SumsOf<calls::Sum>,
+    durable: DurableWrites,
+    syncs: Syncs,
+    waits: SumsOf<waits::Sum>,
+    intervals: Intervals,
+    requests: SumsOf<requests::Sum>,
     flights: FlightSums,
+    flushes: Flushes,
 }
 
-/// The rows of the tables of sums.
+/// The rows of the tables of sums that end a recording.
 #[derive(Debug, Default)]
 pub struct SumRows {
     calls: Vec<rows::CallSums>,
+    syncs: Vec<rows::SyncSums>,
+    waits: Vec<rows::WaitSums>,
+    intervals: Vec<rows::IntervalWaits>,
     requests: Vec<rows::RequestSums>,
     flights: Vec<rows::FlightSums>,
+    flushes: Vec<rows::FlushSums>,
+    flushing: Vec<rows::FlushingSums>,
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        Sums {
+            call_kinds: Known::new(kinds::call),
+            wait_kinds: Known::new(kinds::wait),
+            calls: Groups::default(),
+            durable: DurableWrites::default(),
+            syncs: Syncs::default(),
+            waits: Groups::default(),
+            intervals: Intervals::default(),
+            requests: Groups::default(),
+            flights: FlightSums::default(),
+            flushes: Flushes::default(),
+        }
+    }
 }
 
 impl Sums {
     #[inline]
     pub fn syscalls(&mut self, row: &rows::Syscalls) {
-        self.calls.add(row);
+        let kind = self.call_kinds.get(&row.name);
+        let durable = self.durable.call(row, kind);
+        if durable.is_none() {
+            self.forget_syncs();
+        }
+        let durable = durable.unwrap_or(false);
+        self.calls.add((row, durable));
+        self.syncs.call();
+        if durable || kind == kinds::Call::Syncs {
+            let until = row.ts_ns.saturating_add(row.dur_ns);
+            self.syncs.sync(row.ts_ns, until);
+            self.flushes.waits(row.ts_ns, until);
+        }
+    }
+
+    pub fn waits(&mut self, row: &rows::Waits) {
+        let kind = self.wait_kinds.get(&row.reason);
+        let call = row.syscall.as_ref().map(|name| self.call_kinds.get(name));
+        self.durable.wait(row, kind, call);
+        if kind.flushes {
+            let until = row.ts_ns.saturating_add(row.dur_ns);
+            self.flushes.waits(row.ts_ns, until);
+        }
+        if row.dur_ns > 0 {
+            self.waits.add(row);
+            self.intervals.wait(row);
+        }
+    }
+
+    pub fn thread_time(&mut self, row: &rows::ThreadTime) {
+        self.intervals.interval(row);
     }
 
     #[inline]
     pub fn block_requests(&mut self, row: &rows::BlockRequests) {
         self.requests.add(row);
         self.flights.add(row);
+        self.flushes.request(row);
     }
 
-    /// Takes up what waited until the command's start was known; to be called several times a second.
-    pub fn settle(&mut self, start_ns: Option<i64>) {
+    /// Takes up what waited until the command's start was known, and gives what is known for good; to be called several
+    /// times a second.
+    pub fn settle(&mut self, start_ns: Option<i64>) -> Vec<rows::IntervalWaits> {
         self.flights.settle(start_ns);
+        self.intervals.take()
     }
 
     /// Rows of a table were lost after they were summed: there are no sums of it.
     pub fn forget(&mut self, table: &str) {
         match table {
-            "syscalls" => self.calls.give_up(),
+            "syscalls" => {
+                self.calls.give_up();
+                self.forget_syncs();
+            }
+            "waits" => {
+                self.waits.give_up();
+                self.intervals.give_up();
+                self.forget_syncs();
+            }
+            "thread_time" | "interval_waits" => self.intervals.give_up(),
             "block_requests" => {
                 self.requests.give_up();
                 self.flights.give_up();
+                self.flushes.give_up();
             }
             _ => {}
         }
     }
 
     /// The sums, of a command that ran from `start_ns` to `end_ns`.
-    pub fn rows(self, start_ns: Option<i64>, end_ns: Option<i64>) -> SumRows {
+    pub fn rows(mut self, start_ns: Option<i64>, end_ns: Option<i64>) -> SumRows {
+        let (flushes, flushing) = self.flushes.rows();
         SumRows {
             calls: self.calls.rows(),
+            syncs: self.syncs.rows(),
+            // Of the intervals some may be written already: that these are here says that all are.
+            waits: match self.intervals.has_given_up() {
+                false => self.waits.rows(),
+                true => Vec::new(),
+            },
+            intervals: self.intervals.take(),
             requests: self.requests.rows(),
             flights: match (start_ns, end_ns) {
                 (Some(start), Some(end)) => self.flights.rows(start, end),
                 _ => Vec::new(),
             },
+            flushes,
+            flushing,
         }
+    }
+
+    /// Which writes are durable is not known, and so not when the command waits for that.
+    fn forget_syncs(&mut self) {
+        self.durable.give_up();
+        self.syncs.give_up();
+        self.flushes.give_up();
     }
 }
 
 impl SumRows {
     pub(crate) fn push(self, recording: &mut Recording) -> Result<()> {
-        self.calls.into_iter().try_for_each(|r| recording.push(r))?;
-        self.requests
-            .into_iter()
-            .try_for_each(|r| recording.push(r))?;
-        self.flights.into_iter().try_for_each(|r| recording.push(r))
+        fn all<R: rows::Row>(rows: Vec<R>, recording: &mut Recording) -> Result<()> {
+            rows.into_iter().try_for_each(|row| recording.push(row))
+        }
+        all(self.calls, recording)?;
+        all(self.syncs, recording)?;
+        all(self.waits, recording)?;
+        all(self.intervals, recording)?;
+        all(self.requests, recording)?;
+        all(self.flights, recording)?;
+        all(self.flushes, recording)?;
+        all(self.flushing, recording)
     }
 }

@@ -1,10 +1,10 @@
 //! Block requests by device, kind and owner.
 
-use super::groups::{add, Groups};
+use super::groups::{add, Summed};
 use crate::rows::{BlockRequests, Name, RequestSums as SumRow};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub struct Key {
     owner_ino: Option<i64>,
     owner_dev: Option<i64>,
     dev: i64,
@@ -15,7 +15,7 @@ struct Key {
 }
 
 #[derive(Debug, Default)]
-struct Sum {
+pub struct Sum {
     requests: i64,
     bytes: i64,
     time_ns: Option<i64>,
@@ -23,12 +23,13 @@ struct Sum {
     failed: i64,
 }
 
-#[derive(Debug, Default)]
-pub struct RequestSums(Groups<Key, Sum>);
+impl Summed for Sum {
+    type Key = Key;
+    type Of<'a> = &'a BlockRequests;
+    type Row = SumRow;
 
-impl RequestSums {
-    pub fn add(&mut self, row: &BlockRequests) {
-        let key = Key {
+    fn key(row: &BlockRequests) -> Key {
+        Key {
             owner_ino: row.owner_ino,
             owner_dev: row.owner_dev,
             dev: row.dev,
@@ -36,29 +37,20 @@ impl RequestSums {
             empty: row.op == "write" && row.bytes == 0,
             op: row.op.clone(),
             owner_kind: row.owner_kind.clone(),
-        };
-        let Some(sum) = self.0.of(key) else { return };
-        sum.requests += 1;
-        sum.bytes = sum.bytes.saturating_add(row.bytes);
+        }
+    }
+
+    fn add(&mut self, row: &BlockRequests) {
+        self.requests += 1;
+        self.bytes = self.bytes.saturating_add(row.bytes);
         add(
-            &mut sum.time_ns,
+            &mut self.time_ns,
             row.complete_ns.map(|at| at - row.queue_ns),
         );
-        sum.unseen += i64::from(row.complete_ns.is_none());
-        sum.failed += i64::from(row.error.is_some_and(|error| error != 0));
+        self.unseen += i64::from(row.complete_ns.is_none());
+        self.failed += i64::from(row.error.is_some_and(|error| error != 0));
     }
 
-    pub fn give_up(&mut self) {
-        self.0.give_up();
-    }
-
-    pub fn rows(self) -> Vec<SumRow> {
-        let groups = self.0.into_groups().into_iter();
-        groups.map(|(key, sum)| sum.row(key)).collect()
-    }
-}
-
-impl Sum {
     fn row(self, key: Key) -> SumRow {
         SumRow {
             dev: key.dev,

@@ -43,6 +43,17 @@ impl Spans {
         found.map_or(0, |place| place + 1)
     }
 
+    /// Whether one of them is under way at a moment, or ends there; None where that is not known any more.
+    pub fn contains(&self, at: i64) -> Option<bool> {
+        let behind = self.last_where(self.spans.len(), |span| span.0 <= at);
+        if self.spans[..behind].last().is_some_and(|span| at <= span.1) {
+            return Some(true);
+        }
+        self.folded_until
+            .is_none_or(|folded| folded < at)
+            .then_some(false)
+    }
+
     /// What all cover together; None where that is not known to the nanosecond.
     pub fn covered_ns(&self) -> Option<i64> {
         let kept: i64 = self.spans.iter().map(|(begin, until)| until - begin).sum();
@@ -73,6 +84,20 @@ mod tests {
                     assert_eq!(covered(&given), Some(moments), "{given:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_moment_is_within_a_span_to_its_end_or_it_is_not_known() {
+        let mut all = Spans::default();
+        (0..MOST as i64 + 1).for_each(|n| all.add(4 * n, 4 * n + 2));
+        let folded = 4 * (MOST as i64 / 2 - 1) + 2;
+        for (at, expected) in [(0, None), (folded, None), (folded + 1, Some(false))] {
+            assert_eq!(all.contains(at), expected, "{at}");
+        }
+        let last = 4 * MOST as i64;
+        for (at, expected) in [(-1, false), (0, true), (2, true), (3, false)] {
+            assert_eq!(all.contains(last + at), Some(expected));
         }
     }
 

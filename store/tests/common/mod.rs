@@ -90,3 +90,33 @@ pub fn same(row: &Row, expected: &rows::BlockRequests) {
     let scope = expected.in_scope.map_or(Field::Null, Field::Bool);
     assert_eq!(*field(row, "in_scope"), scope);
 }
+
+/// Numbers as they come (Marsaglia's xorshift64*), each run the same.
+pub struct Draw(pub u64);
+
+impl Draw {
+    pub fn below(&mut self, n: i64) -> i64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as i64 % n
+    }
+
+    pub fn one_of(&mut self, names: &[&'static str]) -> rows::Name {
+        names[self.below(names.len() as i64) as usize].into()
+    }
+
+    pub fn maybe(&mut self, n: i64) -> Option<i64> {
+        (self.below(4) > 0).then(|| self.below(n))
+    }
+}
+
+/// A whole number, or 1 for true; None: NULL.
+pub fn number(row: &Row, name: &str) -> Option<i64> {
+    match field(row, name) {
+        Field::Long(value) => Some(*value),
+        Field::Null => None,
+        Field::Bool(value) => Some((*value).into()),
+        other => panic!("{name}: {other:?}"),
+    }
+}

@@ -141,26 +141,9 @@ sum(errors) AS errors
 _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
 _SYNCS = f"""
-WITH g AS (
-  SELECT s.name, false AS by_write, s.dev, s.ino, s.calls, s.total_ns, s.cpu_ns, s.runnable_ns, s.blocked_ns,
-    s.sleeping_ns, s.asked_bytes, s.done_bytes, s.errors
-  FROM call_totals s JOIN call_kinds k ON k.name = s.name WHERE k.kind = 'sync'
-  UNION ALL
-  SELECT name, true, dev, ino, count(*), sum(dur_ns), sum(cpu_ns), sum(runnable_ns), sum(blocked_ns), sum(sleeping_ns),
-    sum(bytes), sum(CASE WHEN ret > 0 THEN ret END), sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END)
-  FROM sync_calls WHERE by_write GROUP BY name, dev, ino
-), in_order AS (
-  SELECT ts_ns, end_ns FROM sync_calls ORDER BY ts_ns
-), reached AS (
-  SELECT ts_ns, end_ns, max(end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS upto FROM in_order
-), steps AS (
-  SELECT ts_ns, end_ns, lag(upto) OVER () AS before FROM reached
-), one AS (
-  SELECT sum(greatest(0, end_ns - greatest(ts_ns, coalesce(before, ts_ns)))) AS wall_ns FROM steps
-)
-SELECT name AS what, by_write, {_SUMS}, (SELECT wall_ns FROM one) AS wall_ns,
+SELECT name AS what, by_write, {_SUMS}, (SELECT wall_ns FROM sync_times) AS wall_ns,
   (SELECT median(bytes) FROM syscalls WHERE name = 'msync') AS median_bytes
-FROM g GROUP BY GROUPING SETS ((name, by_write), ())
+FROM sync_groups GROUP BY GROUPING SETS ((name, by_write), ())
 """
 
 

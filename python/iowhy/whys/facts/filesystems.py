@@ -60,8 +60,8 @@ def waited_for_most(relations: Relations) -> int | None:
         return None
     return _first(
         relations,
-        """SELECT dev FROM waits WHERE dev IS NOT NULL
-        GROUP BY dev ORDER BY sum(dur_ns) DESC, dev LIMIT 1""",
+        """SELECT dev FROM wait_groups WHERE dev IS NOT NULL
+        GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
     )
 
 

@@ -23,11 +23,13 @@ _FLUSHED = """
 SELECT f.dev, coalesce(max(d.name), (f.dev >> 20) || ':' || (f.dev & 1048575)) AS device, f.count,
   f.time_ns::DOUBLE AS time_ns
 FROM (
-  SELECT dev, count(*) AS count, coalesce(sum(complete_ns - queue_ns), 0) AS time_ns
-  FROM device_flushes WHERE of_command AND counted GROUP BY dev
+  SELECT dev, sum(flushes) AS count, coalesce(sum(time_ns), 0) AS time_ns
+  FROM flush_groups WHERE of_command AND counted GROUP BY dev
 ) AS f LEFT JOIN devices AS d ON d.dev = f.dev
 GROUP BY f.dev, f.count, f.time_ns ORDER BY f.time_ns DESC, f.dev
 """
+
+_WALL_OF_ONE = "SELECT sum(busy_ns)::DOUBLE AS wall_ns FROM flushing_times WHERE dev = {dev}"
 
 _WALL = """
 WITH s AS (
@@ -57,6 +59,8 @@ def flushing_ns(relations: Relations, devices: tuple[Flushed, ...]) -> float | N
     """Time in which one of some devices was emptying its cache, for anybody; None without a device."""
     if not devices:
         return None
+    if len(devices) == 1:
+        return relations.one(_Wall, _WALL_OF_ONE.format(dev=devices[0].dev)).wall_ns
     return relations.one(
         _Wall, _WALL.format(devs=", ".join(str(one.dev) for one in devices))
     ).wall_ns

@@ -19,4 +19,7 @@ def sampled(relations: Relations, table: str, column: str, limit: int = WINDOW_R
         return "true"
     width = max(1, facts.elapsed_ns // SLICES)
     every = -(-rows // limit)
-    return f"(({column} - {facts.start_ns}) // {width}) % {every} = 0"
+    begins = range(facts.start_ns, facts.end_ns + 1, width * every)
+    # As ranges, so that files and row groups of other times are not read.
+    parts = [f"{column} BETWEEN {begin} AND {begin + width - 1}" for begin in begins]
+    return f"({' OR '.join(parts)})"

@@ -1,0 +1,30 @@
+-- title: The sums of the waits of one thread for one reason in one call on one filesystem
+-- filtered as: nothing
+-- kept: table
+-- As the recorder summed them up; else by the rows. Reasons and calls are those of waits_in_calls: of waits for a locked
+-- block each is looked at.
+-- column tgid: process, id
+-- column tid: thread, id
+-- column reason: reason; NULL where only calls were recorded, text
+-- column syscall: call, text
+-- column io: whether the kernel counts it as I/O wait, bool
+-- column dev: filesystem of the call's file; NULL where it is not known, id
+-- column count: waits, count
+-- column total_ns: their lengths, ns
+-- when wait_sums
+SELECT
+    s.tgid, s.tid, s.reason,
+    CASE WHEN s.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE s.syscall END AS syscall,
+    s.io, s.dev, s.count, s.total_ns
+FROM main.wait_sums s
+LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = s.tid
+WHERE s.reason <> 'metadata_lock'
+UNION ALL
+SELECT tgid, tid, reason, syscall, io, dev, count(*), sum(dur_ns)
+FROM main.waits_in_calls
+WHERE recorded_reason = 'metadata_lock'
+GROUP BY tgid, tid, reason, syscall, io, dev
+-- else
+SELECT tgid, tid, reason, syscall, io, dev, count(*) AS count, sum(dur_ns) AS total_ns
+FROM main.waits_in_calls
+GROUP BY tgid, tid, reason, syscall, io, dev

@@ -1,0 +1,84 @@
+//! What a call or a reason of a wait is, by its name, as `call_kinds` and `wait_kinds` have it (iowhy-tables).
+
+use iowhy_tables::calls::{self, Kind};
+use iowhy_tables::reasons;
+
+use crate::rows::Name;
+
+/// What a call is to syncs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Syncs,
+    Writes,
+    /// Copies from file to file.
+    Copies,
+    Other,
+}
+
+/// What a wait says of the call that it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// For the journal's commit or a flush: any call that writes is durable then.
+    pub commits: bool,
+    /// For pages that are being written: in a call of one file, what it wrote itself.
+    pub writes_back: bool,
+    /// For a flush of the device.
+    pub flushes: bool,
+}
+
+/// What is known of names that were met; they are few, and come again in runs.
+#[derive(Debug)]
+pub struct Known<T> {
+    of: fn(&str) -> T,
+    met: Vec<(Name, T)>,
+}
+
+impl<T: Copy> Known<T> {
+    pub fn new(of: fn(&str) -> T) -> Known<T> {
+        Known {
+            of,
+            met: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn get(&mut self, name: &Name) -> T {
+        let found = self.met.iter().position(|(met, _)| same(met, name));
+        let place = found.unwrap_or_else(|| {
+            self.met.truncate(MOST_MET - 1);
+            self.met.push((name.clone(), (self.of)(name)));
+            self.met.len() - 1
+        });
+        let value = self.met[place].1;
+        // What comes often stands in front.
+        self.met.swap(place, place / 2);
+        value
+    }
+}
+
+/// Names kept: all of the calls that get rows.
+const MOST_MET: usize = 128;
+
+/// Static names mostly lie at one place.
+#[inline]
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b)
+}
+
+pub fn call(name: &str) -> Call {
+    match calls::by_name(name.as_bytes()).and_then(|call| call.kind) {
+        Some(Kind::Sync) => Call::Syncs,
+        Some(Kind::Write) => Call::Writes,
+        Some(Kind::Copy) => Call::Copies,
+        _ => Call::Other,
+    }
+}
+
+pub fn wait(reason: &str) -> Wait {
+    let known = reasons::by_name(reason);
+    Wait {
+        commits: known.is_some_and(|known| matches!(known.part, "commit" | "flush")),
+        writes_back: known.is_some_and(|known| known.class == "writeback"),
+        flushes: matches!(reason, "device_flush" | "journal_commit" | "log_force"),
+    }
+}

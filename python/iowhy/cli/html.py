@@ -1,6 +1,7 @@
 """`iowhy html`: a result as one page that can be sent round."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,8 +105,12 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     from iowhy.reports import engine, find
     from iowhy.views.html.recording_html import Shown, recording_page
     from iowhy.views.html.redaction import redactor_of
+    from iowhy.whys.in_whose_code import without_code
 
     found = overview(recording, keep=True)
+    if redact:
+        findings = tuple(map(without_code, found.verdict.findings))
+        found = replace(found, verdict=replace(found.verdict, findings=findings))
     linked = [link.report for one in found.verdict.findings for link in one.chain]
     names = [name for name in dict.fromkeys([*TABLES, *linked]) if name != "budget"]
     with recording.damage_named(), Relations.of(recording) as relations:
@@ -144,6 +149,7 @@ def _comparison(results: tuple[str, ...]) -> _Page:
             return comparison_html(found, drawn[0], drawn[1])
         recordings = [side.typical for side in sides]
         redactor = redactor_of(recordings, paths, [side.label for side in sides])
+        found = replace(found, paths=())  # names of functions tell what a program is
         return comparison_html(found, drawn[0], drawn[1], redactor.say, redacted=True)
 
     return _Page(name, write)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from iowhy.compare.code_paths import ChangedPath, changed_paths
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
 from iowhy.compare.latencies import Latency, latencies
 from iowhy.compare.layers import Changed, Part, changed, parts
@@ -27,6 +28,8 @@ class Comparison:
     rates: tuple[Rate, ...] = ()
     #: How long requests took, of the typical recordings.
     latencies: tuple[Latency, ...] = ()
+    #: Of recordings with user stacks.
+    paths: tuple[ChangedPath, ...] = ()
 
     @property
     def slower(self) -> Interval | None:
@@ -85,6 +88,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
         fates=fates(first, second),
         rates=rates(before, after),
         latencies=latencies(before.typical, after.typical),
+        paths=changed_paths(before.typical, after.typical),
     )
 
 

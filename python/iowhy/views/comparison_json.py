@@ -53,6 +53,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
             }
             for one in found.latencies
         ],
+        "paths": _paths(found),
         "findings": [
             {
                 "cause": f.cause,
@@ -64,6 +65,13 @@ def as_json(found: Comparison) -> dict[str, Any]:
             for f in found.fates
         ],
     }
+
+
+def _paths(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {"path": one.path, "before_ns": one.before_ns, "after_ns": one.after_ns}
+        for one in found.paths
+    ]
 
 
 def interval_json(found: Interval) -> dict[str, float | None]:

@@ -49,6 +49,10 @@ def show(found: Comparison, console: Console) -> None:
         console.print()
         console.print(Text("how long requests took, before → after"))
         _table(console, LATENCY_HEADS, latency_rows(found))
+    if found.paths:
+        console.print()
+        console.print(Text("whose code takes more or less time (of all threads)"))
+        _table(console, PATH_HEADS, path_rows(found))
     if found.fates:
         console.print()
         console.print(Text("findings"))
@@ -59,6 +63,7 @@ def show(found: Comparison, console: Console) -> None:
 PART_HEADS = ("class", "before", "after", "difference", "of the difference")
 LATENCY_HEADS = ("requests", "median", "p90", "p99", "p99.9", "longest")
 LAYER_HEADS = ("measure", "before", "after", "change")
+PATH_HEADS = ("path", "before", "after", "difference")
 
 
 def part_rows(found: Comparison) -> list[tuple[object, ...]]:
@@ -105,6 +110,19 @@ def latency_rows(found: Comparison) -> list[tuple[object, ...]]:
 
 def _latency(value: float | None) -> str:
     return "–" if value is None else units.duration(value)
+
+
+def path_rows(found: Comparison) -> list[tuple[object, ...]]:
+    """Which paths of functions take more or less time (PATH_HEADS)."""
+    return [
+        (
+            one.path,
+            units.duration(one.before_ns),
+            units.duration(one.after_ns),
+            _signed((one.after_ns - one.before_ns) / 1e9),
+        )
+        for one in found.paths
+    ]
 
 
 def _explained(share: float | None) -> str:

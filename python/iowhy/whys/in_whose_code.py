@@ -3,14 +3,15 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from iowhy.data_class import dataclass
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.chain import link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Claim, CodeFrame, Link
+from iowhy.whys.finding import Claim, CodeFrame, Finding, Link
 
 #: A path is named from this part of a finding's time on.
 LEAST = 1 / 3
@@ -63,6 +64,12 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     said = f"{percent(found.share)} of it is {'in' if computes else 'called by'} {in_words(frames)}"
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
+
+
+def without_code(finding: Finding) -> Finding:
+    """A finding for others' eyes: names of functions tell what a program is."""
+    chain = tuple(link for link in finding.chain if link.report != _REPORT)
+    return replace(finding, chain=chain)
 
 
 def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:

@@ -47,6 +47,7 @@ def comparison_html(
         _difference(found),
         _findings(found, say),
         _layers(found, say),
+        _paths(found, say),
         _charts(before, after),
         Markup("</main>"),
     ]
@@ -101,6 +102,20 @@ def _layers(found: Comparison, say: Say) -> Markup:
     rows = [[say(str(cell)) for cell in row] for row in comparison_page.layer_rows(found)]
     return element(
         "section", element("h2", "What changed at each layer"), table(fields, rows), id="layers"
+    )
+
+
+def _paths(found: Comparison, say: Say) -> Markup:
+    if not found.paths:
+        return Markup("")
+    heads = comparison_page.PATH_HEADS
+    fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
+    rows = [[say(str(cell)) for cell in row] for row in comparison_page.path_rows(found)]
+    return element(
+        "section",
+        element("h2", "Whose code takes more or less time"),
+        table(fields, rows, caption="Time of all threads"),
+        id="paths",
     )
 
 

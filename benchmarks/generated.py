@@ -77,6 +77,7 @@ def events(
     end_ns += -(end_ns - START_NS) % INTERVAL_NS
     tables["thread_time"] = _thread_time(rng, end_ns, threads)
     tables["block_requests"] = _requests(rng, calls // 2, end_ns, threads, files)
+    tables["async_operations"] = _operations(end_ns, threads, files)
     tables["page_cache"] = _page_cache(rng, end_ns, files)
     tables["dirtied_by_others"] = pa.table(
         {
@@ -171,6 +172,36 @@ def _thread_time(rng: np.random.Generator, end_ns: int, threads: int) -> pa.Tabl
             "runnable_ns": states[:, 2],
             "blocked_ns": states[:, 3],
             "sleeping_ns": states[:, 4],
+        }
+    )
+
+
+def _operations(end_ns: int, threads: int, files: int) -> pa.Table:
+    """A few, beside the calls: the last has not ended."""
+    at = np.arange(60)
+    reads, size = at % 3 == 0, 4096 * (1 + at % 4)
+    ended = at < 59
+    return pa.table(
+        {
+            "submit_ns": START_NS + at * ((end_ns - START_NS) // 64),
+            "complete_ns": pa.array(
+                START_NS + at * ((end_ns - START_NS) // 64) + 5_000 + at * 100, mask=~ended
+            ),
+            "tgid": 1000 + at % threads // 4 * 4,
+            "tid": 1000 + at % threads,
+            "ring": 1 + at % 2,
+            "api": np.where(at % 2 == 0, "io_uring", "libaio"),
+            "op": np.where(reads, "read", "write"),
+            "kind": np.where(reads, "read", "write"),
+            "ran": np.where(at % 5 == 0, "worker", "inline"),
+            "flags": [["direct", "fixed_file"] if one % 2 else [] for one in at],
+            "dev": np.full(60, FS),
+            "ino": 1 + at % files,
+            "offset": at * 4096,
+            "bytes": size,
+            "moved_bytes": pa.array(size, mask=~ended),
+            "results": ended.astype(int),
+            "ret": pa.array(size, mask=~ended),
         }
     )
 

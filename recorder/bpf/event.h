@@ -249,4 +249,10 @@ struct total {
 	__u32 pad;
 };
 
+/* Of an operation (operation.h): a request of the kernel, or an iocb of a process; where kernels name neither, what user space knows it by. */
+struct operation_key {
+	__u64 address;
+	__u64 of;
+};
+
 #endif

@@ -432,11 +432,37 @@ struct io_worker {
 	struct io_wq_work *cur_work;
 };
 
-struct io_ring_ctx;
+struct io_uring_sqe;
+
+struct io_ring_ctx {
+	unsigned int flags;
+	__u32 *sq_array;
+	struct io_uring_sqe *sq_sqes;
+	unsigned int cached_sq_head;
+	unsigned int sq_entries;
+};
+
+struct io_cqe {
+	__u64 user_data;
+};
+
+struct io_uring_cqe {
+	__u64 user_data;
+	__s32 res;
+	__u32 flags;
+};
 
 struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+	struct io_cqe cqe;
 	struct io_ring_ctx *ctx;
+	struct io_kiocb *link;
 	struct io_wq_work work;
+};
+
+struct io_kiocb___before_5_19 {
+	__u64 user_data;
 };
 
 struct task_struct___before_5_14 {

@@ -72,31 +72,4 @@ static __always_inline __u64 ring_of(struct task_struct *task, const struct thre
 	return OF_CURRENT(task, flags) & PF_IO_WORKER ? ring_of_worker(task, t) : 0;
 }
 
-static __always_inline int submits(struct io_kiocb *request)
-{
-	struct task_struct *task = current_task();
-	struct thread *t;
-
-	/* A thread that polls may do so for several rings; all others say which in their call. */
-	if (!(OF_CURRENT(task, flags) & PF_IO_WORKER))
-		return 0;
-	t = thread_of(task);
-	if (t)
-		t->ring = (__u64)request->ctx;
-	return 0;
-}
-
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(on_uring_submit, struct io_kiocb *request)
-{
-	return submits(request);
-}
-
-/* Its name before 6.3. */
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(on_uring_submit_sqe, struct io_kiocb *request)
-{
-	return submits(request);
-}
-
 #endif

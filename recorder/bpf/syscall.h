@@ -7,11 +7,11 @@
 #include "calls.h"
 #include "file.h"
 #include "rings.h"
+#include "iovec.h"
+#include "contexts.h"
 #include "pagecache.h"
 #include "writeback.h"
 #include "journal.h"
-
-#define IOVEC_MOST 64
 
 /* Two halves: one is written while user space drains the other, so that no count is lost between. */
 struct totals_half {
@@ -23,11 +23,6 @@ struct totals_half {
 };
 struct totals_half totals_0 SEC(".maps");
 struct totals_half totals_1 SEC(".maps");
-
-struct user_iovec {
-	__u64 base;
-	__u64 length;
-};
 
 static __always_inline __u64 argument(struct pt_regs *regs, __s8 number)
 {
@@ -48,23 +43,6 @@ static __always_inline __u64 argument(struct pt_regs *regs, __s8 number)
 	return 0;
 }
 
-static __noinline long iovec_bytes(__u64 address, __u64 count)
-{
-	struct user_iovec v;
-	__u64 sum = 0;
-
-	if (count > IOVEC_MOST)
-		return -1;
-	for (__u32 i = 0; i < IOVEC_MOST; i++) {
-		if (i >= count)
-			break;
-		if (bpf_probe_read_user(&v, sizeof(v), (void *)(address + i * sizeof(v))))
-			return -1;
-		sum += v.length;
-	}
-	return sum;
-}
-
 static __always_inline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
 				     const volatile struct call_shape *shape)
 {
@@ -74,6 +52,8 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 	t->call_fd = -1;
 	if (shape->kind == CALL_RING) {
 		begin_ring(t, task, regs);
+		if (t->call == NR_IO_SUBMIT)
+			submit_iocbs(ARG0(regs), ARG1(regs), ARG2(regs));
 		return;
 	}
 	if (shape->fd_arg >= 0) {
@@ -289,6 +269,8 @@ static __always_inline void returned(struct thread *t, struct task_struct *task,
 	}
 	if (t->call_kind == CALL_LINK && !ret)
 		name_linked(task, ARG4(regs) & AT_EMPTY_PATH ? (int)ARG0(regs) : fd_of_path(ARG1(regs)));
+	if (t->call_kind == CALL_RING)
+		end_context(regs, nr, ret);
 	add_call(t, nr, &times, ret, t->call_flags);
 }
 

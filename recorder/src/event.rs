@@ -12,7 +12,8 @@ pub mod layout {
 
 pub use layout::{
     CacheCounts, CacheKey, Call, CallFile, CallReturn, CallWaits, CallWide, Calls, Clock, Exit,
-    File, FileId, Header, OwnCost, Request, Sample, Thread, Total, TotalKey, Wait,
+    File, FileId, Header, Operation, OperationKey, OwnCost, Request, Sample, Thread, Total,
+    TotalKey, Wait,
 };
 
 /// How many kinds of records there are, and one more for none.

@@ -216,9 +216,10 @@ impl Watch {
                 let samples = programs.probe.sample()?;
                 programs.ring.consume_raw();
                 let unfinished = programs.probe.unfinished();
+                let under_way = programs.probe.under_way();
                 let drained = programs.probe.drain();
                 let mut collector = collector.borrow_mut();
-                collector.finish(&samples, &unfinished)?;
+                collector.finish(&samples, &unfinished, &under_way)?;
                 let lost = programs.probe.lost();
                 collector.interval(&[], drained, lost, host::now_ns() as u64)?;
                 Ok(collector.failed()?)

@@ -129,6 +129,8 @@ fn linux_6_1_has_all_but_lookups_and_faults() {
         "on_throttle_numbers",
         "on_iomap_writepage",
         "on_btrfs_writepage",
+        "on_uring_submit_sqe",
+        "on_uring_complete_of",
     ] {
         assert!(choice.programs.contains(program), "{program}");
     }
@@ -153,13 +155,15 @@ fn linux_5_10_to_5_17_have_programs_of_their_own() {
                 "allocations_btrfs"
             ]
         );
-        assert_eq!(in_part(&choice), ["block_requests", "page_cache"]);
-        assert!(why(&choice, "block_requests").1.contains("which ring"));
+        assert_eq!(in_part(&choice), ["page_cache"]);
         for program in [
             "on_sched_switch_alone",
             "on_page_add",
             "on_page_delete",
             "on_one_page_dirty",
+            "on_uring_submit_of",
+            "on_uring_complete_data",
+            "on_uring_punt_of",
             queued,
         ] {
             assert!(choice.programs.contains(program), "{program}");

@@ -1,6 +1,7 @@
 """Boots each kernel, records programs with known counts in it, and prints what was found: `make test-kernels`."""
 
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ record() {{ name=$1; shift; iowhy-record run --mode bpf -o /out/$name.iowhy -- "
 record calls iowhy-work calls --file /mnt/calls --writes {WRITES} --reads {READS} --fsyncs {FSYNCS} \\
   --fdatasyncs {FDATASYNCS} --opens {OPENS} --block {BLOCK}
 record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 64K --fsync
+record uring operations /mnt/uring
+record libaio operations /mnt/libaio libaio
 record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
 """
 
@@ -76,11 +79,48 @@ def checks(out: Path) -> Iterator[Check]:
         " AND owner_ino = (SELECT ino FROM files WHERE path = '/mnt/write')"
     )
     yield Check("bytes that the device got of the file", _one(write, written), SEQUENTIAL)
+    yield from _operations(out)
     direct = open_recording(out / "direct.iowhy")
     read = written.replace("'write'", "'read'", 1)
     yield Check("bytes of direct reads", _one(direct, read), DIRECT_READS * DIRECT_BYTES)
     for recording in (calls, write, direct):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
+
+
+#: What tests/live/operations.c does: operations, and bytes that they move. The read that fails is refused as it is
+#: submitted before 5.16, and then is none.
+OPERATIONS = {
+    "uring": {
+        "write": (40, 163840),
+        "fsync": (40, None),
+        "read_fixed": (30, 122880),
+        "readv": (20, 81920),
+    },
+    "libaio": {"pwrite": (25, 204800), "preadv": (5, 40960), "fsync": (1, None)},
+}
+
+
+def _operations(out: Path) -> Iterator[Check]:
+    """Operations of io_uring and libaio that ended on their file."""
+    for name, expected in OPERATIONS.items():
+        recording = open_recording(out / f"{name}.iowhy")
+        for op, counts in expected.items():
+            found = _one(
+                recording,
+                "SELECT count(complete_ns), sum(moved_bytes) FROM async_operations WHERE op = ?"
+                " AND ino = (SELECT ino FROM files WHERE path = ?)",
+                op,
+                f"/mnt/{name}",
+            )
+            yield Check(f"{op} operations of {name} and their bytes", found, counts)
+
+
+def _compiled(folder: Path) -> Path:
+    """The program of the live tests."""
+    source = Path(__file__).parents[1] / "live/operations.c"
+    program = folder / "operations"
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    return program
 
 
 def _missing(out: Path) -> Iterator[str]:
@@ -92,7 +132,7 @@ def _missing(out: Path) -> Iterator[str]:
 
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
-    programs = [Path(program(RECORDER)), Path(program("iowhy-work"))]
+    programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder)]
     for kernel in packages.fetch(folder):
         if suites and kernel.suite not in suites:
             continue

@@ -6,7 +6,7 @@
 -- needs: syscalls or block_requests or page_cache
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
--- column layer: asked (calls), page cache, requests (the command's, each once), device (everybody's), text
+-- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (everybody's), text
 -- column what: what the layer did, text
 -- column operations: how often; pages of the page cache, count
 -- column bytes: how much, bytes
@@ -25,6 +25,11 @@ WITH kinds AS (
     JOIN call_kinds k ON k.name = s.name
     LEFT JOIN kinds f ON f.dev = s.dev AND f.ino = s.ino
     WHERE f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous')
+    UNION ALL
+    SELECT a.submit_ns, a.op, a.kind, coalesce(a.moved_bytes, a.ret), a.bytes
+    FROM async_operations a
+    LEFT JOIN kinds f ON f.dev = a.dev AND f.ino = a.ino
+    WHERE a.kind <> 'other' AND (f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous'))
 ), events AS (
     SELECT ts_ns, 1 AS place, 'asked' AS layer, 'read' AS what, 1 AS operations, ret AS bytes
     FROM calls WHERE kind IN ('read', 'copy') AND ret > 0

@@ -2,19 +2,8 @@
 -- unit: bytes
 -- sensor: syscalls
 -- classes: read
-SELECT coalesce(sum(s.done_bytes), 0)
-FROM call_totals s
-JOIN call_kinds k ON k.name = s.name
-WHERE k.kind = 'read'
+SELECT coalesce(sum(b.bytes), 0) FROM bytes_by_call b WHERE b.kind = 'read'
 -- by file
-SELECT s.dev, s.ino, sum(s.done_bytes) AS value
-FROM call_totals s
-JOIN call_kinds k ON k.name = s.name
-WHERE k.kind = 'read'
-GROUP BY s.dev, s.ino
+SELECT b.dev, b.ino, sum(b.bytes) AS value FROM bytes_by_call b WHERE b.kind = 'read' GROUP BY b.dev, b.ino
 -- by call
-SELECT s.name, sum(s.done_bytes) AS value
-FROM call_totals s
-JOIN call_kinds k ON k.name = s.name
-WHERE k.kind = 'read'
-GROUP BY s.name
+SELECT b.name, sum(b.bytes) AS value FROM bytes_by_call b WHERE b.kind = 'read' GROUP BY b.name

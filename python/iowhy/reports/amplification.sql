@@ -2,7 +2,7 @@
 -- question: How much did each layer do for what was asked?
 -- stands in for: nothing; no other tool joins the layers
 -- filters: since until pid container file
--- column layer: asked (calls), page cache, requests (the command's, each once), device (everybody's), text
+-- column layer: asked (calls, and operations of io_uring and libaio), page cache, requests (the command's, each once), device (everybody's), text
 -- column what: what the layer did, text
 -- column operations: how often; lookups and the like count pages, count
 -- column bytes: how much, bytes
@@ -29,6 +29,11 @@ WITH kinds AS (
     JOIN call_kinds k ON k.name = s.name
     LEFT JOIN kinds f ON f.dev = s.dev AND f.ino = s.ino
     WHERE f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous')
+    UNION ALL
+    SELECT a.op, a.kind, coalesce(a.moved_bytes, a.ret), a.bytes
+    FROM async_operations a
+    LEFT JOIN kinds f ON f.dev = a.dev AND f.ino = a.ino
+    WHERE a.kind <> 'other' AND (f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous'))
 ), asked AS (
     SELECT
         count(*) FILTER (WHERE kind IN ('read', 'copy') AND ret > 0) AS reads,

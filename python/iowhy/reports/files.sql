@@ -4,8 +4,8 @@
 -- column path: path when first seen; what came and went under one path is one row, text
 -- column calls: system calls on it, count
 -- column time_ns: their durations, ns
--- column read_bytes: bytes that reads returned; unknown as asked_bytes is, bytes
--- column written_bytes: bytes that writes accepted; unknown as asked_bytes is, bytes
+-- column read_bytes: bytes that reads returned, those of io_uring and libaio too; unknown as asked_bytes is, bytes
+-- column written_bytes: bytes that writes accepted, those of io_uring and libaio too; unknown as asked_bytes is, bytes
 -- column requests: block requests that it owns, on the disk of its filesystem, count
 -- column request_bytes: their bytes, bytes
 -- column mean_request_bytes: mean size, bytes
@@ -15,7 +15,7 @@
 -- column dirtied_pages: pages made dirty, pages
 -- column extents_before: contiguous runs on disk before the command, count
 -- column extents_after: contiguous runs on disk after the command, count
--- column asked_bytes: read_bytes and written_bytes together; unknown where no call tells (mapped memory, io_uring, libaio, the target of a copy), bytes
+-- column asked_bytes: read_bytes and written_bytes together; unknown where no call tells (mapped memory, the target of a copy), bytes
 -- column sync_ns: of time_ns, in fsync-like calls, ns
 -- column blocked_ns: of time_ns, in uninterruptible sleep, ns
 -- column readahead_pages: pages read ahead of demand, pages
@@ -45,6 +45,16 @@ WITH asked AS (
     LEFT JOIN call_kinds k ON k.name = s.name
     WHERE s.ino IS NOT NULL
     GROUP BY s.dev, s.ino
+), operations AS (
+    SELECT
+        dev,
+        ino,
+        sum(CASE WHEN kind IN ('read', 'write') THEN operations ELSE 0 END) AS data_operations,
+        sum(CASE WHEN kind = 'read' THEN moved_bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN kind = 'write' THEN moved_bytes ELSE 0 END) AS written_bytes
+    FROM async_totals
+    WHERE ino IS NOT NULL
+    GROUP BY dev, ino
 ), cached AS (
     SELECT *, coalesce(major_faults, 0) + coalesce(minor_faults, 0) AS faults
     FROM file_cache
@@ -73,6 +83,8 @@ WITH asked AS (
 ), ids AS (
     SELECT dev, ino FROM asked
     UNION
+    SELECT dev, ino FROM operations
+    UNION
     SELECT dev, ino FROM cached
     UNION
     SELECT dev, ino FROM requested
@@ -88,12 +100,12 @@ WITH asked AS (
         max(n.size_bytes) AS size_bytes,
         min(n.deleted) AS deleted,
         sum(a.calls) AS calls,
-        sum(a.data_calls) AS data_calls,
+        coalesce(sum(a.data_calls), 0) + coalesce(sum(o.data_operations), 0) AS data_calls,
         sum(a.time_ns) AS time_ns,
         sum(a.sync_ns) AS sync_ns,
         sum(a.blocked_ns) AS blocked_ns,
-        sum(a.read_bytes) AS read_bytes,
-        sum(a.written_bytes) AS written_bytes,
+        coalesce(sum(a.read_bytes), 0) + coalesce(sum(o.read_bytes), 0) AS read_bytes,
+        coalesce(sum(a.written_bytes), 0) + coalesce(sum(o.written_bytes), 0) AS written_bytes,
         sum(c.lookup_pages) AS lookup_pages,
         sum(c.miss_pages) AS miss_pages,
         sum(c.readahead_pages) AS readahead_pages,
@@ -110,18 +122,19 @@ WITH asked AS (
     FROM ids i
     LEFT JOIN named_files n ON n.dev = i.dev AND n.ino = i.ino
     LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
+    LEFT JOIN operations o ON o.dev = i.dev AND o.ino = i.ino
     LEFT JOIN cached c ON c.dev = i.dev AND c.ino = i.ino
     LEFT JOIN requested q ON q.dev = i.dev AND q.ino = i.ino
     LEFT JOIN runs e ON e.dev = i.dev AND e.ino = i.ino
     WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
     GROUP BY i.dev, n.path, CASE WHEN n.path IS NULL THEN i.ino END
 ), told AS (
-    -- Whether calls tell what was asked for. Not where pages or requests came about without a call that
+    -- Whether calls and operations tell what was asked for. Not where pages or requests came about without one that
     -- moves data, and not where more went past the page cache than calls asked for (a last block is whole).
     SELECT
         t.*,
         r.ran_syscalls AND CASE
-            WHEN coalesce(t.data_calls, 0) > 0
+            WHEN t.data_calls > 0
                 THEN coalesce(t.direct_bytes, 0) <= 1.01 * (t.read_bytes + t.written_bytes) + r.page_bytes
             ELSE r.ran_page_cache AND coalesce(t.requests, 0) = 0
                 AND coalesce(t.lookup_pages, 0) + coalesce(t.dirtied_pages, 0)
@@ -138,8 +151,8 @@ SELECT
     path,
     coalesce(calls, CASE WHEN ran_syscalls THEN 0 END) AS calls,
     coalesce(time_ns, CASE WHEN ran_syscalls THEN 0 END) AS time_ns,
-    CASE WHEN calls_tell THEN coalesce(read_bytes, 0) END AS read_bytes,
-    CASE WHEN calls_tell THEN coalesce(written_bytes, 0) END AS written_bytes,
+    CASE WHEN calls_tell THEN read_bytes END AS read_bytes,
+    CASE WHEN calls_tell THEN written_bytes END AS written_bytes,
     coalesce(requests, CASE WHEN ran_block_requests THEN 0 END) AS requests,
     coalesce(request_bytes, CASE WHEN ran_block_requests THEN 0 END) AS request_bytes,
     request_bytes / nullif(requests, 0) AS mean_request_bytes,
@@ -149,7 +162,7 @@ SELECT
     coalesce(dirtied_pages, CASE WHEN ran_page_cache THEN 0 END) AS dirtied_pages,
     extents_before,
     extents_after,
-    CASE WHEN calls_tell THEN coalesce(read_bytes + written_bytes, 0) END AS asked_bytes,
+    CASE WHEN calls_tell THEN read_bytes + written_bytes END AS asked_bytes,
     coalesce(sync_ns, CASE WHEN ran_syscalls THEN 0 END) AS sync_ns,
     blocked_ns,
     coalesce(readahead_pages, CASE WHEN ran_page_cache THEN 0 END) AS readahead_pages,

@@ -24,7 +24,7 @@ use crate::files::Files;
 use crate::identity::{identified, Identified, Identities};
 use crate::kernel::{Drained, Lost};
 use crate::rows::thread::Kept;
-use crate::rows::{call, convert, request, TABLES};
+use crate::rows::{call, convert, operation, request, TABLES};
 pub use containers::Seen;
 use parts::Parts;
 use rings::Rings;
@@ -38,11 +38,12 @@ pub use waits::ReadStack;
 const NEIGHBOURS_MOST: usize = 10_000;
 
 /// Tables of the kinds of records that [`convert`] does not know, which lack a row where one is lost.
-const STATEFUL: [(u8, &str); 7] = [
+const STATEFUL: [(u8, &str); 8] = [
     (layout::EVENT_CALL, "syscalls"),
     (layout::EVENT_CALLS, "syscalls"),
     (layout::EVENT_WAIT, "waits"),
     (layout::EVENT_REQUEST, "block_requests"),
+    (layout::EVENT_OPERATION, "async_operations"),
     (layout::EVENT_FILE, "files"),
     (layout::EVENT_THREAD, "threads"),
     (layout::EVENT_EXIT, "threads"),
@@ -156,6 +157,7 @@ impl Collector {
                 identified(bytes, identities).map(|e| self.waits.add(&e, stack, recording))
             }
             layout::EVENT_REQUEST => identified(bytes, identities).map(|e| self.request(&e)),
+            layout::EVENT_OPERATION => identified(bytes, identities).map(|e| self.operation(&e)),
             layout::EVENT_FILE => {
                 if self.files.seen(bytes, identities, host::now_ns() as u64) {
                     recording.lost("files", 1);
@@ -182,6 +184,14 @@ impl Collector {
         }
         let ring = self.rings.of(e.tgid, e.ring);
         self.recording.push(request::row(e, ring))
+    }
+
+    fn operation(&mut self, e: &event::Operation) -> Result<()> {
+        let row = operation::row(e, self.rings.of(e.tgid, e.ring));
+        if let (Some(dev), Some(ino), Some(bytes)) = (row.dev, row.ino, row.moved_bytes) {
+            self.files.add_bytes((dev as u32, ino as u64), bytes as u64);
+        }
+        self.recording.push(row)
     }
 
     /// Names a process outside the command, the first time that it is seen.
@@ -306,8 +316,13 @@ impl Collector {
         self.lost = lost;
     }
 
-    /// The end: calls that have not returned, requests in flight, threads that live on.
-    pub fn finish(&mut self, samples: &[Sample], unfinished: &[event::Request]) -> Result<()> {
+    /// The end: calls that have not returned, requests and operations under way, threads that live on.
+    pub fn finish(
+        &mut self,
+        samples: &[Sample],
+        unfinished: &[event::Request],
+        under_way: &[event::Operation],
+    ) -> Result<()> {
         for sample in samples {
             self.threads
                 .clock(&sample.clock, true, &mut self.recording)?;
@@ -323,6 +338,11 @@ impl Collector {
             request.identify(&mut self.identities);
             let ring = self.rings.of(request.tgid, request.ring);
             self.recording.push(request::row(&request, ring))?;
+        }
+        for operation in under_way {
+            let mut operation = *operation;
+            operation.identify(&mut self.identities);
+            self.operation(&operation)?;
         }
         self.threads
             .finish(&mut self.containers, &mut self.recording)

@@ -24,7 +24,7 @@ use libbpf_rs::{
 };
 
 use crate::cache::Known;
-use crate::event::{self, Request, Sample};
+use crate::event::{self, Operation, OperationKey, Request, Sample};
 use crate::rows::thread::Kept;
 use crate::skeleton::{types, RecorderSkel};
 
@@ -265,6 +265,15 @@ impl Probe {
             .map(|(_, r)| r)
             // An entry stays for the request that next has the same address.
             .filter(|r| r.queued != 0)
+            .collect()
+    }
+
+    /// Operations of io_uring and libaio that are not done, or whose end was not seen.
+    pub fn under_way(&self) -> Vec<Operation> {
+        tables::empty::<OperationKey, Operation>(self.skel.maps.operations.as_fd())
+            .into_iter()
+            .map(|(_, o)| o)
+            .filter(|o| o.submitted != 0)
             .collect()
     }
 

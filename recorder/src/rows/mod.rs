@@ -13,6 +13,7 @@ use crate::identity::{identified, Identities};
 
 pub mod call;
 pub mod kernel_time;
+pub mod operation;
 pub mod own_cost;
 pub mod request;
 pub mod thread;

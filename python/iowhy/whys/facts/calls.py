@@ -1,17 +1,21 @@
 """System calls: how many, how long, how much of it on a CPU, how they walk through the files."""
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import field, replace
 
 from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
+from iowhy.whys.facts.operations import moved
 from iowhy.whys.facts.sampling import sampled
 
 
 @dataclass(frozen=True)
 class Group:
-    """Calls taken together; times in nanoseconds, None where the source does not tell them."""
+    """Calls taken together; times in nanoseconds, None where the source does not tell them.
+
+    The bytes of reads and writes hold those of io_uring and libaio too, which no call names.
+    """
 
     calls: int = 0
     total_ns: float = 0.0
@@ -180,6 +184,13 @@ def _single(relations: Relations, by_write: bool) -> Calls:
             """,
         )
     }
+    for more in moved(relations, _STORED):
+        of_calls = moving[more.kind]
+        moving[more.kind] = replace(
+            of_calls,
+            bytes=(of_calls.bytes or 0) + (more.asked_bytes or 0),
+            done_bytes=(of_calls.done_bytes or 0) + (more.done_bytes or 0),
+        )
     synced = relations.read(_Sums, _SYNCS)
     total = next(row for row in synced if row.what is None)
     heaviest = max(

@@ -8,7 +8,7 @@ demo: setup
 test:
 	@tools/setup test
 	cargo test --release --workspace --quiet
-	$(PYTHON) -m pytest --ignore tests/live --numprocesses 2 --dist loadfile
+	$(PYTHON) -m pytest --ignore tests/live --ignore tests/release --numprocesses 2 --dist loadfile
 	$(PYTHON) -m pytest tests/live  # alone, as they look at the machine
 
 # Boots other kernels, emulated; fetches them as Debian's packages. KERNELS=bullseye: only that suite's.
@@ -71,6 +71,11 @@ pictures:
 # Man pages and completion of shells, which the wheel carries; tools/setup makes them before it builds.
 manuals:
 	PYTHONPATH=python $(PYTHON) -m iowhy.cli.documents wheel/data
+
+# A wheel, the recorder as archive and packages, bill of materials and checksums in dist/, of what is committed; then tries them.
+release:
+	@tools/setup release
+	tools/release
 
 setup:
 	@tools/setup build

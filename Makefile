@@ -1,5 +1,5 @@
 # Each target sets up what it needs first; that is quick when it is done already.
-.PHONY: site pictures demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
+.PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
 PYTHON = .venv/bin/python
 
 demo: setup
@@ -32,7 +32,7 @@ bench:
 
 # What commands print, as tests/snapshots holds it; look at the difference before it is committed.
 snapshots: setup
-	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots
+	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots tests/docs
 
 # Damaged outputs of other tools through every reader; SECONDS=3600 for an hour.
 SECONDS = 600
@@ -67,6 +67,12 @@ target/site-venv/whole: docs/site/requirements.lock
 pictures:
 	@tools/setup test
 	$(PYTHON) -m tests.page.pictures
+	$(PYTHON) -m tests.docs.report_pictures
+
+# The recordings that pages of causes and tutorials open, on a quiet machine, as root: minutes.
+recordings:
+	@tools/setup test
+	$(PYTHON) -m tests.docs.recordings
 
 # Man pages and completion of shells, which the wheel carries; tools/setup makes them before it builds.
 manuals:

@@ -24,15 +24,20 @@ LEVERS = frozenset(levers()) & {cause.name for cause in causes()}
 
 
 def test_writing_the_pages_leaves_other_pages_alone(tmp_path: Path) -> None:
-    (tmp_path / "using.md").write_text("# Mine\n")
-    (tmp_path / "gone.md").write_text(f"# gone\n\n{cause_pages.GENERATED}: …\n")
-    cause_pages.write(tmp_path)
-    assert (tmp_path / "using.md").exists() and not (tmp_path / "gone.md").exists()
+    folder = tmp_path / "causes"
+    folder.mkdir()
+    (folder / "using.md").write_text("# Mine\n")
+    (folder / "gone.md").write_text(f"# gone\n\n{cause_pages.GENERATED}: …\n")
+    (tmp_path / "recordings").mkdir()
+    (tmp_path / "recordings" / "recordings.toml").write_text("[one]\ncause = 'not-io'\n[two]\n")
+    cause_pages.write(folder)
+    assert (folder / "using.md").exists() and not (folder / "gone.md").exists()
+    assert "docs/recordings/one.iowhy.zip" in (folder / "not-io.md").read_text()
 
 
 def test_pages_of_causes_are_current() -> None:
     folder = ROOT / "docs" / "causes"
-    made = cause_pages.pages()
+    made = cause_pages.pages(cause_pages.recordings_in(ROOT / "docs" / "recordings"))
     assert {path.name for path in folder.glob("*.md")} == set(made)
     for name, text in made.items():
         assert (folder / name).read_text(encoding="utf-8") == text, (
@@ -116,7 +121,7 @@ def one_more(tmp_path: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("one_more")
 def test_a_cause_is_added_by_its_module_alone(judged: Judge) -> None:
     leads(judged(Story(2.0).thread(user=0.9)), "made-up", 0.85)
-    assert "made-up.md" in cause_pages.pages()
+    assert "made-up.md" in cause_pages.pages({})
     steps = next_steps("made-up", None, set(), set(), "Linux", (), Commands(Path("x"), "paste"))
     assert steps[0].command.startswith("strace")
 

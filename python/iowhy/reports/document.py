@@ -1,7 +1,13 @@
 """docs/reports.md from the reports' headers: `python -m iowhy.reports.document > docs/reports.md`."""
 
+from collections.abc import Collection
+from pathlib import Path
+
 from iowhy.relations.relation import relations
 from iowhy.reports.report import FILTERS, built_in
+
+#: Beside the page: NAME.svg of a report, made by `make pictures`.
+PICTURES = Path("pictures/reports")
 
 HEAD = f"""\
 # Reports
@@ -36,8 +42,13 @@ recorded.
 """
 
 
-def document() -> str:
-    """The whole page."""
+def pictures_in(docs: Path) -> set[str]:
+    """The reports that have a picture below a folder of documentation."""
+    return {path.stem for path in (docs / PICTURES).glob("*.svg")}
+
+
+def document(pictures: Collection[str]) -> str:
+    """The whole page; `pictures` are the reports that have one."""
     known = built_in()
     parts = [HEAD, "| report | question | stands in for |\n|---|---|---|\n"]
     parts += [
@@ -49,6 +60,8 @@ def document() -> str:
         parts.append(f"\n## {name}\n\n{report.title}. {report.question} Filters: {takes}.\n")
         if report.notes:
             parts.append(f"\n{report.notes}\n")
+        if name in pictures:
+            parts.append(f"\n![{report.title}]({PICTURES}/{name}.svg)\n")
         parts.append("\n| column | unit | meaning |\n|---|---|---|\n")
         parts += [f"| {c.name} | {c.unit} | {c.meaning} |\n" for c in report.columns]
     return "".join(parts) + _relations()
@@ -69,4 +82,4 @@ def _relations() -> str:
 
 
 if __name__ == "__main__":
-    print(document(), end="")
+    print(document(pictures_in(Path("docs"))), end="")

@@ -91,7 +91,8 @@ static __always_inline void emit_operation(struct event_operation *o)
 }
 
 /* The entry for an operation of the current thread that begins, or NULL (counted). */
-static __always_inline struct event_operation *begin_operation(const struct operation_key *key, __u8 api, __u16 number)
+static __always_inline struct event_operation *begin_operation(const struct operation_key *key, __u8 api,
+							       __u16 number)
 {
 	struct event_operation *o = bpf_map_lookup_elem(&operations, key);
 	struct task_struct *task = current_task();
@@ -153,7 +154,8 @@ static __always_inline void set_operation_file(struct event_operation *o, struct
 }
 
 /* The range that it asks for; `offset` is -1 for the file's position. */
-static __always_inline void set_operation_range(struct event_operation *o, struct file *file, __u64 offset, long bytes)
+static __always_inline void set_operation_range(struct event_operation *o, struct file *file, __u64 offset,
+						long bytes)
 {
 	if (bytes >= 0) {
 		o->asked = bytes;

@@ -65,13 +65,16 @@ enum uring_op {
 #define OPS_VECTORS (OPS(READV) | OPS(WRITEV) | OPS(READV_FIXED) | OPS(WRITEV_FIXED))
 #define OPS_FIXED (OPS(READ_FIXED) | OPS(WRITE_FIXED) | OPS(READV_FIXED) | OPS(WRITEV_FIXED))
 #define OPS_STORED (OPS_VECTORS | OPS_FIXED | OPS(READ) | OPS(WRITE))
-#define OPS_MOVING (OPS_STORED | OPS(READ_MULTISHOT) | OPS(SEND) | OPS(RECV) | OPS(SENDMSG) | OPS(RECVMSG) | \
-		    OPS(SPLICE) | OPS(TEE) | OPS(SEND_ZC) | OPS(SENDMSG_ZC) | OPS(RECV_ZC))
-#define OPS_OF_FILES (OPS_MOVING | OPS(FSYNC) | OPS(SYNC_FILE_RANGE) | OPS(FALLOCATE) | OPS(FADVISE) | OPS(FTRUNCATE) | \
-		      OPS(POLL_ADD) | OPS(ACCEPT) | OPS(CONNECT) | OPS(URING_CMD))
+#define OPS_MOVING                                                                                \
+	(OPS_STORED | OPS(READ_MULTISHOT) | OPS(SEND) | OPS(RECV) | OPS(SENDMSG) | OPS(RECVMSG) | \
+	 OPS(SPLICE) | OPS(TEE) | OPS(SEND_ZC) | OPS(SENDMSG_ZC) | OPS(RECV_ZC))
+#define OPS_OF_FILES                                                                                       \
+	(OPS_MOVING | OPS(FSYNC) | OPS(SYNC_FILE_RANGE) | OPS(FALLOCATE) | OPS(FADVISE) | OPS(FTRUNCATE) | \
+	 OPS(POLL_ADD) | OPS(ACCEPT) | OPS(CONNECT) | OPS(URING_CMD))
 /* They may complete more than once, and only the last completion names the request. */
-#define OPS_MULTISHOT (OPS(POLL_ADD) | OPS(TIMEOUT) | OPS(ACCEPT) | OPS(RECV) | OPS(RECVMSG) | OPS(URING_CMD) | \
-		       OPS(READ_MULTISHOT) | OPS(RECV_ZC))
+#define OPS_MULTISHOT                                                                             \
+	(OPS(POLL_ADD) | OPS(TIMEOUT) | OPS(ACCEPT) | OPS(RECV) | OPS(RECVMSG) | OPS(URING_CMD) | \
+	 OPS(READ_MULTISHOT) | OPS(RECV_ZC))
 /* Their second completion is of another request, which says that the buffer is free. */
 #define OPS_NOTIFYING (OPS(SEND_ZC) | OPS(SENDMSG_ZC))
 
@@ -125,8 +128,8 @@ static __always_inline __u8 sqe_flags(__u8 flags)
 	       !!(flags & IOSQE_BUFFER_SELECT) * OPERATION_SELECTS;
 }
 
-static __always_inline void describe_operation(struct event_operation *o, struct task_struct *task, __u64 request,
-					       const struct user_sqe *sqe)
+static __always_inline void describe_operation(struct event_operation *o, struct task_struct *task,
+					       __u64 request, const struct user_sqe *sqe)
 {
 	struct file *file = NULL;
 	long bytes = -1;
@@ -182,7 +185,8 @@ static __always_inline int uring_submitted(__u64 request)
 	return 0;
 }
 
-static __always_inline int uring_completed(__u64 ring, __u64 request, __u64 user_data, __s64 result, __u64 flags)
+static __always_inline int uring_completed(__u64 ring, __u64 request, __u64 user_data, __s64 result,
+					   __u64 flags)
 {
 	__u8 op = request && NAMES_REQUESTS ? BPF_CORE_READ((struct io_kiocb *)request, opcode) : 0;
 	struct operation_key key = key_of(ring, request, op, user_data);
@@ -215,8 +219,8 @@ static __always_inline int uring_punted(__u64 request)
 {
 	for (int i = 0; i < LINKED_MOST && request; i++) {
 		struct io_kiocb *r = (struct io_kiocb *)request;
-		struct operation_key key = key_of((__u64)BPF_CORE_READ(r, ctx), request, BPF_CORE_READ(r, opcode),
-						  user_data_of(request));
+		struct operation_key key = key_of((__u64)BPF_CORE_READ(r, ctx), request,
+						  BPF_CORE_READ(r, opcode), user_data_of(request));
 		struct event_operation *o = under_way(&key);
 
 		if (o)
@@ -249,8 +253,8 @@ int BPF_PROG(on_uring_submit_of, void *ring, void *request)
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete, struct io_ring_ctx *ring, void *request, struct io_uring_cqe *cqe)
 {
-	return uring_completed((__u64)ring, (__u64)request, BPF_CORE_READ(cqe, user_data), BPF_CORE_READ(cqe, res),
-			       BPF_CORE_READ(cqe, flags));
+	return uring_completed((__u64)ring, (__u64)request, BPF_CORE_READ(cqe, user_data),
+			       BPF_CORE_READ(cqe, res), BPF_CORE_READ(cqe, flags));
 }
 
 /* Its shape before 6.17. */

@@ -190,8 +190,7 @@ def test_a_recording_that_goes_and_comes_back(rec: Path, tmp_path: Path) -> None
         await until(pilot, lambda: app.moment is not None)
         (tmp_path / "a.iowhy").rename(tmp_path / "b.iowhy")
         await until(pilot, lambda: app.state == "not there")
-        await pilot.pause(0.5)
-        assert any("no such recording" in line for line in lines(app))
+        await until(pilot, lambda: any("no such recording" in line for line in lines(app)))
         assert app.table.rows  # what was seen last stays
         (tmp_path / "b.iowhy").rename(tmp_path / "a.iowhy")
         await until(pilot, lambda: app.state == "finished")

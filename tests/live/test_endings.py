@@ -1,5 +1,6 @@
 """Every way in which a recording ends: the command keeps its status, the recording is whole, the verdict is given."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -54,7 +55,9 @@ def ignoring(*signals: signal.Signals) -> Callable[[], None]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_request_to_end_still_gives_the_verdict(tmp_path: Path, number: signal.Signals) -> None:
-    child = started(tmp_path, script=SLEEPER_ALONE)
+    # Who runs the tests may ignore hang-ups (nohup), and what is ignored stays so.
+    heard = functools.partial(signal.signal, number, signal.SIG_DFL)
+    child = started(tmp_path, script=SLEEPER_ALONE, preexec_fn=heard)
     time.sleep(1)  # shorter runs are not judged
     child.send_signal(number)
     _, said = child.communicate(timeout=60)

@@ -141,6 +141,7 @@ def _is_count(recording: Recording, measure: Measure) -> bool:
     # A mean of bytes is a division, and no count.
     return (
         measure.unit in _UNITS
+        and measure.state is None
         and "mean" not in measure.name
         and not lost_events(recording, measure)
     )

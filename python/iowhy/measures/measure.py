@@ -13,7 +13,7 @@ from iowhy.tables import budget_classes
 
 UNITS = ("count", "ns", "bytes", "share")
 
-_HEADER = re.compile(r"--\s*(title|unit|sensor|classes)\s*:\s*(.*)\Z")
+_HEADER = re.compile(r"--\s*(title|unit|sensor|classes|state)\s*:\s*(.*)\Z")
 _PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 
 
@@ -21,7 +21,8 @@ _PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 class Measure:
     """One number of a recording. `classes` are those of the budget that it can account for, the first one foremost.
 
-    `by_file` and `by_call` are SQL for its parts by file and by name of the call, None where it has none.
+    `by_file` and `by_call` are SQL for its parts by file and by name of the call, None where it has none. `state` says
+    what else decides it, where it is no count of what the run did: no baseline holds it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Measure:
     sql: str
     by_file: str | None
     by_call: str | None = None
+    state: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def parse(name: str, text: str) -> Measure:
         whole.strip(),
         parts.get("file"),
         parts.get("call"),
+        fields.get("state"),
     )
 
 

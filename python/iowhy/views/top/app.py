@@ -158,7 +158,8 @@ class TopApp(App[bool]):
         self.call_from_thread(self._done)
 
     def _found(self, found: Looked, level: Level) -> None:
-        self.problem = found.problem
+        # It is said in one line, where what is wrong matters more than the folders above.
+        self.problem = found.problem.replace(str(self.shown.path), self.shown.path.name)
         if found.moment is not None:
             self.moment = found.moment
         if found.findings is not None:

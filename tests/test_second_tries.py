@@ -14,6 +14,7 @@ from disturbances import Reading, between  # noqa: E402 - the path comes first
 TESTS = """
 import pytest
 from disturbances import Disturbed
+from others import OTHERS
 
 TRIED = {}
 
@@ -35,21 +36,39 @@ def test_spoiled_always():
     tried("always")
     raise Disturbed("another's sync")
 
-def test_wrong():
-    assert tried("wrong") == 0
+def test_others_took_pages(fresh):
+    (fresh / "left").touch()
+    OTHERS["memory"] = "12 pages of files were reclaimed"
+    assert tried("pages") == 2
 
-@pytest.mark.disturbed_by("memory")
-def test_wrong_on_a_quiet_machine(monkeypatch):
+@pytest.mark.disturbed_by("cpu")
+def test_pages_do_not_matter():
+    OTHERS["memory"] = "12 pages of files were reclaimed"
+    assert tried("cpu alone") == 2
+
+def test_wrong_on_a_quiet_machine():
     assert tried("quiet") == 0
 
 def test_tries():
-    assert TRIED == {"once": 2, "always": 3, "wrong": 1, "quiet": 1}
+    assert TRIED == {"once": 2, "always": 3, "pages": 2, "cpu alone": 1, "quiet": 1}
+"""
+#: What others do is what a test says that they do.
+OTHERS = """
+import disturbances
+OTHERS = {}
+
+def between(before, after):
+    found = dict(OTHERS)
+    OTHERS.clear()
+    return found
+
+disturbances.between = between
 """
 
 
 def test_only_what_was_disturbed_runs_again(tmp_path: Path) -> None:
-    quiet = "import disturbances\ndisturbances.between = lambda before, after: {}\n"
-    (tmp_path / "conftest.py").write_text(f"{quiet}{(LIVE / 'conftest.py').read_text()}")
+    (tmp_path / "others.py").write_text(OTHERS)
+    (tmp_path / "conftest.py").write_text(f"import others\n{(LIVE / 'conftest.py').read_text()}")
     (tmp_path / "test_some.py").write_text(TESTS)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
@@ -60,7 +79,7 @@ def test_only_what_was_disturbed_runs_again(tmp_path: Path) -> None:
         timeout=120,
         check=False,
     )  # fmt: skip
-    assert "3 failed, 2 passed" in done.stdout, done.stdout
+    assert "3 failed, 3 passed" in done.stdout, done.stdout
     assert "what disturbed try 3" in done.stdout
     assert "test_spoiled_once, try 1: " in done.stdout and "another's sync" in done.stdout
 

@@ -28,14 +28,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[AGAIN] = []
     kinds = ", ".join(disturbances.KINDS)
     config.addinivalue_line(
-        "markers", f"disturbed_by(*kinds): work of others that can make it fail ({kinds})"
+        "markers", f"disturbed_by(*kinds): the only work of others that can make it fail ({kinds})"
     )
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """Runs a test, at most thrice where the work of others made it fail."""
     marker = item.get_closest_marker("disturbed_by")
-    kinds = marker.args if marker is not None else ()
+    kinds = marker.args if marker is not None else disturbances.KINDS
     assert set(kinds) <= set(disturbances.KINDS), (item.nodeid, kinds)
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for attempt in range(1, disturbances.TRIES + 1):

@@ -1,9 +1,10 @@
 """What else the machine did while a live test ran, and a second try for a test that it spoiled.
 
-A test says by ``pytest.mark.disturbed_by("cpu", …)`` which work of other processes could make one of its
-assertions fail. When it fails, and that work was there while it ran, it runs again with fresh fixtures, at
-most thrice in all; what disturbed it is printed. Where nothing disturbed it, its first failure counts. A
-test that sees in its own recording that another spoiled it says so itself, by raising ``Disturbed``.
+Any work of others counts: pages that a test counts on may be reclaimed at any moment (DAMON, kswapd), CPUs and
+disks taken. When a test fails, and such work was there while it ran, it runs again with fresh fixtures, at most
+thrice in all; what disturbed it is printed. Where nothing disturbed it, its first failure counts. A test that
+only some kinds of work can spoil says which by ``pytest.mark.disturbed_by("cpu", …)``. One that sees in its own
+recording that another spoiled it says so itself, by raising ``Disturbed``.
 """
 
 import os

@@ -26,9 +26,6 @@ from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import Undo
 
-#: Trials are compared with each other: what takes a CPU, the disk or the cache from some of them shows.
-pytestmark = pytest.mark.disturbed_by("cpu", "memory", "disk")
-
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch, request):

@@ -55,7 +55,6 @@ def test_the_emulated_disk_receives_what_the_block_layer_sends(tmp_path: Path) -
     assert int(str(after["writes"])) - int(str(before["writes"])) < 200
 
 
-@pytest.mark.disturbed_by("cpu", "memory", "disk")
 @pytest.mark.usefixtures("before_others")
 @pytest.mark.parametrize(
     ("name", "fs", "scale"),

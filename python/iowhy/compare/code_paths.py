@@ -8,11 +8,9 @@ from iowhy.relations import Relations
 _LEAST = 0.05
 _SHOWN = 5
 _TIMES = """
-SELECT coalesce(p.path, CASE WHEN s.kind IS NULL THEN 'not sampled' ELSE 'stack not read' END) AS path,
-  CAST(sum(s.class_ns) AS BIGINT) AS time_ns
-FROM sample_times s LEFT JOIN user_paths p ON p.user_stack_id = s.user_stack_id
-WHERE s.class NOT IN ('idle', 'recorder')
-GROUP BY 1
+SELECT path, CAST(sum(class_ns) AS BIGINT) AS time_ns FROM path_times
+WHERE class NOT IN ('idle', 'recorder')
+GROUP BY path
 """
 
 

@@ -21,17 +21,9 @@
 -- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they stand for
 -- (docs/budget.md); without filters each column adds up to its class, with what was not sampled. The paths of one file
 -- (--file '*.db') are those of calls on it. Numbers of calls and bytes are estimates from samples; `report syscalls` has them all.
-WITH timed AS (
+WITH spread AS (
     SELECT
-        CASE WHEN kind IS NULL THEN 'not sampled' WHEN user_stack_id IS NULL THEN 'stack not read' END AS without,
-        user_stack_id,
-        class,
-        sum(class_ns) AS class_ns
-    FROM sample_times
-    GROUP BY 1, user_stack_id, class
-), spread AS (
-    SELECT
-        coalesce(t.without, p.path, 'stack not read') AS path,
+        t.path,
         sum(CASE WHEN t.class = 'user' THEN t.class_ns ELSE 0 END) AS user_ns,
         sum(CASE WHEN t.class = 'kernel' THEN t.class_ns ELSE 0 END) AS kernel_ns,
         sum(CASE WHEN t.class = 'runnable' THEN t.class_ns ELSE 0 END) AS runnable_ns,
@@ -45,12 +37,11 @@ WITH timed AS (
         sum(CASE WHEN t.class = 'idle' THEN t.class_ns ELSE 0 END) AS idle_ns,
         sum(CASE WHEN t.class = 'recorder' THEN t.class_ns ELSE 0 END) AS recorder_ns,
         sum(CASE WHEN t.class <> 'idle' THEN t.class_ns ELSE 0 END) AS time_ns
-    FROM timed t
-    LEFT JOIN user_paths p ON p.user_stack_id = t.user_stack_id
-    GROUP BY 1
+    FROM path_times t
+    GROUP BY t.path
 ), called AS (
     SELECT
-        CASE WHEN s.user_stack_id IS NULL THEN 'stack not read' ELSE coalesce(p.path, 'stack not read') END AS path,
+        coalesce(p.path, 'stack not read') AS path,
         sum(s.calls) AS calls,
         sum(s.transferred_bytes) AS transferred_bytes,
         count(*) AS samples

@@ -9,15 +9,7 @@
 -- column share_of_class: total_ns of all threads' time of the class, with what was not sampled, share
 -- A function that stands in a stack more than once counts once. self_ns of a class adds up to that class of the budget where
 -- nothing is filtered.
-WITH timed AS (
-    SELECT
-        CASE WHEN kind IS NULL THEN 'not sampled' WHEN user_stack_id IS NULL THEN 'stack not read' END AS without,
-        user_stack_id,
-        class,
-        sum(class_ns) AS class_ns
-    FROM sample_times
-    GROUP BY 1, user_stack_id, class
-), inside AS (
+WITH inside AS (
     SELECT user_stack_id, name, max(module) AS module, min(depth) AS depth
     FROM named_frames
     GROUP BY user_stack_id, name
@@ -30,18 +22,18 @@ WITH timed AS (
         t.class,
         sum(CASE WHEN i.depth = m.depth THEN t.class_ns ELSE 0 END) AS self_ns,
         sum(t.class_ns) AS total_ns
-    FROM timed t
+    FROM path_times t
     JOIN inside i ON i.user_stack_id = t.user_stack_id
     JOIN innermost m ON m.user_stack_id = t.user_stack_id
     GROUP BY i.name, i.module, t.class
     UNION ALL
-    SELECT coalesce(t.without, 'stack not read'), NULL, t.class, sum(t.class_ns), sum(t.class_ns)
-    FROM timed t
+    SELECT t.path, NULL, t.class, sum(t.class_ns), sum(t.class_ns)
+    FROM path_times t
     LEFT JOIN innermost m ON m.user_stack_id = t.user_stack_id
     WHERE m.user_stack_id IS NULL
-    GROUP BY 1, t.class
+    GROUP BY t.path, t.class
 ), classes_of AS (
-    SELECT class, sum(class_ns) AS class_ns FROM timed GROUP BY class
+    SELECT class, sum(class_ns) AS class_ns FROM path_times GROUP BY class
 )
 SELECT
     l.function,

@@ -18,25 +18,7 @@
 -- column threads: threads that were recorded, count
 -- Those that wait most come first, then those that moved most. Of processes outside the command only what they did to devices and the
 -- page cache is known.
-WITH by_class AS (
-    SELECT
-        tgid, class, reason, parts,
-        sum(parts) OVER (PARTITION BY tgid) AS process_parts,
-        sum(parts) OVER (PARTITION BY tgid, class) AS class_parts
-    FROM process_waits
-), ranked AS (
-    SELECT
-        tgid, class, reason, process_parts,
-        row_number() OVER (
-            PARTITION BY tgid ORDER BY class_parts DESC, class, parts DESC, coalesce(reason, '')
-        ) AS place
-    FROM by_class
-), heaviest AS (
-    SELECT r.tgid, c.class, r.reason, CAST(r.process_parts AS BIGINT) AS parts
-    FROM ranked r
-    JOIN budget_classes c ON c.key = r.class
-    WHERE r.place = 1
-), spent AS (
+WITH spent AS (
     SELECT
         tgid, count(*) AS threads, sum(cpu_ns) AS cpu_ns, sum(runnable_ns) AS runnable_ns
     FROM thread_totals
@@ -49,7 +31,7 @@ SELECT
     s.tgid,
     n.container,
     CASE WHEN p.tgid IS NOT NULL THEN CAST(floor(coalesce(w.parts, 0) / 16) AS BIGINT) END AS waited_ns,
-    w.class AS mostly,
+    c.class AS mostly,
     w.reason,
     coalesce(q.read_bytes, CASE WHEN r.ran_block_requests THEN 0 END) AS read_bytes,
     coalesce(q.written_bytes, CASE WHEN r.ran_block_requests THEN 0 END) AS written_bytes,
@@ -63,7 +45,8 @@ SELECT
 FROM seen s
 CROSS JOIN recording r
 LEFT JOIN spent p ON p.tgid = s.tgid
-LEFT JOIN heaviest w ON w.tgid = s.tgid
+LEFT JOIN process_mostly w ON w.tgid = s.tgid
+LEFT JOIN budget_classes c ON c.key = w.class
 LEFT JOIN process_loads q ON q.tgid = s.tgid
 LEFT JOIN named_processes n ON n.tgid = s.tgid
 ORDER BY coalesce(w.parts, 0) DESC, coalesce(q.request_ns, 0) DESC, s.tgid

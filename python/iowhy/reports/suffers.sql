@@ -17,22 +17,7 @@
 -- column other_share: its part of the load, share
 -- A load on the same resource at the same time is what can cause the wait; whether it does, the findings of `iowhy why` and an experiment tell.
 -- What the kernel writes back later is a load of its workers. Waits for locks have no such resource: `iowhy report waits`.
-WITH by_class AS (
-    SELECT
-        tgid, class, reason, parts,
-        sum(parts) OVER (PARTITION BY tgid) AS process_parts,
-        sum(parts) OVER (PARTITION BY tgid, class) AS class_parts
-    FROM process_waits
-), ranked AS (
-    SELECT
-        *,
-        row_number() OVER (
-            PARTITION BY tgid ORDER BY class_parts DESC, class, parts DESC, coalesce(reason, '')
-        ) AS place
-    FROM by_class
-), worst AS (
-    SELECT tgid, class, reason, process_parts, class_parts FROM ranked WHERE place = 1
-), sent AS (
+WITH sent AS (
     SELECT tgid, dev, sum(complete_ns - queue_ns) AS load
     FROM counted_requests
     WHERE tgid IS NOT NULL AND counted
@@ -64,7 +49,7 @@ WITH by_class AS (
             WHEN w.class = 'throttled' AND w.reason LIKE '%dirty%' THEN 'dirty pages'
             WHEN w.class = 'memory' THEN 'page cache'
         END AS resource
-    FROM worst w
+    FROM process_mostly w
     LEFT JOIN own_device o ON o.tgid = w.tgid
     LEFT JOIN named_devices d ON d.dev = o.dev
 ), others AS (
@@ -78,7 +63,7 @@ SELECT
     n.comm,
     s.tgid,
     n.container,
-    CAST(floor(s.process_parts / 16) AS BIGINT) AS waited_ns,
+    CAST(floor(s.parts / 16) AS BIGINT) AS waited_ns,
     c.class AS mostly,
     CAST(floor(s.class_parts / 16) AS BIGINT) AS mostly_ns,
     s.reason,
@@ -94,5 +79,5 @@ LEFT JOIN parted p ON p.resource = s.resource AND p.tgid = s.tgid
 LEFT JOIN others o ON o.tgid = s.tgid AND o.place = 1
 LEFT JOIN named_processes n ON n.tgid = s.tgid
 LEFT JOIN named_processes m ON m.tgid = o.other_tgid
-WHERE s.process_parts >= 16
-ORDER BY s.process_parts DESC, s.tgid
+WHERE s.parts >= 16
+ORDER BY s.parts DESC, s.tgid

@@ -3,10 +3,11 @@
 //! A record that needs nothing but itself to become a row is converted by `row` of the module of its name; a sensor
 //! names it in sensors.toml, and build/sources.rs adds the module here.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use iowhy_store::Recording;
-use iowhy_store::Result;
+use iowhy_store::{Name, Result};
 
 use crate::event::layout;
 use crate::identity::{identified, Identities};
@@ -19,6 +20,12 @@ pub mod request;
 pub mod thread;
 
 include!(concat!(env!("OUT_DIR"), "/rows.rs"));
+
+/// The names of the bits that are set.
+fn names_of(bits: u8, names: &[(u8, &'static str)]) -> Vec<Name> {
+    let set = names.iter().filter(|(bit, _)| bits & bit != 0);
+    set.map(|(_, name)| Cow::Borrowed(*name)).collect()
+}
 
 /// The kernel's ticks (jiffies) as nanoseconds.
 fn ticks_ns(ticks: u64) -> i64 {

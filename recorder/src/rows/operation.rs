@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use iowhy_store::{rows, Name};
 
+use super::names_of;
 use crate::event::layout;
 use crate::event::Operation;
 
@@ -115,7 +116,7 @@ pub fn row(e: &Operation, ring: Option<i64>) -> rows::AsyncOperations {
             layout::RAN_POLL_THREAD => "poll thread",
             _ => "inline",
         }),
-        flags: flags(e.header.flags),
+        flags: names_of(e.header.flags, &FLAGS),
         dev: known(layout::OPERATION_HAS_FILE).then_some(e.dev.into()),
         ino: known(layout::OPERATION_HAS_FILE).then_some(e.ino as i64),
         offset: known(layout::OPERATION_HAS_OFFSET).then_some(e.offset as i64),
@@ -147,11 +148,6 @@ fn kind(op: &str) -> &'static str {
         "fsync" | "sync_file_range" | "fdsync" => "sync",
         _ => "other",
     }
-}
-
-fn flags(bits: u8) -> Vec<Name> {
-    let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0);
-    set.map(|(_, name)| Cow::Borrowed(*name)).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use iowhy_store::{rows, Name};
 
+use super::names_of;
 use crate::event::layout;
 use crate::event::Request;
 
@@ -51,7 +52,7 @@ pub fn row(e: &Request, ring: Option<i64>) -> rows::BlockRequests {
         sector: (e.op != layout::OP_FLUSH).then_some(e.sector as i64),
         bytes: e.bytes.into(),
         op: operation(e.op),
-        flags: flags(e.flags),
+        flags: names_of(e.flags, &FLAGS),
         tgid: Some(e.tgid.into()),
         tid: Some(e.header.tid.into()),
         owner_dev: owned.then_some(e.owner_dev.into()),
@@ -90,11 +91,6 @@ fn owner(kind: u8) -> Name {
         layout::OWNER_DEVICE => "device",
         _ => "unknown",
     })
-}
-
-fn flags(bits: u8) -> Vec<Name> {
-    let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0);
-    set.map(|(_, name)| Cow::Borrowed(*name)).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.reports import engine
 from iowhy.reports.engine import Row
@@ -54,28 +55,26 @@ def of_file(moment: Moment, dev: int, ino: int) -> list[Detail]:
                 FROM syscalls s LEFT JOIN named_processes n ON n.tgid = s.tgid
                 WHERE s.dev = {dev} AND s.ino = {ino}
                 GROUP BY n.comm, s.tgid, s.name ORDER BY total_ns DESC, s.tgid, s.name""",
-            "Block requests for it": f"""SELECT n.comm, q.tgid, q.op, count(*) AS requests, sum(q.bytes) AS bytes,
-                sum(q.complete_ns - q.queue_ns) AS request_ns, max(q.complete_ns - q.queue_ns) AS max_ns
-                FROM counted_requests q LEFT JOIN named_processes n ON n.tgid = q.tgid
-                WHERE q.counted AND q.owner_dev = {dev} AND q.owner_ino = {ino}
-                GROUP BY n.comm, q.tgid, q.op ORDER BY request_ns DESC, q.tgid, q.op""",
+            "Block requests for it": _requests(
+                f"q.counted AND q.owner_dev = {dev} AND q.owner_ino = {ino}"
+            ),
         },
     )
 
 
 def of_device(moment: Moment, device: str) -> list[Detail]:
     """Who loads it, and with what."""
-    name = "'" + device.replace("'", "''") + "'"
-    return _asked(
-        moment,
-        {
-            "Who loads it": f"""SELECT n.comm, q.tgid, q.op, count(*) AS requests, sum(q.bytes) AS bytes,
-                sum(q.complete_ns - q.queue_ns) AS request_ns, max(q.complete_ns - q.queue_ns) AS max_ns
-                FROM counted_requests q LEFT JOIN named_processes n ON n.tgid = q.tgid
-                WHERE q.dev IN (SELECT dev FROM devices WHERE name = {name})
-                GROUP BY n.comm, q.tgid, q.op ORDER BY request_ns DESC, q.tgid, q.op""",
-        },
-    )
+    chosen = f"q.dev IN (SELECT dev FROM devices WHERE name = {text_literal(device)})"
+    return _asked(moment, {"Who loads it": _requests(chosen)})
+
+
+def _requests(chosen: str) -> str:
+    """By process and operation, those that load most first."""
+    return f"""SELECT n.comm, q.tgid, q.op, count(*) AS requests, sum(q.bytes) AS bytes,
+        sum(q.complete_ns - q.queue_ns) AS request_ns, max(q.complete_ns - q.queue_ns) AS max_ns
+        FROM counted_requests q LEFT JOIN named_processes n ON n.tgid = q.tgid
+        WHERE {chosen}
+        GROUP BY n.comm, q.tgid, q.op ORDER BY request_ns DESC, q.tgid, q.op"""
 
 
 def _asked(moment: Moment, queries: dict[str, str]) -> list[Detail]:

@@ -50,9 +50,8 @@ def _column(key: str, heading: str = "", *, left: bool = False, extra: bool = Fa
     return Column(key, Field(heading or key.replace("_", " "), write, left, extra))
 
 
-PROCESSES = (
-    _column("comm", "process", left=True),
-    _column("tgid", "id"),
+#: Of a process, and of a service.
+_WAITS_AND_LOADS = (
     _column("waited_ns", "waits"),
     _column("mostly", "mostly", left=True),
     _column("cpu_ns", "CPU"),
@@ -60,6 +59,11 @@ PROCESSES = (
     _column("written_bytes", "written"),
     _column("request_ns", "load"),
     _column("reason", "reason", left=True),
+)
+PROCESSES = (
+    _column("comm", "process", left=True),
+    _column("tgid", "id"),
+    *_WAITS_AND_LOADS,
     _column("container", "in", left=True),
     _column("runnable_ns", "runnable", extra=True),
     _column("requests", "requests", extra=True),
@@ -69,13 +73,7 @@ PROCESSES = (
 CONTAINERS = (
     _column("container", "container or service", left=True),
     _column("processes", "processes"),
-    _column("waited_ns", "waits"),
-    _column("mostly", "mostly", left=True),
-    _column("cpu_ns", "CPU"),
-    _column("read_bytes", "read"),
-    _column("written_bytes", "written"),
-    _column("request_ns", "load"),
-    _column("reason", "reason", left=True),
+    *_WAITS_AND_LOADS,
     _column("dirtied_pages", "pages dirtied", extra=True),
     _column("evicted_pages", "evicted", extra=True),
 )

@@ -248,8 +248,9 @@ class Opened:
 def _figures() -> "list[charts.Chart]":
     """Those that stand for themselves, not beside a table that they narrow."""
     from iowhy.charts import charts
+    from iowhy.views.html.charts_html import NARROWED
 
-    return [one for one in charts() if one.draws != "narrowed"]
+    return [one for one in charts() if one.draws != NARROWED]
 
 
 def _needed(package: str, method: str) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports.batches import Result
-from iowhy.reports.engine import query_result
+from iowhy.reports.engine import queries
 
 
 def write_tables(
@@ -18,7 +18,7 @@ def write_tables(
     """
     with recording.opened() as opened:
         counts = opened.row_counts()
-    for name in tables():
-        if counts.get(name):
-            with query_result(recording, f"SELECT * FROM main.{name}") as result:
-                write(result, folder / f"{name}{suffix}", name)
+    with queries(recording) as ask:
+        for name in tables():
+            if counts.get(name):
+                write(ask(f"SELECT * FROM main.{name}"), folder / f"{name}{suffix}", name)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.sources.live import OWNER, RECORDER, program
+from iowhy.sources.live import RECORDER, owned, program
 from iowhy.users import invoking_user
 
 #: How often the recorder closes its files, so that they can be read.
@@ -70,17 +70,14 @@ def begin(options: Sequence[str], out: Path) -> Background:
         "--close-every",
         str(CLOSE_EVERY_S),
     ]
-    environment = dict(os.environ)
     owner = invoking_user()
-    if owner is not None:
-        environment[OWNER] = f"{owner.uid}:{owner.gid}"
     try:
         with printed.open("xb") as file:
             if owner is not None:
                 os.fchown(file.fileno(), owner.uid, owner.gid)
             recorder = subprocess.Popen(
                 [*command, *options[1:]],
-                env=environment,
+                env=owned(os.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,

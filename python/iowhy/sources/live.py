@@ -27,7 +27,7 @@ PARENT = "IOWHY_PARENT"
 """Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
 whose caller is killed records on until the command ends."""
 
-OWNER = "IOWHY_OWNER"
+_OWNER = "IOWHY_OWNER"
 """Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
 
 
@@ -133,6 +133,15 @@ def machine(
     return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
 
 
+def owned(environment: Mapping[str, str]) -> dict[str, str]:
+    """A recorder's environment: through sudo it names the user, to whom the recorder gives what it makes."""
+    found = dict(environment)
+    owner = invoking_user()
+    if owner is not None:
+        found[_OWNER] = f"{owner.uid}:{owner.gid}"
+    return found
+
+
 def _recorder(
     options: Sequence[str],
     out: Path,
@@ -144,12 +153,9 @@ def _recorder(
     ahead: Sequence[Callable[[], object]] = (),
 ) -> int:
     command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
-    environment = dict(os.environ if env is None else env)
+    environment = owned(os.environ if env is None else env)
     if not outlives_us:
         environment[PARENT] = str(os.getpid())
-    owner = invoking_user()
-    if owner is not None:
-        environment[OWNER] = f"{owner.uid}:{owner.gid}"
     if outlives_us:
         orphans.adopt()
     with ending.recorder_hears() as hearing:

@@ -13,6 +13,12 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "docs" / "recordings"
 #: An absolute path of the interpreter is not looked at by the commands: they run in a directory that says nothing of it.
 IOWHY = (sys.executable, "-m", "iowhy")
+#: A recording lists what is mounted. What is mounted beside the system is the machine's own affair, and is out of sight here.
+_ALONE = (
+    "unshare", "--mount", "sh", "-c",
+    "findmnt -rno TARGET | grep -E '^/(home|media|mnt|srv)/' | while read -r at; do umount -l \"$at\"; done; "
+    'exec "$@"', "sh",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,9 @@ def record(one: Kept) -> None:
     with tempfile.TemporaryDirectory(prefix="iowhy-recordings-") as folder:
         recording = Path(folder) / f"{one.name}.iowhy"
         run = ("lab", "run", one.scenario, "--variant", one.variant, "--keep", str(recording))
-        subprocess.run([*IOWHY, *run], check=True, cwd="/var/tmp", stdout=subprocess.DEVNULL)
+        # A command inherits them: the recording would name the files that they are.
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run([*_ALONE, *IOWHY, *run], check=True, cwd="/var/tmp", **quiet)
         pack = ("pack", "--force", str(recording), "-o", str(one.path))
         subprocess.run([*IOWHY, *pack], check=True, stderr=subprocess.DEVNULL)
         one.path.chmod(0o644)

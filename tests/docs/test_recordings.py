@@ -11,6 +11,7 @@ import pytest
 from iowhy.recording import open_recording
 from iowhy.reports import reports
 from iowhy.reports.document import pictures_in
+from iowhy.reports.engine import query
 from iowhy.whys.cause import causes
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
@@ -21,8 +22,9 @@ from tests.docs.report_pictures import WITHOUT
 TUTORIALS = sorted((FOLDER.parent / "tutorials").glob("*.md"))
 #: Of these the tutorial of continuous integration speaks by other names.
 ALSO_CALLED = {"batched": "main", "one-row": "branch"}
-#: No scenario of the lab leads with these: what shows them is a device that fails, a load of several, or nothing wrong.
-NOT_SHOWN = {"device-slow", "healthy", "journal-entangled", "random-access", "writeback-scattered"}
+#: What a single command does is all of its time: with nothing wrong, its calculating or its idling is what is found. That a machine is
+#: healthy, its figures say (`iowhy diagnose`).
+NOT_SHOWN = {"healthy"}
 #: All together: they are fetched with the repository.
 MOST_BYTES = 12 << 20
 
@@ -46,6 +48,18 @@ def test_they_are_small_and_none_is_left_over() -> None:
     files = list(FOLDER.glob("*.zip"))
     assert {one.path for one in kept()} == set(files)
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
+
+
+#: What every machine has, and the scratch disks of the lab.
+_EVERYWHERE = ("/", "/dev", "/proc", "/sys", "/run", "/tmp", "/boot")
+_OUR_OWN = ("/dev/", "/sys/", "/run/", "/var/tmp/iowhy-lab-")
+
+
+@pytest.mark.parametrize("one", kept(), ids=lambda one: one.name)
+def test_none_tells_of_the_machine_that_it_was_made_on(one) -> None:  # type: ignore[no-untyped-def]
+    mounts = query(open_recording(one.path), "SELECT mount FROM filesystems").to_pylist()
+    foreign = [row["mount"] for row in mounts if not row["mount"].startswith(_OUR_OWN)]
+    assert set(foreign) <= set(_EVERYWHERE)
 
 
 def test_each_report_has_a_picture() -> None:

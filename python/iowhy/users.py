@@ -47,6 +47,13 @@ class User:
             os.setgroups(groups)
 
 
+def is_everything(directory: Path) -> bool:
+    """Whether a directory is the root or somebody's home: too much to copy, or to drop from the cache."""
+    user = invoking_user()
+    homes = {Path.home(), Path("/root"), Path("/home")} | ({Path(user.home)} if user else set())
+    return directory in homes | {Path("/")} or directory.parent == Path("/home")
+
+
 def invoking_user() -> User | None:
     """The user behind sudo: the command runs as them, not as root. None without sudo, and for root itself."""
     name = os.environ.get("SUDO_USER")

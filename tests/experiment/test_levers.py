@@ -110,8 +110,26 @@ def test_cache_states_touch_no_content(tmp_path):
     before = {p: p.read_bytes() for p in cache.files_below(tmp_path)}
     assert {p.name for p in before} == {"a", "c"}
     for state in ("as-is", "cold", "warm"):
-        cache.set_state(state, tmp_path)
+        cache.set_state(state, cache.files_below(tmp_path))
     assert {p: p.read_bytes() for p in cache.files_below(tmp_path)} == before
+
+
+def test_files_that_a_recording_names_are_warmed_and_dropped_wherever_they_lie(
+    tmp_path, setting, monkeypatch
+):
+    inside, outside = setting.directory / "in", tmp_path / "out"
+    for path in (inside, outside):
+        path.write_bytes(b"x" * 9000)
+    (tmp_path / "link").symlink_to(inside)
+    setting.files = (outside, inside, tmp_path / "gone", tmp_path / "link", Path("/proc/stat"))
+    assert cache.files_of(setting) == [inside, outside]
+    assert cache.files_of(setting, tmp_path / "work") == [inside]  # of a copy only what is in it
+    # Of a home directory nothing is touched that the command does not use.
+    monkeypatch.setattr("pathlib.Path.home", lambda: setting.directory)
+    (setting.directory / "private").write_bytes(b"x" * 9000)
+    assert cache.files_of(setting) == [outside, inside]
+    setting.files = ()
+    assert len(cache.files_of(setting)) == 2
 
 
 def test_holes_count_nothing(tmp_path):
@@ -132,7 +150,8 @@ def test_a_rewritten_file_keeps_what_it_holds(tmp_path):
 
 def test_the_home_directory_is_not_copied(setting):
     setting.directory = Path.home()
-    assert "--work-directory" in copies.refusal(setting, Path("/tmp"))
+    # Not --work-directory, which is where the command runs as well.
+    assert "--data-directory" in copies.refusal(setting, Path("/tmp"))
 
 
 def test_the_mount_of_a_path_is_the_innermost():

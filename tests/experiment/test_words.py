@@ -161,6 +161,21 @@ def test_findings_are_confirmed_and_refuted():
     assert by["cache-thrash"].confidence_after == 0.8
 
 
+def test_trials_without_what_was_found_refute_nothing():
+    found = made({"cpu-quota 50 %": 2.0})
+    findings = [finding("cpu-serial", "cpu-quota"), finding("device-saturated", "io-contention")]
+    # Half of the time was waiting for the disk: a run in a quarter of the time has none of it.
+    for baseline_s, outcome in ((1.0, "not tested"), (2.9, "not tested"), (3.1, "refuted")):
+        times = confirm.Times(recorded_s=4.0, baseline_s=baseline_s)
+        serial, saturated = confirm.judge(findings, found.answers, times=times)
+        assert (serial.outcome, saturated.outcome) == ("confirmed", outcome)
+        assert (saturated.confidence_after == 0.8) is (outcome == "not tested")
+    assert (
+        "the recording took 4 s"
+        in confirm.judge(findings, found.answers, times=confirm.Times(4.0, 1.0))[1].because
+    )
+
+
 def test_another_command_than_the_recordings_neither_confirms_nor_refutes():
     found = made({"cpu-quota 50 %": 2.0})
     findings = [finding("cpu-serial", "cpu-quota"), finding("device-saturated", "io-contention")]

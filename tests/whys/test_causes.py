@@ -135,7 +135,10 @@ def test_every_cause_but_none_at_all_is_settled_by_a_command() -> None:
 def test_a_proof_is_a_lever_and_carries_the_option_that_it_needs() -> None:
     for cause in causes():
         if cause.experiment is not None:
-            assert cause.unsafe_proof == levers()[cause.experiment].unsafe, cause.name
+            lever = levers()[cause.experiment]
+            assert cause.unsafe_proof == lever.unsafe, cause.name
+            # It is typed without a level, which such a lever cannot do without.
+            assert not lever.explicit, cause.name
     proofs = {cause.name: cause.proof for cause in causes()}
     assert proofs["sync-storm"] == "iowhy experiment sync-free --allow-unsafe -- CMD"
     assert proofs["cpu-serial"] == "iowhy experiment cpu-quota -- CMD"

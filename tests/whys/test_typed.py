@@ -94,7 +94,7 @@ def taken(command: str) -> None:
 @pytest.mark.parametrize(
     ("story", "more", "expected"),
     [
-        (syncing, {}, "sudo iowhy experiment sync-free --allow-unsafe --recording 'a b.iowhy' -- './load rows' 'it'\"'\"'s'"),
+        (syncing, {}, "sudo iowhy experiment sync-free --allow-unsafe --data-directory /data --recording 'a b.iowhy' -- './load rows' 'it'\"'\"'s'"),
         (syncing, {"cwd": "/srv"}, "cd /srv && sudo iowhy experiment"),
         (idle, {}, "iowhy report syscalls 'a b.iowhy'"),
         (syncing, {"mode": "attach", "argv": []}, "sudo iowhy run -o 'a b-after.iowhy' -p 10 --duration 10s"),
@@ -126,6 +126,48 @@ def test_what_it_read_on_standard_input_is_given_again() -> None:
     assert verdict.commands.record_again() == "sudo iowhy run -- sqlite3 a.db < load.sql"
     # A file that it opened itself is none that it was given.
     assert FILE != 77
+
+
+@pytest.mark.parametrize(
+    ("paths", "cwd", "expected"),
+    [
+        (["load.db"], None, ""),
+        (["/data/a/x", "/data/a/y/z"], None, " --data-directory /data/a"),
+        (["/data/a/x", "/srv/y"], None, None),  # a copy of everything
+        (["/usr/lib/x.so"], None, ""),  # every program's
+        (["/root/one"], "/root", None),
+        (["/root/project/one"], "/root", " --data-directory /root/project"),
+    ],
+)
+def test_an_experiment_is_about_where_the_data_lie(
+    paths: list[str], cwd: str | None, expected: str | None
+) -> None:
+    story = Story(4.0, cpus=2)
+    story.caller("fsync", 200, blocked=9 * MS, reason="device_flush", bytes_=None)
+    story.flushes(200, 4 * MS)
+    for ino, path in enumerate(paths, 300):
+        story.file(ino, str(Path.cwd() / path), 64 * KIB)
+        story.requests(100, op="write", bytes_=4 * KIB, ino=ino)
+    verdict = recorded(story, "x.iowhy", **({} if cwd is None else {"cwd": cwd}))
+    proof = verdict.findings[0].proof
+    if expected is None:
+        assert proof is None
+        return
+    assert proof is not None
+    (given,) = re.findall(r"--allow-unsafe(.*?) --recording ", proof)
+    assert given == expected
+    taken(proof)
+
+
+def test_names_are_proven_on_a_machine_without_them_in_memory() -> None:
+    """Dropping the pages of files leaves names and inodes where they are: such a trial shows nothing."""
+    made = recorded(syncing(), "x.iowhy").commands
+    typed = made.prove("cache-warm", unsafe=False, cache="cold-machine")
+    assert typed is not None and " --cache cold-machine " in typed
+    taken(typed)
+    everywhere = replace(made, directory=Path("/root"), data=None)
+    assert everywhere.prove("cache-warm", unsafe=False, cache="cold-machine") is None
+    assert everywhere.prove("cache-warm", unsafe=False) is not None
 
 
 @pytest.mark.parametrize(

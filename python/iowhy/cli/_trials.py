@@ -15,6 +15,9 @@ def job(command: Sequence[str], trials: Trials) -> Job:
     where = (trials.work_directory or Path.cwd()).resolve()
     if not where.is_dir():
         raise Problem(f"--work-directory {where}: not a directory")
+    data = None if trials.data_directory is None else trials.data_directory.resolve()
+    if data is not None and not data.is_dir():
+        raise Problem(f"--data-directory {data}: not a directory")
     if trials.min_runs > trials.max_runs:
         raise Problem(f"--min-runs {trials.min_runs} is more than --max-runs {trials.max_runs}")
     if trials.input_ is not None and not trials.input_.is_file():
@@ -25,6 +28,7 @@ def job(command: Sequence[str], trials: Trials) -> Job:
     return Job(
         command=tuple(command),
         directory=where,
+        data_directory=data,
         prepare=trials.prepare,
         conclude=trials.conclude,
         setup=trials.setup,

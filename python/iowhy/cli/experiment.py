@@ -19,6 +19,7 @@ from iowhy.views.progress import TrialsLine
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
     from iowhy.experiment.result import Result
+    from iowhy.recording import Recording
     from iowhy.whys.finding import Finding
 
 EPILOG = """Examples:
@@ -109,7 +110,7 @@ def result_of(options: Options, *, leave: bool = True) -> "Result":
     asked, argv = split(options.words)
     trials = options.trials
     made = job(argv, trials)
-    findings, source, same = _findings(options.recording, argv, asked)
+    known, source, same = _findings(options.recording, argv, asked)
     request = Request(
         job=made,
         levers=asked,
@@ -120,9 +121,11 @@ def result_of(options: Options, *, leave: bool = True) -> "Result":
         seed=trials.seed,
         cache=trials.cache,
         allow_unsafe=options.allow_unsafe,
-        findings=findings,
+        findings=known.findings,
+        files=known.files if same else (),
         recording=None if source is None else str(source),
         same_command=same,
+        recorded_s=known.seconds,
     )
     line = TrialsLine(trials.quiet)
     try:
@@ -192,12 +195,32 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder."""
+
+    findings: tuple["Finding", ...] = ()
+    files: tuple[Path, ...] = ()
+    seconds: float | None = None
+
+
+def _known(opened: "Recording") -> _Known:
+    from iowhy.whys.facts import facts_of
+    from iowhy.whys.facts.used_files import used
+    from iowhy.whys.verdict import verdict_of
+
+    with facts_of(opened) as facts:
+        verdict = verdict_of(facts)
+        return _Known(
+            verdict.findings, used(facts.relations, facts.page_bytes), verdict.shares_of_s
+        )
+
+
 def _findings(
     recording: Path | None, argv: Sequence[str], asked: Sequence[str]
-) -> tuple[tuple["Finding", ...], Path | None, bool]:
-    """Findings of the recording named, or of the newest one here of the same command; whether it is the same."""
+) -> tuple[_Known, Path | None, bool]:
+    """What is known by the recording named, or by the newest one here of the same command; whether it is the same."""
     from iowhy.recording import open_recording
-    from iowhy.whys.verdict import judge
 
     if recording is not None:
         opened = open_recording(recording)
@@ -207,18 +230,18 @@ def _findings(
             say(
                 f"{recording} is {was}: its findings choose the levers, but are neither confirmed nor refuted"
             )
-        return tuple(judge(opened).findings), recording, list(recorded) == list(argv)
+        return _known(opened), recording, list(recorded) == list(argv)
     newest = sorted(Path.cwd().glob("*.iowhy"), key=_changed, reverse=True)
     for path in newest[:20]:
         try:
             opened = open_recording(path)
             if list(opened.manifest.command.argv) != list(argv):
                 continue
-            findings = tuple(judge(opened).findings)
+            known = _known(opened)
         except Problem:
             continue
         say(f"testing the findings of {path.name}")
-        return findings, path, True
+        return known, path, True
     if not asked:
         say("no recording of this command here: trying the usual levers")
-    return (), None, True
+    return _Known(), None, True

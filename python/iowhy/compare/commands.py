@@ -61,7 +61,7 @@ def compare_commands(
     conditions = {name: Condition(name, found[0]) for name, found in variants.items()}
     recover()
     with Undo.session("compare") as undo:
-        setting = Setting(job.command, job.directory, undo, Profile(1.0, 1.0))
+        setting = Setting(job.command, job.data, undo, Profile(1.0, 1.0))
         executor = LiveExecutor(
             job, setting, undo, {one: (one.level.key,) for one in conditions.values() if one.level}
         )

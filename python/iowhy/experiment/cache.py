@@ -7,19 +7,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.experiment.setting import Setting
+from iowhy.users import is_everything
 
 STATES = ("as-is", "cold", "warm", "cold-machine")
 _MANY = 200_000
 
 
-def files_below(directory: Path, extra: Sequence[Path] = ()) -> list[Path]:
-    """Regular files below a directory on its own filesystem, and those named besides."""
-    found = [path for path in extra if path.is_file() and not path.is_symlink()]
+def files_below(directory: Path) -> list[Path]:
+    """Regular files below a directory on its own filesystem."""
+    found = []
     for path in _walk(directory, directory.stat().st_dev):
         found.append(path)
         if len(found) > _MANY:
             raise Problem(
-                f"{directory}: more than {_MANY:,} files; name a smaller --work-directory for what "
+                f"{directory}: more than {_MANY:,} files; name a smaller --data-directory for what "
                 "the command reads and writes"
             )
     return found
@@ -62,11 +64,28 @@ def available_bytes() -> int:
     return 0
 
 
-def set_state(state: str, directory: Path, extra: Sequence[Path] = ()) -> None:
+def files_of(setting: Setting, copy: Path | None = None) -> list[Path]:
+    """What is warmed or dropped: the files below the work directory or its copy, and those that the command is known to use.
+
+    Of the root or a home directory only the latter, where there are any.
+    """
+    if copy is not None:
+        return files_below(copy)
+    # What only looks like a file (/proc, /sys) has no blocks, and nothing of it is cached.
+    known = [
+        path
+        for path in setting.files
+        if path.is_file() and not path.is_symlink() and path.stat().st_blocks
+    ]
+    if known and is_everything(setting.directory):
+        return known
+    return list(dict.fromkeys([*files_below(setting.directory), *known]))
+
+
+def set_state(state: str, files: Sequence[Path]) -> None:
     """Brings the cache to a state of :data:`STATES`.
 
-    ``cold`` writes back and drops only the files below the directory (posix_fadvise(2)), so that nobody
-    else is slowed; ``cold-machine`` drops all clean caches, directories and inodes too (needs root).
+    ``cold`` writes back and drops only these files (posix_fadvise(2)), so that nobody else is slowed; ``cold-machine`` drops all clean caches, directories and inodes too (needs root).
     """
     if state == "as-is":
         return
@@ -80,7 +99,7 @@ def set_state(state: str, directory: Path, extra: Sequence[Path] = ()) -> None:
                 "below the work directory and needs no rights"
             ) from None
         return
-    for path in files_below(directory, extra):
+    for path in files:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:

@@ -1,13 +1,15 @@
 """Findings of a recording, confirmed or refuted by an experiment."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from iowhy.data_class import dataclass
 from iowhy.experiment.lever import levers
 from iowhy.experiment.lever_answer import Answer, Verdict
 from iowhy.experiment.result import Judged
 from iowhy.experiment.sentence import effect
-from iowhy.units import percent
+from iowhy.units import duration, percent
 
 if TYPE_CHECKING:
     from iowhy.whys.finding import Finding
@@ -27,6 +29,9 @@ STAND_INS: Mapping[str, tuple[str, ...]] = {
 _DOUBT_LEFT = 0.3
 """Part of the doubt that a confirming experiment leaves: it shows the resource, not yet the reason."""
 
+_MUST_BE_THERE = 0.5
+"""Part of a finding's share of the time that the trials must have too, for them to say that it is not so."""
+
 _BELIEF_LEFT = 0.2
 """Part of the confidence that a refuting experiment leaves."""
 
@@ -41,10 +46,29 @@ def asked_for(findings: Sequence["Finding"]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: levers()[name].cost)
 
 
+@dataclass(frozen=True)
+class Times:
+    """Seconds that the command took when it was recorded, and takes in the trials without a lever."""
+
+    recorded_s: float
+    baseline_s: float
+
+    def show(self, finding: "Finding") -> bool:
+        """Whether what the finding is about can be there in the trials: they take about as long as it took."""
+        return self.baseline_s >= self.recorded_s * (1 - finding.share * _MUST_BE_THERE)
+
+
 def judge(
-    findings: Sequence["Finding"], answers: Sequence[Answer], *, same_command: bool = True
+    findings: Sequence["Finding"],
+    answers: Sequence[Answer],
+    *,
+    same_command: bool = True,
+    times: Times | None = None,
 ) -> tuple[Judged, ...]:
-    """Each finding with what the experiment made of it: nothing, where it ran another command than was recorded."""
+    """Each finding with what the experiment made of it: nothing, where it ran another command than was recorded.
+
+    Nothing is refuted by trials that are so much faster than the recording that what was found there is not in them.
+    """
     if not same_command:
         return tuple(
             Judged(
@@ -58,7 +82,16 @@ def judge(
         wanted = asked_for([finding])
         wanted += [other for name in wanted for other in STAND_INS.get(name, ())]
         used = next((by_lever[name] for name in wanted if name in by_lever), None)
-        out.append(_judged(finding, used))
+        judged = _judged(finding, used)
+        if judged.outcome == "refuted" and times is not None and not times.show(finding):
+            because = (
+                f"the trials without a lever take {duration(times.baseline_s * 1e9)}, the recording took "
+                f"{duration(times.recorded_s * 1e9)}: what it found is not in them"
+            )
+            judged = replace(
+                judged, outcome="not tested", because=because, confidence_after=finding.confidence
+            )
+        out.append(judged)
     return tuple(out)
 
 

@@ -18,12 +18,20 @@ from iowhy.experiment.extents import extent_count
 from iowhy.experiment.in_child import mount_over
 from iowhy.experiment.lever import Effect
 from iowhy.experiment.setting import Setting
+from iowhy.users import is_everything
 
 
 def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | None:
     """Why no copy can be made below ``parent``, or None."""
-    if setting.directory in (Path("/"), Path.home()):
-        return f"copies the work directory, and {setting.directory} is too much: --work-directory"
+    if is_everything(setting.directory):
+        return (
+            f"copies the work directory, and {setting.directory} is too much: name a smaller one, in which "
+            "the data lie, with --data-directory"
+        )
+    if os.geteuid() != 0 and setting.runs_in not in (None, setting.directory):
+        return (
+            f"needs root to put a copy in the place of {setting.directory}, where it does not run"
+        )
     if not os.access(parent, os.W_OK):
         return f"may not write to {parent}"
     wanted = total_bytes(files_below(setting.directory))

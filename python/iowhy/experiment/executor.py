@@ -50,19 +50,19 @@ class LiveExecutor:
             around = Place(directory, effect.everywhere, user=self.job.user)
             for line in self.job.prepare:
                 self._helper("--prepare", line, around)
-            self._prepare_cache(effect, directory)
+            self._prepare_cache(effect)
             trial = self._measured(condition, effect, directory)
             for line in self.job.conclude:
                 self._helper("--conclude", line, around)
         return trial
 
-    def _prepare_cache(self, effect: Effect, directory: Path) -> None:
+    def _prepare_cache(self, effect: Effect) -> None:
         # What an earlier trial or --prepare left dirty must not be written back during this one.
-        _settle(self.job.directory)
+        _settle(self.setting.directory)
         if effect.files_at is not None:
             _settle(effect.files_at)
         state = effect.cache or self.job.cache
-        cache.set_state(state, effect.files_at or directory, self.setting.files)
+        cache.set_state(state, cache.files_of(self.setting, effect.files_at))
 
     def _measured(self, condition: Condition, effect: Effect, directory: Path) -> Trial:
         """The command alone, between two readings of the device and of what others do."""
@@ -120,7 +120,7 @@ class LiveExecutor:
                     group = None
             for line in self.job.prepare:
                 self._helper("--prepare", line, plain)
-            cache.set_state(self.job.cache, self.job.directory, self.setting.files)
+            cache.set_state(self.job.cache, cache.files_of(self.setting))
             ended = run(
                 self.job.command,
                 replace(plain, in_child=hooks),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from iowhy.data_class import dataclass
@@ -34,6 +35,7 @@ _NEEDS_COLD = ("memory-limit", "cache-warm")
 class Request:
     """What is asked for. ``levers`` as on the command line; ``cache`` None: as the levers need it.
 
+    ``files`` are those that the command is known to use. ``recorded_s`` is how long it took when it was recorded.
     ``same_command`` is that ``findings`` are of this command: only then are they confirmed or refuted.
     ``runs`` fixes the number of blocks; else they run from ``least`` to ``most`` until resolved.
     """
@@ -51,6 +53,7 @@ class Request:
     files: Sequence[Path] = ()
     recording: str | None = None
     same_command: bool = True
+    recorded_s: float | None = None
 
 
 @dataclass
@@ -72,7 +75,8 @@ def experiment(request: Request, listener: Listener | None = None) -> Result:
     with Undo.session("experiment") as undo:
         setting = Setting(
             argv=job.command,
-            directory=job.directory,
+            directory=job.data,
+            runs_in=job.directory,
             undo=undo,
             profile=Profile(1.0, 1.0),
             allow_unsafe=request.allow_unsafe,
@@ -139,17 +143,32 @@ def _result(
         left_out=tuple(left_out),
         failed=tuple((condition.name, why) for condition, why in done.failed.items()),
         notes=tuple(notes),
-        findings=confirm.judge(request.findings, answers, same_command=request.same_command),
+        findings=confirm.judge(
+            request.findings,
+            answers,
+            same_command=request.same_command,
+            times=_times(request, done),
+        ),
         recording=request.recording,
         settings={
             "cache": job.cache,
             "directory": str(job.directory),
+            "data_directory": str(job.data),
             "least": plan.least,
             "most": plan.most,
             "warmup": request.warmup,
             "prepare": list(job.prepare),
         },
     )
+
+
+def _times(request: Request, done: Conducted) -> confirm.Times | None:
+    baseline = [
+        one.wall_s for one in done.trials if one.condition == BASELINE and not one.disturbed
+    ]
+    if request.recorded_s is None or not baseline:
+        return None
+    return confirm.Times(request.recorded_s, median(baseline))
 
 
 def _asked(request: Request) -> list[tuple[Lever, tuple[str, ...]]]:

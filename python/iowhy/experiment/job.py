@@ -13,7 +13,7 @@ class Job:
     """What is run around and for each trial; the flags mean what they mean in hyperfine.
 
     ``prepare`` runs before each trial and ``conclude`` after it, ``setup`` once before all and
-    ``cleanup`` once after. ``directory`` is where the command runs. All of them run as ``user``, where
+    ``cleanup`` once after. ``directory`` is where the command runs, ``data_directory`` what levers copy, move or warm, None for the same. All of them run as ``user``, where
     root runs the experiment for somebody: levers alone need root.
     """
 
@@ -30,3 +30,9 @@ class Job:
     input_file: Path | None = None
     metric: Metric | None = None
     user: User | None = None
+    data_directory: Path | None = None
+
+    @property
+    def data(self) -> Path:
+        """What levers copy, move or warm."""
+        return self.data_directory or self.directory

@@ -30,7 +30,10 @@ class Profile:
 
 @dataclass
 class Setting:
-    """The command's surroundings: ``directory`` is what levers copy, move or warm."""
+    """The command's surroundings: ``directory`` is what levers copy, move or warm.
+
+    It runs there too, or in ``runs_in``. ``files``: those that it is known to use, which then are the ones that are warmed or dropped.
+    """
 
     argv: Sequence[str]
     directory: Path
@@ -39,6 +42,7 @@ class Setting:
     allow_unsafe: bool = False
     base_cache: str = "as-is"
     files: Sequence[Path] = ()
+    runs_in: Path | None = None
     notes: list[str] = field(default_factory=list)
     note_progress: Callable[[str], None] = field(default=lambda _: None)
     _best: Best | None = None

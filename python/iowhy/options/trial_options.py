@@ -35,6 +35,9 @@ class Trials:
     work_directory: Path | None = option(
         "--work-directory", help="Where CMD runs and what is copied or warmed; by itself here."
     )
+    data_directory: Path | None = option(
+        "--data-directory", help="What is copied or warmed, where that lies elsewhere."
+    )
     runs: int | None = option("-r", "--runs", least=3, help="Exactly so many runs of each.")
     min_runs: int = option("-m", "--min-runs", default=5, least=3, help="At least so many.")
     max_runs: int = option("-M", "--max-runs", default=20, least=3, help="At most so many.")

@@ -30,7 +30,8 @@ class Cause:
     """One reason for slowness: all that is known of it. No module outside iowhy.whys.causes names one.
 
     `remedies` are in order of cost, cheapest first. `experiment` is the lever that would prove it, and
-    `unsafe_proof` that this lever gives up durability. `find` looks for it in a recording's facts, None
+    `unsafe_proof` that this lever gives up durability, `proof_cache` the state of the cache (`--cache`) in which
+    alone it shows anything, where that is not the lever's own. `find` looks for it in a recording's facts, None
     when it is not there or cannot be known. `beats` are causes to which the same evidence points and
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
@@ -50,6 +51,7 @@ class Cause:
     beats: tuple[str, ...] = ()
     settled_by: tuple[NextCommand, ...] = ()
     unsafe_proof: bool = False
+    proof_cache: str | None = None
     for_authors: frozenset[str] = frozenset()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 
@@ -59,7 +61,8 @@ class Cause:
         if self.experiment is None:
             return None
         allow = " --allow-unsafe" if self.unsafe_proof else ""
-        return f"iowhy experiment {self.experiment}{allow} -- CMD"
+        cache = f" --cache {self.proof_cache}" if self.proof_cache else ""
+        return f"iowhy experiment {self.experiment}{allow}{cache} -- CMD"
 
 
 @cache

@@ -11,13 +11,18 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.invocation import as_root, joined, quoted, typed
 from iowhy.recording.free_name import free_name
-from iowhy.whys.facts import Facts, started
+from iowhy.users import is_everything
+from iowhy.whys.facts import Facts, started, used_files
 
 #: Who was recorded for less is recorded for so long the next time, in seconds.
 _LEAST_S = 10
 _RUN = re.compile(r"(?:sudo )?iowhy run -- CMD")
 #: Scratch directories of the lab and control groups of ours: they are gone when somebody reads this.
 _GONE = re.compile(r"/iowhy-(?:lab-[0-9a-f]{12}|[0-9]+-[a-z-]+-[0-9a-f]{6})(?:/|$)")
+#: Levers that need no data: they are about CPUs.
+_OF_THE_CPU = frozenset({"cpu-quota", "cpu-pin", "cpu-frequency"})
+#: Levers that run the command in a copy of where its data lie (iowhy.experiment.copies).
+_COPIES = frozenset({"sync-free", "fast-device", "preallocate"})
 _REPORT = re.compile(r"`iowhy report ([a-z-]+)`")
 
 
@@ -32,6 +37,8 @@ class Commands:
     input_file: Path | None = None
     pids: tuple[int, ...] = ()
     seconds: float | None = None
+    #: Where its data lie, when that is not where it ran.
+    data: used_files.DataPlace | None = None
 
     @cached_property
     def command(self) -> str:
@@ -49,20 +56,40 @@ class Commands:
             return f"{as_root()} run{kept} -p {','.join(map(str, self.pids))}{long}"
         return f"{as_root()} run{kept} -a{long}"
 
-    def prove(self, lever: str | None, *, unsafe: bool) -> str | None:
-        """The experiment that would prove a cause; None without a lever, where no command was run, and for what
-        the lab ran: what that was prepared with is gone.
+    def prove(self, lever: str | None, *, unsafe: bool, cache: str | None = None) -> str | None:
+        """The experiment that would prove a cause; None without a lever, where no command was run, where a copy would be one of
+        everything (a home), and for what the lab ran: what that was prepared with is gone.
         """
         if lever is None or self.mode != "run" or not self.argv:
             return None
         if any(_GONE.search(word) for word in (*self.argv, str(self.directory or ""))):
             return None
+        place = (
+            "" if lever in _OF_THE_CPU else self._data_place(lever in _COPIES or cache is not None)
+        )
+        if place is None:
+            return None
         allow = " --allow-unsafe" if unsafe else ""
+        state = "" if cache is None else f" --cache {cache}"
         given = "" if self.input_file is None else f" --input {self._place(self.input_file)}"
         of = f" --recording {self._place(self.recording)}"
         return (
-            f"{self._there}{as_root()} experiment {lever}{allow}{given}{of} -- {joined(self.argv)}"
+            f"{self._there}{as_root()} experiment {lever}{allow}{state}{place}{given}{of} -- "
+            f"{joined(self.argv)}"
         )
+
+    def _data_place(self, whole: bool) -> str | None:
+        """` --data-directory DIR` where its data lie elsewhere. `whole`: all that lies there is copied or walked
+        through, which None says cannot be done with what it would be."""
+        where = self.directory or Path.cwd()
+        if self.data is None:
+            return None if whole and is_everything(where) else ""
+        directory = self.data.directory
+        if is_everything(directory):
+            if whole:
+                return None
+            directory = self.data.heaviest
+        return "" if directory == where else f" --data-directory {quoted(str(directory))}"
 
     def compare_again(self) -> tuple[str, str] | None:
         """For what runs on: record it after a change, and compare; None for a command and for a paste."""
@@ -110,6 +137,9 @@ def commands(facts: Facts) -> Commands:
         input_file=None if input_file is None else Path(input_file),
         pids=started.roots(facts.relations) if run.mode == "attach" else (),
         seconds=None if run.pasted else run.seconds,
+        data=used_files.outside(facts.relations, facts.page_bytes, directory)
+        if run.mode == "run" and directory is not None
+        else None,
     )
 
 

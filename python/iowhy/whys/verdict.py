@@ -213,7 +213,7 @@ def _finding(
         remedy_gains=tuple(bound * one.part for one in advice),
         experiment=lever,
         summary=candidate.summary,
-        proof=made.prove(lever, unsafe=cause.unsafe_proof),
+        proof=made.prove(lever, unsafe=cause.unsafe_proof, cache=cause.proof_cache),
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in candidate.claims for name in claim.classes})),

@@ -16,7 +16,7 @@ class CacheWarm:
     name: str = "cache-warm"
     resource: str = "a warm cache"
     bound: str = "cache"
-    needs: str = "nothing; the files below the work directory"
+    needs: str = "nothing; the files below the work directory and those of the recording"
     relieves: bool = True
     unsafe: bool = False
     explicit: bool = False
@@ -26,7 +26,7 @@ class CacheWarm:
         """The other trials must find the files uncached, and memory must hold them."""
         if setting.base_cache not in ("cold", "cold-machine"):
             return "the other trials run with a cache that is warm already: add --cache cold"
-        wanted = cache.total_bytes(cache.files_below(setting.directory, setting.files))
+        wanted = cache.total_bytes(cache.files_of(setting))
         free = cache.available_bytes()
         if wanted > free * 0.8:
             return f"the files' {wanted >> 20} MiB do not fit into {free >> 20} MiB of memory"

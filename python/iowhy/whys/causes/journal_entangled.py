@@ -84,7 +84,7 @@ CAUSE = Cause(
         "write the bulk data in smaller steps, each synced, or throttle it",
         "an external journal, or data=writeback where stale blocks are acceptable",
     ),
-    experiment="mount-option",
+    experiment=None,
     find=find,
     settled_by=next_command.SYNC,
     beats=(

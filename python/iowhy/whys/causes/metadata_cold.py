@@ -155,6 +155,7 @@ CAUSE = Cause(
     ),
     for_authors=frozenset({_WALKERS, _IN_ORDER_OF_INODES}),
     experiment="cache-warm",
+    proof_cache="cold-machine",
     find=find,
     settled_by=next_command.CALLS,
     beats=(

@@ -1,0 +1,94 @@
+"""Where the files lie that a command uses: what an experiment has to copy, warm or drop."""
+
+import os
+from pathlib import Path
+
+from iowhy.data_class import dataclass
+from iowhy.recording.sql_text import text_literal
+from iowhy.relations import Relations
+from iowhy.users import is_everything
+
+#: Files of the system, which every program reads: no place of the command's own data.
+_SYSTEM = r"^/(usr|lib[^/]*|s?bin|etc|proc|sys|dev)/"
+#: The files that carry this much of what is moved decide where its data lie; the rest is small change.
+_CARRIES = 0.9
+#: More than so many are not named one by one.
+MOST_FILES = 200_000
+
+
+@dataclass(frozen=True)
+class _Place:
+    first: str | None
+    last: str | None
+    heaviest: str | None
+    below_bytes: float | None
+    all_bytes: float | None
+
+
+@dataclass(frozen=True)
+class _Path:
+    path: str
+
+
+@dataclass(frozen=True)
+class DataPlace:
+    """`directory` holds the files that carry nearly all that the command moves, `heaviest` the one that carries most."""
+
+    directory: Path
+    heaviest: Path
+
+
+def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | None:
+    """Where its data lie, when that is not said well enough by the directory in which it ran: most of them do not lie below that,
+    or it is a home. None where nothing was moved. By bytes of its requests and of pages that it dirtied.
+    """
+    if not relations.has("files"):
+        return None
+    found = relations.one(
+        _Place,
+        f"""WITH weights AS ({_weights(page_bytes)}), heavy AS (
+            SELECT path, weight, sum(weight) OVER (ORDER BY weight DESC, path) - weight AS before,
+                sum(weight) OVER () AS whole
+            FROM weights WHERE weight > 0 AND NOT regexp_matches(path, {text_literal(_SYSTEM)})
+        )
+        SELECT min(path) AS first, max(path) AS last, arg_max(path, weight) AS heaviest,
+            CAST(sum(weight) FILTER (WHERE starts_with(path, {text_literal(_below(cwd))})) AS DOUBLE) AS below_bytes,
+            CAST(sum(weight) AS DOUBLE) AS all_bytes
+        FROM heavy WHERE before < {_CARRIES} * whole""",
+    )
+    if found.first is None or found.last is None or found.heaviest is None:
+        return None
+    if 2 * (found.below_bytes or 0.0) >= (found.all_bytes or 0.0) and not is_everything(cwd):
+        return None
+    # All paths lie between the first and the last one: what those two share, all share.
+    shared = os.path.commonpath([Path(found.first).parent, Path(found.last).parent])
+    return DataPlace(Path(shared), Path(found.heaviest).parent)
+
+
+def used(relations: Relations, page_bytes: int) -> tuple[Path, ...]:
+    """The files that it read, wrote or mapped, and that had not been removed when it ended; none where that is not known."""
+    if not relations.has("files"):
+        return ()
+    found = relations.read(
+        _Path,
+        f"SELECT path FROM ({_weights(page_bytes)}) WHERE NOT deleted ORDER BY path LIMIT {MOST_FILES}",
+    )
+    return tuple(Path(one.path) for one in found)
+
+
+def _below(directory: Path) -> str:
+    return f"{str(directory).rstrip('/')}/"
+
+
+def _weights(page_bytes: int) -> str:
+    """SQL: each file by its path, and the bytes that it was about: requests, or what was dirtied where those came later."""
+    return f"""SELECT n.path, min(n.deleted) AS deleted, sum(w.weight) AS weight
+        FROM (
+            SELECT owner_dev AS dev, owner_ino AS ino, bytes AS weight FROM file_requests
+            UNION ALL
+            SELECT dev, ino, coalesce(dirtied_pages, 0) * {page_bytes} AS weight FROM file_cache
+            WHERE ino IS NOT NULL
+        ) AS w
+        JOIN named_files AS n ON n.dev = w.dev AND n.ino = w.ino
+        WHERE n.kind = 'file' AND n.path LIKE '/%'
+        GROUP BY n.path"""

@@ -1,0 +1,70 @@
+"""What a verdict prints can be pasted: each command of it is run by a shell, as it stands there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from iowhy.experiment.device import device_of
+from iowhy.recording import open_recording
+from iowhy.whys.verdict import judge
+from tests.whys.advice import commands_of
+
+pytestmark = pytest.mark.usefixtures("live")
+
+#: Also on the page, beside what findings say: `Devices  iowhy report devices x.iowhy`.
+_REPORTS = re.compile(r"(?:^|[\s`])(iowhy report [a-z-]+ \S+\.iowhy)")
+_SYNCS = "dd if=/dev/zero of={data}/log bs=512 count=150 oflag=dsync"
+_COMPUTES = f"{sys.executable} -S -c 'n = sum(range(12_000_000))'"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to type in, where `iowhy` is found."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / "iowhy").write_text(f'#!/bin/sh\nexec {sys.executable} -m iowhy.cli.main "$@"\n')
+    (place / "iowhy").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "400")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return here
+
+
+def typed(command: str) -> subprocess.CompletedProcess[str]:
+    """What it prints, run by a shell; asserts that it ends well."""
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    # In a container's own layers there is no disk to take away or to leave out.
+    nowhere = device_of(Path.cwd()) is None and "is not on a block device" in done.stderr
+    assert done.returncode == 0 or nowhere, (command, done.stdout, done.stderr)
+    return done
+
+
+@pytest.mark.parametrize("command", [_SYNCS, _COMPUTES], ids=["syncs", "computes"])
+def test_each_command_that_is_printed_runs(command: str, shell: Path) -> None:
+    """Those of reports, and the experiments: also of a command whose file lies elsewhere than where it runs."""
+    data = shell.parent / "data"
+    data.mkdir()
+    page = typed(f"iowhy run -o made.iowhy -- {command.format(data=data)}")
+    verdict = judge(open_recording(shell / "made.iowhy"))
+    found = {*commands_of(verdict), *_REPORTS.findall(page.stdout + page.stderr)}
+    assert any(one.startswith("iowhy report") for one in found)
+    proofs = [one.proof for one in verdict.findings if one.proof is not None]
+    assert proofs, verdict.answer
+    for proof in proofs:
+        assert "sync-free" not in proof or f" --data-directory {data} " in proof
+    before = {path: path.read_bytes() for path in data.iterdir()}
+    for one in sorted(found):
+        # Three trials of each instead of as many as it takes: what is typed is what is tried.
+        done = typed(one.replace(" --recording ", " --runs 3 --recording "))
+        if one in proofs and done.returncode == 0:
+            findings = json.loads(typed("iowhy why --json made.iowhy").stdout)["findings"]
+            assert any(finding["tested"] for finding in findings), one
+    assert {path: path.read_bytes() for path in data.iterdir()} == before

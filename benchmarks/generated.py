@@ -13,6 +13,7 @@ import pyarrow as pa
 from benchmarks.generated_machine import DISK, FS, INTERVAL_NS, LOOP, START_NS, machine
 from iowhy.recording import Manifest, Recording
 from iowhy.recording.manifest import Clock, Host
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.recording.writer import write_recording
 from iowhy.relations.facts import SENSORS
 
@@ -52,7 +53,8 @@ def generate(path: Path, calls: int, seed: int = 1, threads: int = 8, files: int
     rng = np.random.default_rng(seed)
     tables, end_ns = events(rng, calls, threads, files)
     tables |= machine(rng, end_ns, threads, files)
-    return write_recording(path, manifest_until(end_ns), tables)
+    stored = {name: StoredRows.of(rows) for name, rows in tables.items()}
+    return write_recording(path, manifest_until(end_ns), stored)
 
 
 def manifest_until(end_ns: int) -> Manifest:

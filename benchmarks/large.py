@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.arrow_tables import arrow_schema, in_schema
 from benchmarks.generated import events, manifest_until
 from benchmarks.generated_machine import START_NS, machine
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.manifest import Kept
 from iowhy.recording.schema import tables
-from iowhy.recording.writer import in_schema
 from iowhy.relations import Relations
 from iowhy.relations.relation import relations as defined
 
@@ -94,7 +94,7 @@ def generate_large(path: Path, shape: Shape) -> Recording:
 
 def _summed(relations: Relations, name: str, relation: str) -> pa.Table:
     """What the recorder would have summed up, by the rows."""
-    fields = tables()[name].arrow_schema
+    fields = arrow_schema(tables()[name])
     # What the relation does not tell is unknown here: which calls were durable is said by sync_sums, which are not made.
     told = {column.name for column in defined()[relation].columns}
     columns = ", ".join(

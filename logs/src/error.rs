@@ -19,7 +19,7 @@ pub enum Error {
     )]
     Rows {
         path: PathBuf,
-        source: arrow_schema::ArrowError,
+        source: parquet::errors::ParquetError,
     },
     #[error("nobody reads the messages: {0}")]
     Messages(io::Error),

@@ -55,15 +55,27 @@ def test_rows_are_the_same_in_each_form(rec) -> None:  # type: ignore[no-untyped
     assert found.arrow().num_rows == len(found) == 1 and found.columns == tuple(row)
     assert isinstance(found.df(), pandas.DataFrame) and found.df()["calls"].sum() == 40
     assert found.sql("SELECT calls + 1 AS n FROM rows").rows() == [{"n": 41}]
+    with pytest.raises(iowhy.Problem, match=r"SQL: .*no_such"):
+        found.sql("SELECT no_such FROM rows")
     assert rec.sql("SELECT count(*) AS n FROM syscalls").rows() == [{"n": 40}]
     assert len(rec.sql(found.statement)) == 1
     assert "fsync" in repr(found) and "fsync" in found._repr_html_()
 
 
-def test_without_polars_it_says_what_to_install(rec, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(iowhy.Problem, match="pip install polars"):
-        rec.report("files").pl()
+@pytest.mark.parametrize(
+    ("package", "method", "brings"),
+    [
+        ("polars", "pl", "polars"),
+        ("pandas", "df", "pandas"),
+        ("pyarrow", "arrow", r"'iowhy\[arrow\]'"),
+    ],
+)
+def test_without_a_package_it_says_what_to_install(  # type: ignore[no-untyped-def]
+    rec, monkeypatch, package: str, method: str, brings: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(iowhy.Problem, match=f"pip install {brings}$"):
+        getattr(rec.report("files"), method)()
 
 
 def test_packages_are_functions_and_packages(rec) -> None:  # type: ignore[no-untyped-def]

@@ -10,6 +10,8 @@ import pytest
 from iowhy.cli._commands import COMMANDS
 from tests.whys.made import Story
 
+FIXTURES = Path(__file__).parents[1] / "sources/fixtures/traces"
+
 #: Modules that take from a tenth of a second to some seconds to import.
 HEAVY = frozenset(
     {
@@ -25,8 +27,11 @@ HEAVY = frozenset(
         "pyspark",
     }
 )
-RAN = """
+#: What iowhy does without, though tests and notebooks may have it.
+NOT_NEEDED = ("pyarrow", "pandas", "scipy", "sqlglot")
+RAN = f"""
 import sys
+sys.modules.update(dict.fromkeys({NOT_NEEDED}))  # as if it were not installed
 sys.argv = ["iowhy", *sys.argv[1:]]
 from iowhy.cli.main import main
 try:
@@ -34,12 +39,12 @@ try:
 except SystemExit as ended:
     assert not ended.code, ended.code
 finally:
-    print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+    print(*{{name.partition(".")[0] for name, module in sys.modules.items() if module}}, file=sys.stderr)
 """
 
 
 def imported(*words: object) -> frozenset[str]:
-    """The heavy modules that a command line imports."""
+    """The heavy modules that a command line imports, which needs none of NOT_NEEDED."""
     done = subprocess.run(
         [sys.executable, "-c", RAN, *map(str, words)],
         capture_output=True,
@@ -73,3 +78,30 @@ def test_a_first_verdict_imports_duckdb_alone_and_the_next_nothing(rec: Path) ->
     assert imported("why", rec) == frozenset()
     assert imported("why", rec, "--json") == {"_duckdb"}  # it has the measures as well
     assert imported("why", rec, "--json") == frozenset()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_rows_are_written_without_what_others_bring(rec: Path, tmp_path: Path, form: str) -> None:
+    rows = tmp_path / f"rows.{form}"
+    imported("report", "syscalls", rec, "--format", form, "-o", rows)
+    imported("sql", rec, "FROM waits", "--format", form, "-o", rows, "--force")
+    assert rows.stat().st_size > 0
+
+
+@pytest.mark.parametrize("to", ["perfetto", "parquet"])
+def test_recordings_are_exported_without_what_others_bring(
+    rec: Path, tmp_path: Path, to: str
+) -> None:
+    imported("export", rec, "--to", to, "-o", tmp_path / "exported")
+    assert (tmp_path / "exported").exists()
+
+
+def test_recordings_are_checked_shown_and_made_without_what_others_bring(
+    rec: Path, tmp_path: Path
+) -> None:
+    imported("check", rec)
+    imported("html", rec, "-o", tmp_path / "page.html")
+    imported("compare", rec, rec)
+    log = FIXTURES / "strace-f-ttt-T-y.txt"
+    imported("diagnose", log, "-o", tmp_path / "log.iowhy")
+    imported("check", tmp_path / "log.iowhy")

@@ -37,7 +37,9 @@ def test_each_table_is_a_file_with_all_of_its_rows(form: str) -> None:
     for name, file in files.items():
         expected = query(recording, f"FROM {name}")
         if form == "parquet":
-            assert pq.read_table(file).equals(expected)
+            written = pq.read_table(file)
+            assert written.column_names == expected.column_names
+            assert written.to_pylist() == expected.to_pylist()
             continue
         head, *rows = list(csv.reader(file.open(newline="")))
         assert head == expected.column_names and len(rows) == expected.num_rows

@@ -14,11 +14,11 @@ from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 
 def budget(rec: Recording, filters: Filters | None = None) -> dict[str, tuple[object, object]]:
     table = run(rec, "budget", filters)
-    shares = table["share_of_elapsed"].to_pylist()
+    shares = table.column("share_of_elapsed")
     return dict(
         zip(
-            table["class"].to_pylist(),
-            zip(table["thread_ns"].to_pylist(), shares, strict=True),
+            table.column("class"),
+            zip(table.column("thread_ns"), shares, strict=True),
             strict=True,
         )
     )

@@ -69,7 +69,9 @@ def test_formats_carry_the_same_rows(rec: Recording, tmp_path: Path) -> None:
     iowhy("report", "files", rec.path, "--format", "parquet", "-o", out)
     table = pq.read_table(out)
     assert table.to_pylist() == as_json["rows"]
-    assert table.schema.field("time_ns").metadata[b"unit"] == b"ns"
+    told = json.loads(table.schema.metadata[b"columns"])
+    assert told["time_ns"] == {"unit": "ns", "meaning": "their durations"}
+    assert table.schema.metadata[b"report"] == b"files"
     text = iowhy("report", "files", rec.path, "--format", "csv")
     read = pyarrow.csv.read_csv(io.BytesIO(text.encode())).to_pylist()
     assert [row["time_ns"] for row in read] == [row["time_ns"] for row in as_json["rows"]]

@@ -125,7 +125,7 @@ def named(make: Make) -> Recording:
     ],
 )
 def test_files_by_pattern(named: Recording, pattern: str, expected: set[str]) -> None:
-    assert set(run(named, "files", Filters(file=pattern))["path"].to_pylist()) == expected
+    assert set(run(named, "files", Filters(file=pattern)).column("path")) == expected
 
 
 def test_no_file_matches(named: Recording) -> None:
@@ -135,7 +135,7 @@ def test_no_file_matches(named: Recording) -> None:
 
 def test_begins_in_the_range(named: Recording) -> None:
     found = run(named, "syscalls", Filters(since="1ms", until="3ms"))
-    assert found["calls"].to_pylist() == [2]
+    assert found.column("calls") == [2]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +228,11 @@ def test_a_container_is_chosen_by_name_or_id(make: Make, asked: str, threads: se
     )
     if threads:
         found = run(recording, "threads", Filters(container=asked))
-        assert set(found["tid"].to_pylist()) == threads
+        assert set(found.column("tid")) == threads
     else:
         with pytest.raises(Problem, match="no process of the recording is in it"):
             run(recording, "threads", Filters(container=asked))
     names = dict(
-        zip(*(run(recording, "threads")[c].to_pylist() for c in ("tid", "container")), strict=True)
+        zip(*(run(recording, "threads").column(c) for c in ("tid", "container")), strict=True)
     )
     assert names == {11: "web", 12: "web", 21: "ssh.service", 31: "", 41: None}

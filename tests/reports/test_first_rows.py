@@ -43,15 +43,15 @@ def test_the_first_events_are_those_of_all(
     key = ["at_s", "tid", "event", "name", "since_ns", "path", "ret"]
     assert rows == whole.num_rows
     assert table.num_rows == min(first, whole.num_rows)
-    assert table.schema == whole.schema
+    assert table.types == whole.types
     for name in key[:4]:
-        assert table[name].to_pylist() == whole[name].to_pylist()[:first]
+        assert table.column(name) == whole.column(name)[:first]
     by_moment = [
-        sorted(map(str, zip(*(part[name].to_pylist() for name in key), strict=True)))
-        for part in (table, whole.slice(0, first))
+        sorted(map(str, zip(*(part.column(name) for name in key), strict=True)))
+        for part in (table, whole.head(first))
     ]
     # Of events that are the same in all that orders them, either may come first.
-    if len(set(map(tuple, zip(*(whole[n].to_pylist() for n in key[:4]), strict=True)))) == rows:
+    if len(set(map(tuple, zip(*(whole.column(n) for n in key[:4]), strict=True)))) == rows:
         assert by_moment[0] == by_moment[1]
 
 
@@ -60,7 +60,7 @@ def test_a_sum_beyond_64_bits_is_a_fraction_or_a_message(make: Make) -> None:
 
     rec = make({"syscalls": [call(0, 1, "read")]})
     large = "SELECT sum(range) * 9223372036854775807 AS s FROM range(10)"
-    assert query(rec, large)["s"].to_pylist() == [45.0 * 2**63]
+    assert query(rec, large).column("s") == [45.0 * 2**63]
     # The first rows fit, a later one does not.
     late = """SELECT CASE WHEN range = 299999 THEN CAST(18446744073709551616 AS HUGEINT) ELSE CAST(range AS HUGEINT) END
     AS s FROM range(300000)"""

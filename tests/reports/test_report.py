@@ -87,9 +87,9 @@ def test_a_users_own_report(own: Path, make: Make) -> None:
         "SELECT i, elapsed_ns FROM n CROSS JOIN recording ORDER BY i\n"
     )
     rec = make({"syscalls": [call(0, 5, "read"), call(9, 3, "pread64"), call(20, 9, "write")]})
-    assert run(rec, "slow-reads")["dur_ns"].to_pylist() == [3, 5]
-    assert run(rec, "recursive")["i"].to_pylist() == [1, 2, 3]
-    assert run(rec, "recursive")["elapsed_ns"].to_pylist() == [1000 * MS] * 3
+    assert run(rec, "slow-reads").column("dur_ns") == [3, 5]
+    assert run(rec, "recursive").column("i") == [1, 2, 3]
+    assert run(rec, "recursive").column("elapsed_ns") == [1000 * MS] * 3
     assert find("slow-reads").unit("dur_ns") == "ns"
 
 

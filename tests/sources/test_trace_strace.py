@@ -201,7 +201,6 @@ def test_a_log_is_the_same_on_disk(monkeypatch) -> None:
     source = FIXTURES / "strace-f-ttt-T-y.txt"
     whole = read_file("strace", source)
     monkeypatch.setattr("iowhy.sources.tracing.workspace.ON_DISK_FROM_BYTES", 0)
-    monkeypatch.setattr("iowhy.sources.tracing.workspace.MAPPED_FROM_ROWS", 0)
     small = read_file("strace", source)
     for table in ("syscalls", "syscall_totals", "threads"):
         key = f"SELECT * FROM {table} ORDER BY ALL"

@@ -9,7 +9,7 @@ from .reading import fixture, intervals, quick, read, values
 
 def test_megabytes_with_dates() -> None:
     parsed = fixture("vmstat", "vmstat-4-t-megabytes.txt", "vmstat -S M -t 1 3")
-    rows = parsed.tables["memory_samples"].to_pylist()
+    rows = parsed.tables["memory_samples"].rows()
     assert parsed.clock == "wall"
     assert len(rows) == 2
     assert rows[0]["free_bytes"] % 2**20 == 0
@@ -21,7 +21,7 @@ def test_wide_with_active_memory() -> None:
     parsed = fixture("vmstat", "vmstat-4-wide-active.txt")
     assert parsed.rejects == []
     assert len(intervals(parsed, "vm_samples")) == 2
-    assert "cached_bytes" not in parsed.tables["memory_samples"].column_names
+    assert "cached_bytes" not in parsed.tables["memory_samples"].columns
 
 
 def test_case_2_first_line_is_no_load() -> None:
@@ -103,7 +103,7 @@ def test_what_is_written_is_read_back(
             " r  b  swpd free buff cache si so bi bo in cs us sy id wa st"]  # fmt: skip
     text = ending.join([*head, *(" ".join(map(str, row)) for row in [rows[0], *rows])]) + ending
     parsed = read("vmstat", text, f"vmstat -S {unit[0]} {seconds}")
-    memory = parsed.tables["memory_samples"].to_pylist()
+    memory = parsed.tables["memory_samples"].rows()
     assert [row["free_bytes"] for row in memory] == [row[3] * unit[1] for row in rows]
     for one, row in zip(intervals(parsed, "vm_samples"), rows, strict=True):
         assert one.interval_ns == seconds * 10**9

@@ -6,7 +6,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from benchmarks.arrow_tables import arrow_schema
 from iowhy.recording.schema import tables
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.paste import decode
@@ -39,14 +41,10 @@ def fixture(module: str, name: str) -> Parsed:
 
 def arrow(parsed: Parsed, table: str) -> pa.Table:
     """A table of it with all columns of the schema."""
-    schema = tables()[table].arrow_schema
+    schema = arrow_schema(tables()[table])
     rows = parsed.tables.get(table, [])
-    if isinstance(rows, pa.Table):
-        given = {name: rows.column(name) for name in rows.column_names}
-        columns = [given.get(f.name, pa.nulls(rows.num_rows, f.type)) for f in schema]
-        return pa.table(
-            [c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
-        )
+    if isinstance(rows, StoredRows):
+        rows = rows.rows()
     return pa.Table.from_pylist(rows, schema=schema)
 
 

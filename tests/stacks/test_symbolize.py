@@ -70,7 +70,7 @@ def test_a_file_with_the_build_id_names_its_functions(make: Make, program: Path)
     assert functions(rec) == [("leaf", 2, False, 0), ("main", 3, False, 1)]
     assert all(check.ok for check in check_recording(open_recording(rec.path)))
     assert not list(rec.path.glob(".*"))
-    assert run(open_recording(rec.path), "callers")["path"].to_pylist() == ["leaf ← main"]
+    assert run(open_recording(rec.path), "callers").column("path") == ["leaf ← main"]
     assert (
         "2 of 2 addresses have a name, 0 of them now" in invoke(["symbolize", str(rec.path)]).output
     )

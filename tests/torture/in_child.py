@@ -50,7 +50,6 @@ class Ended:
 def prepare() -> None:
     """Imports what calls need, without starting a thread: a fork has only the one that forked."""
     import duckdb  # noqa: F401
-    import pyarrow.parquet  # noqa: F401
 
     import iowhy.compare.layers
     import iowhy.overview

@@ -2,12 +2,12 @@
 
 import io
 
-import pyarrow as pa
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from iowhy.relations.relation import Column
+from iowhy.reports.batches import Rows
 from iowhy.reports.report import Histogram
 from iowhy.views import histogram
 
@@ -23,7 +23,7 @@ COLUMNS = [
 
 def drawn(width: int, *rows: tuple[object, ...]) -> list[str]:
     names = [column.name for column in COLUMNS]
-    table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    table = Rows.of([dict(zip(names, row, strict=True)) for row in rows])
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
     histogram.show(console, table, Histogram("calls", "low_ns", "high_ns", ("name",)), COLUMNS)

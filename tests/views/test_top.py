@@ -114,7 +114,7 @@ def test_back_in_time_and_forward_again(rec: Path) -> None:
         await until(pilot, lambda: app.moment is not None and app.moment.end_ns == 1_500_000_000)
         assert app.moment is not None and app.moment.begin_ns == 500_000_000
         expected = run(app.moment.of.recording, "devices", Filters(since="0.5s", until="1.5s"))
-        assert [row["writes"] for row in app.moment.devices] == expected["writes"].to_pylist()
+        assert [row["writes"] for row in app.moment.devices] == expected.column("writes")
         await pilot.press("right")
         await until(pilot, lambda: app.moment is not None and app.moment.end_ns == 2_000_000_000)
         assert app.state == "finished"

@@ -1,7 +1,7 @@
-//! What is written: tables of rows and of strings as Arrow files in a directory, and messages on standard output.
+//! What is written: tables of rows and of strings as Parquet files in a directory, and messages on standard output.
 //!
-//! The reader is python/iowhy/sources/tracing/splitter.py. Each table is a file NAME.arrow of its own (Arrow IPC),
-//! which says itself what its columns are; [`rows`] declares them. Strings stand once, in strings.arrow, and
+//! The reader is python/iowhy/sources/tracing/splitter.py. Each table is a file NAME.parquet of its own,
+//! which says itself what its columns are; [`rows`] declares them. Strings stand once, in strings.parquet, and
 //! columns of texts hold their numbers.
 
 mod messages;

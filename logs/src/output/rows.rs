@@ -1,4 +1,4 @@
-//! The kinds of rows: their columns are declared here, once, and travel with each file as its Arrow schema.
+//! The kinds of rows: their columns are declared here, once, and travel with each file as its schema.
 //!
 //! Numbers that end in `_ns` are nanoseconds, on the log's own time line. What may be unknown is an `Option`, and
 //! NULL in the file. A [`Text`] is the number of a string (uint32 in the file, which no other column is).
@@ -11,7 +11,7 @@ use arrow_schema::{Field, Schema};
 
 use super::table::{Row, Value};
 
-/// A string of the log, by its number in strings.arrow (from 0).
+/// A string of the log, by its number in strings.parquet (from 0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Text(NonZeroU32);
 

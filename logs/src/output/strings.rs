@@ -19,7 +19,7 @@ const BYTES: usize = 1 << 30;
 const BATCH_STRINGS: usize = 1 << 16;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// The strings of a log: number n is row n of strings.arrow (text: large_utf8), 0 the empty one.
+/// The strings of a log: number n is row n of strings.parquet (text: its column text), 0 the empty one.
 pub struct Strings {
     path: PathBuf,
     file: Option<File>,
@@ -35,7 +35,7 @@ impl Strings {
         let mut batch = LargeStringBuilder::new();
         batch.append_value("");
         Self {
-            path: directory.join("strings.arrow"),
+            path: directory.join("strings.parquet"),
             file: None,
             numbers: HashMap::from_iter([(Box::default(), Text::EMPTY)]),
             bytes: 0,

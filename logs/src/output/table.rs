@@ -1,21 +1,25 @@
-//! Rows of one kind in columns, written as an Arrow file some ten thousand at a time.
+//! Rows of one kind in columns, written as a Parquet file some ten thousand at a time.
 
 use std::fs;
-use std::io::BufWriter;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use arrow_array::builder::{ArrayBuilder, BooleanBuilder, PrimitiveBuilder};
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::rows::Text;
 use crate::error::{Error, Result};
 
 /// Rows that are written at once.
 pub(super) const BATCH_ROWS: usize = 1 << 16;
+/// Rows of a row group, of which one is in memory.
+const GROUP_ROWS: usize = 1 << 17;
 
 /// A kind of row; `rows!` makes these.
 pub trait Row {
@@ -106,7 +110,7 @@ pub struct Table<R: Row> {
 impl<R: Row> Table<R> {
     pub(super) fn new(directory: &Path) -> Self {
         Self {
-            path: directory.join(format!("{}.arrow", R::TABLE)),
+            path: directory.join(format!("{}.parquet", R::TABLE)),
             file: None,
             columns: R::Columns::default(),
             rows: 0,
@@ -142,17 +146,23 @@ impl<R: Row> Table<R> {
     }
 }
 
-/// An Arrow file that is being written.
+/// A Parquet file that is being written. It is read once and soon: plain values, which are quick to write.
 pub(super) struct File {
     path: PathBuf,
-    writer: FileWriter<BufWriter<fs::File>>,
+    writer: ArrowWriter<fs::File>,
 }
 
 impl File {
-    pub fn create(path: PathBuf, schema: &Schema) -> Result<Self> {
+    pub fn create(path: PathBuf, schema: &SchemaRef) -> Result<Self> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .build();
         match fs::File::create(&path)
-            .map_err(ArrowError::from)
-            .and_then(|file| FileWriter::try_new_buffered(file, schema))
+            .map_err(ParquetError::from)
+            .and_then(|file| ArrowWriter::try_new(file, schema.clone(), Some(properties)))
         {
             Ok(writer) => Ok(Self { path, writer }),
             Err(source) => Err(Error::Rows { path, source }),
@@ -161,6 +171,7 @@ impl File {
 
     pub fn write(&mut self, batch: std::result::Result<RecordBatch, ArrowError>) -> Result<()> {
         batch
+            .map_err(ParquetError::from)
             .and_then(|batch| self.writer.write(&batch))
             .map_err(|source| Error::Rows {
                 path: self.path.clone(),
@@ -168,8 +179,8 @@ impl File {
             })
     }
 
-    pub fn finish(mut self) -> Result<()> {
-        self.writer.finish().map_err(|source| Error::Rows {
+    pub fn finish(self) -> Result<()> {
+        self.writer.close().map(drop).map_err(|source| Error::Rows {
             path: self.path,
             source,
         })

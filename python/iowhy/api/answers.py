@@ -1,6 +1,7 @@
 """What the functions of the API give: a recording to ask, rows, and answers that are shown as on a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
+from iowhy.reports.batches import Rows as Found
 
 if TYPE_CHECKING:  # slow to import, or not installed
     import pyarrow as pa
+    from duckdb import DuckDBPyConnection
     from rich.console import Console
 
     from iowhy import charts
@@ -24,7 +27,7 @@ _COLUMNS = 100
 class Rows:
     """Rows of a report or a query, in memory. `statement` is the SQL that gave them, for DuckDB."""
 
-    def __init__(self, table: "pa.Table", statement: str) -> None:
+    def __init__(self, table: Found, statement: str) -> None:
         """Whole numbers are int64, shares and means float64, unknown is null."""
         self._table = table
         self.statement = statement
@@ -32,49 +35,62 @@ class Rows:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self._table.schema.names)
+        return tuple(self._table.types)
 
     def arrow(self) -> "pa.Table":
-        """As a table of Arrow."""
-        return self._table
+        """As a table of Arrow. Raises Problem where pyarrow is not installed."""
+        _needed("pyarrow", "arrow", "'iowhy[arrow]'")
+        return self._asked(lambda asked: asked.sql("SELECT * FROM rows").to_arrow_table())
 
     def df(self) -> Any:
         """As a data frame of pandas (`pandas.DataFrame`). Raises Problem where it is not installed."""
         _needed("pandas", "df")
-        return self._table.to_pandas()
+        return self._asked(lambda asked: asked.sql("SELECT * FROM rows").df())
 
     def pl(self) -> Any:
         """As a data frame of Polars (`polars.DataFrame`). Raises Problem where it is not installed."""
-        return _needed("polars", "pl").from_arrow(self._table)
+        polars = _needed("polars", "pl")
+        return self._asked(lambda asked: polars.DataFrame(asked.sql("SELECT * FROM rows")))
 
     def head(self, rows: int) -> list[dict[str, Any]]:
         """The first rows as dictionaries."""
-        found: list[dict[str, Any]] = self._table.slice(0, rows).to_pylist()
-        return found
+        return self._table.head(rows).to_pylist()
 
     def rows(self) -> list[dict[str, Any]]:
         """As dictionaries."""
-        found: list[dict[str, Any]] = self._table.to_pylist()
-        return found
+        return self._table.to_pylist()
 
     def sql(self, select: str) -> "Rows":
         """A SELECT over these rows, which it calls `rows`. Raises Problem for SQL that does not run."""
+        from iowhy.reports.engine import result
+
+        return Rows(
+            self._asked(lambda asked: result(asked.execute(select), nullcontext).table()), select
+        )
+
+    def _asked(self, ask: Callable[["DuckDBPyConnection"], Any]) -> Any:
+        """What a question to a connection gives that has the rows as `rows`."""
         import duckdb
+
+        from iowhy.reports.columns import arrays
 
         connection = duckdb.connect(":memory:", config={"enable_external_access": False})
         try:
-            connection.register("rows", self._table)
-            relation = connection.sql(select)
-            if relation is None:
-                raise Problem("this SQL returns no rows; give a SELECT")
-            return Rows(relation.to_arrow_table(), select)
+            given = arrays(self._table.types, self._table.values)
+            connection.register("given", {f"c{at}": array for at, array in enumerate(given)})
+            listed = ", ".join(
+                'CAST(c{} AS {}) AS "{}"'.format(at, kind, name.replace('"', '""'))
+                for at, (name, kind) in enumerate(self._table.types.items())
+            )
+            connection.execute(f"CREATE TEMP VIEW rows AS SELECT {listed} FROM given")
+            return ask(connection)
         except duckdb.Error as error:
             raise Problem(f"SQL: {str(error).partition(chr(10))[0]}") from None
         finally:
             connection.close()
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return self._table.num_rows
 
     def __repr__(self) -> str:
         return _plain(self._draw)
@@ -86,7 +102,7 @@ class Rows:
         from iowhy.options.output import ROWS
         from iowhy.views import rows_table
 
-        rows_table.show(out, self._table.slice(0, ROWS), (), len(self), wide=False)
+        rows_table.show(out, self._table.head(ROWS), (), len(self), wide=False)
 
 
 class Answer:
@@ -253,13 +269,13 @@ def _figures() -> "list[charts.Chart]":
     return [one for one in charts() if one.draws != NARROWED]
 
 
-def _needed(package: str, method: str) -> Any:
+def _needed(package: str, method: str, brought_by: str | None = None) -> Any:
     from importlib import import_module
 
     try:
         return import_module(package)
     except ImportError:
-        raise Problem(f".{method}() needs {package}: pip install {package}") from None
+        raise Problem(f".{method}() needs {package}: pip install {brought_by or package}") from None
 
 
 def _plain(draw: "Callable[[Console], None]") -> str:

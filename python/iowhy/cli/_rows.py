@@ -98,11 +98,9 @@ def _export(
 
 def write_list(found: Sequence[Mapping[str, object]], to: TableOutput) -> None:
     """Writes a list of what there is: all of it, as a table by itself."""
-    import pyarrow as pa
-
-    from iowhy.reports.batches import Result
+    from iowhy.reports.batches import Result, Rows
 
     everything = TableOutput(
         form=to.format, output=to.output, force=to.force, limit=0, wide=to.wide
     )
-    write(nullcontext(Result.of(pa.Table.from_pylist(list(found)))), everything, "listing")
+    write(nullcontext(Result.of(Rows.of(found))), everything, "listing")

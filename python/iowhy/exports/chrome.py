@@ -8,7 +8,7 @@ has (pid_max is at most 2^22).
 
 from collections.abc import Hashable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from iowhy.data_class import dataclass
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.messages import json_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from iowhy.reports.columns import filled
 
 #: Beyond the numbers of processes and threads (PID_MAX_LIMIT of Linux).
 _FIRST_OWN = 1 << 22
@@ -127,11 +125,11 @@ class ChromeTrace(Trace):
             self._begun = max(self._begun, int(flows.max()))
         self._emit(lines)
 
-    def write_counter(self, tracks: Numbers, times: Numbers, values: "pa.Array") -> None:
+    def write_counter(self, tracks: Numbers, times: Numbers, values: Any) -> None:
         """Values of counters."""
         lines = []
         for track, at, value in zip(
-            tracks.tolist(), _micros(times), np.asarray(values).tolist(), strict=True
+            tracks.tolist(), _micros(times), np.asarray(filled(values)).tolist(), strict=True
         ):
             told, _, unit = self._places[track].rpartition(",")
             if value - value == 0:  # JSON knows no infinity

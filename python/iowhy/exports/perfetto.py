@@ -1,7 +1,7 @@
 """A recording as a Perfetto trace: threads with their calls and waits, devices with their requests, and what joins them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from iowhy.exports.lanes import Lanes
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.recording import Recording
-from iowhy.reports.batches import Result
+from iowhy.reports.batches import TEXT, Result
+from iowhy.reports.columns import Batch, filled
 from iowhy.reports.engine import queries
 from iowhy.units import percent
 from iowhy.whys.finding import Finding
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     TrackOf: TypeAlias = Callable[[Trace, Sequence[object], int], int]
@@ -142,7 +142,7 @@ def _write_rows(trace: Trace, ask: Callable[[str], Result]) -> None:
         ask,
         "SELECT tgid, max(comm) AS comm FROM named_threads WHERE tgid = tid GROUP BY tgid",
     ):
-        for tgid, comm in zip(row["tgid"].to_pylist(), row["comm"].to_pylist(), strict=True):
+        for tgid, comm in zip(row["tgid"].tolist(), row["comm"].tolist(), strict=True):
             trace.process(tgid, comm or "")
     for sql in (_CALLS, _WAITS, _PAUSES):
         _threads(trace, _batches(ask, sql))
@@ -153,17 +153,19 @@ def _write_rows(trace: Trace, ask: Callable[[str], Result]) -> None:
         tracks = _per_row(
             [
                 trace.counter(*told)
-                for told in zip(batch["track"].to_pylist(), batch["unit"].to_pylist(), strict=True)
+                for told in zip(batch["track"].tolist(), batch["unit"].tolist(), strict=True)
             ]
         )
         trace.write_counter(tracks, _times(batch["ts_ns"]), batch["value"])
 
 
-def _batches(ask: Callable[[str], Result], sql: str) -> "Iterator[pa.RecordBatch]":
-    yield from (batch for batch in ask(sql).batches() if batch.num_rows)
+def _batches(ask: Callable[[str], Result], sql: str) -> Iterator[Batch]:
+    result = ask(sql)
+    for rows in result.batches():
+        yield Batch.of(result.types, rows)
 
 
-def _threads(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:
+def _threads(trace: Trace, batches: Iterator[Batch]) -> None:
     """Slices on a thread's own track, or on one below it; where they overlap, which a whole recording has not, in lanes."""
     lanes = Lanes()
     for batch in batches:
@@ -185,7 +187,7 @@ def _thread_track(trace: Trace, told: Sequence[object], lane: int) -> int:
     return trace.track(("thread", tgid, tid, name, lane), str(name or "calls"), own)
 
 
-def _requests(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:
+def _requests(trace: Trace, batches: Iterator[Batch]) -> None:
     """Requests in the lanes of their device; each with the moment of its call in which it was made, and was done."""
     lanes = Lanes()
     flows = 0
@@ -201,20 +203,20 @@ def _requests(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:
         "comm",
     )
     for batch in batches:
-        done = np.asarray(batch["dur_ns"].is_valid())
-        unseen = batch.filter(_mask(~done))
-        if unseen.num_rows:
+        done = batch.known("dur_ns")
+        unseen = batch.filter(~done)
+        if len(unseen):
             tracks = _tracks(unseen, ("dev", "device"), None, trace, _device_track)
             at, _ = _span(unseen)
             name = np.full(
                 len(at), trace.name("a request whose completion was not seen"), np.uint64
             )
             trace.write(Events(tracks, at, name, notes=_notes(trace, unseen, beside)))
-        batch = batch.filter(_mask(done))
+        batch = batch.filter(done)
         begins, ends = _span(batch)
         lane = lanes.assign(_signed(batch["dev"]), begins.view(np.int64), ends.view(np.int64))
         tracks = _tracks(batch, ("dev", "device"), lane, trace, _device_track)
-        called = np.asarray(batch["call_tid"].is_valid())
+        called = batch.known("call_tid")
         flow = np.where(called, np.arange(flows + 1, flows + 1 + len(begins)), 0).astype(np.uint64)
         flows += len(begins)
         back = called & (ends.view(np.int64) <= _signed(batch["call_end_ns"]))
@@ -227,7 +229,7 @@ def _requests(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:
 
 def _moments(
     trace: Trace,
-    batch: "pa.RecordBatch",
+    batch: Batch,
     chosen: "NDArray[np.bool_]",
     name: str,
     at: Numbers,
@@ -236,11 +238,11 @@ def _moments(
     ends_there: bool,
 ) -> None:
     """The ends of flows on the thread that made the call."""
-    part = batch.filter(_mask(chosen))
-    if not part.num_rows:
+    part = batch.filter(chosen)
+    if not len(part):
         return
     tracks = _tracks(part, ("call_tgid", "call_tid", "comm"), None, trace, _call_track)
-    names = np.full(part.num_rows, trace.name(name), np.uint64)
+    names = np.full(len(part), trace.name(name), np.uint64)
     own = flow[chosen]
     events = (
         Events(tracks, at[chosen], names, ending=own)
@@ -260,17 +262,17 @@ def _device_track(trace: Trace, told: Sequence[object], lane: int) -> int:
     return trace.track(("device", dev, lane), "requests", above)
 
 
-def _filesystems(trace: Trace, batches: "Iterator[pa.RecordBatch]") -> None:
+def _filesystems(trace: Trace, batches: Iterator[Batch]) -> None:
     """Commits and passes; those of which nobody knows how long they took are instants."""
     lanes = Lanes()
     beside = ("key", "track", "begin_ns", "dur_ns", "name")
     for batch in batches:
-        known = np.asarray(batch["dur_ns"].is_valid())
+        known = batch.known("dur_ns")
         for part, timed in (
-            (batch.filter(_mask(known)), True),
-            (batch.filter(_mask(~known)), False),
+            (batch.filter(known), True),
+            (batch.filter(~known), False),
         ):
-            if not part.num_rows:
+            if not len(part):
                 continue
             begins, ends = _span(part)
             keys = _signed(part["key"])
@@ -287,8 +289,6 @@ def _filesystem_track(trace: Trace, told: Sequence[object], lane: int) -> int:
 
 def _findings(trace: Trace, recording: Recording, findings: Sequence[Finding]) -> None:
     """Each over the whole time, on a track of its own."""
-    import pyarrow as pa
-
     command = recording.manifest.command
     if command.start_ns is None or command.end_ns is None or not findings:
         return
@@ -301,21 +301,23 @@ def _findings(trace: Trace, recording: Recording, findings: Sequence[Finding]) -
         "why": [" → ".join(link.statement for link in one.chain) for one in findings],
         "first_remedy": [one.remedies[0] if one.remedies else None for one in findings],
     }
-    notes = [trace.text_note(name, pa.array(told, pa.string())) for name, told in texts.items()]
-    names = trace.names(pa.array([f"{one.cause}: {percent(one.share)}" for one in findings]))
+    notes = [trace.text_note(name, np.array(told, object)) for name, told in texts.items()]
+    names = trace.names(
+        np.array([f"{one.cause}: {percent(one.share)}" for one in findings], object)
+    )
     begins, ends = ([max(at, 0)] * len(findings) for at in (command.start_ns, command.end_ns))
     trace.write(Events(_per_row(tracks), _per_row(begins), names, _per_row(ends), notes))
 
 
 def _tracks(
-    batch: "pa.RecordBatch",
+    batch: Batch,
     columns: Sequence[str],
     lanes: "NDArray[np.int64] | None",
     trace: Trace,
     track: "TrackOf",
 ) -> Numbers:
     """The track of each row, which is asked for once for rows of one kind that follow one another."""
-    told = list(zip(*(batch[name].to_pylist() for name in columns), strict=True))
+    told = list(zip(*(batch[name].tolist() for name in columns), strict=True))
     lane = [0] * len(told) if lanes is None else lanes.tolist()
     known: dict[tuple[object, ...], int] = {}
     out = []
@@ -326,38 +328,28 @@ def _tracks(
     return _per_row(out)
 
 
-def _notes(trace: Trace, batch: "pa.RecordBatch", beside: Sequence[str]) -> list[Note]:
+def _notes(trace: Trace, batch: Batch, beside: Sequence[str]) -> list[Note]:
     """All columns that are not the slice itself."""
-    import pyarrow as pa
-
     return [
-        trace.text_note(field.name, batch[field.name])
-        if pa.types.is_string(field.type)
-        else trace.number_note(field.name, batch[field.name])
-        for field in batch.schema
-        if field.name not in beside
+        trace.text_note(name, batch[name]) if kind == TEXT else trace.number_note(name, batch[name])
+        for name, kind in batch.types.items()
+        if name not in beside
     ]
 
 
-def _span(batch: "pa.RecordBatch") -> tuple[Numbers, Numbers]:
+def _span(batch: Batch) -> tuple[Numbers, Numbers]:
     """Begin and end; what a damaged recording has before the clock's begin is moved there."""
     begins = np.maximum(_signed(batch["begin_ns"]), 0)
     ends = begins + np.maximum(_signed(batch["dur_ns"]), 0)
     return begins.view(np.uint64), np.maximum(ends, begins).view(np.uint64)
 
 
-def _times(column: "pa.Array") -> Numbers:
+def _times(column: Any) -> Numbers:
     return np.maximum(_signed(column), 0).view(np.uint64)
 
 
-def _signed(column: "pa.Array") -> "NDArray[np.int64]":
-    return np.asarray(column.fill_null(0)).astype(np.int64)
-
-
-def _mask(chosen: "NDArray[np.bool_]") -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array(chosen)
+def _signed(column: Any) -> "NDArray[np.int64]":
+    return np.asarray(filled(column)).astype(np.int64)
 
 
 def _per_row(values: Sequence[int]) -> Numbers:

@@ -7,16 +7,14 @@ Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its t
 import zlib
 from collections.abc import Hashable, Sequence
 from dataclasses import field
-from typing import IO, TYPE_CHECKING
+from typing import IO, Any
 
 import numpy as np
 
 from iowhy.data_class import dataclass
 from iowhy.exports import wire
 from iowhy.exports.wire import Mask, Messages, Numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from iowhy.reports.columns import filled, known
 
 _SEQUENCE = 1
 _CLEARED, _NEEDED = 1, 2  # SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE
@@ -102,17 +100,17 @@ class Trace:
         """The number of an event's name."""
         return self._text(_NAMES, text)
 
-    def names(self, column: "pa.Array") -> Numbers:
+    def names(self, column: Any) -> Numbers:
         """The numbers of a column of names."""
         return self._column(_NAMES, column)[0]
 
-    def number_note(self, name: str, column: "pa.Array") -> Note:
+    def number_note(self, name: str, column: Any) -> Note:
         """A column of whole numbers beside events."""
-        there = np.asarray(column.is_valid())
-        values = np.asarray(column.fill_null(0)).astype(np.int64).view(np.uint64)
+        there = known(column)
+        values = np.asarray(filled(column)).astype(np.int64).view(np.uint64)
         return Note(name, values, there)
 
-    def text_note(self, name: str, column: "pa.Array") -> Note:
+    def text_note(self, name: str, column: Any) -> Note:
         """A column of texts beside events."""
         values, there = self._column(_TEXTS, column)
         return Note(name, values, there, text=True)
@@ -147,12 +145,12 @@ class Trace:
             event.message(4, inner, first & np.repeat(note.there, packets))
         self._events(times, event)
 
-    def write_counter(self, tracks: Numbers, times: Numbers, values: "pa.Array") -> None:
+    def write_counter(self, tracks: Numbers, times: Numbers, values: Any) -> None:
         """Values of counters."""
         event = Messages(len(times))
         event.varint(9, _COUNTER)
         event.varint(11, tracks)
-        event.fixed64(44, np.asarray(values).astype("<f8").view(np.uint64))
+        event.fixed64(44, np.asarray(filled(values)).astype("<f8").view(np.uint64))
         self._events(times, event)
 
     def close(self) -> None:
@@ -171,14 +169,14 @@ class Trace:
         whole.message(1, packet)
         self._add(whole.encoded())
 
-    def _column(self, kind: int, column: "pa.Array") -> tuple[Numbers, Mask]:
+    def _column(self, kind: int, column: Any) -> tuple[Numbers, Mask]:
         """The numbers of texts, 0 where there is none."""
-        coded = column.dictionary_encode()
-        known = [self._text(kind, text) for text in coded.dictionary.to_pylist()]
-        there = np.asarray(coded.indices.is_valid())
-        at = np.asarray(coded.indices.fill_null(0)).astype(np.int64)
-        numbers = np.array([*known, 0], np.uint64)[at]
-        return np.where(there, numbers, np.uint64(0)), there
+        texts = column.tolist()
+        numbers = {
+            text: self._text(kind, text) for text in dict.fromkeys(texts) if text is not None
+        }
+        found = np.array([numbers.get(text, 0) for text in texts], np.uint64)
+        return found, known(column)
 
     def _text(self, kind: int, text: str) -> int:
         known = self._texts.get((kind, text))

@@ -1,14 +1,16 @@
 """Is a recording whole and true to the schema? What `iowhy check` prints."""
 
+from contextlib import closing
+from pathlib import Path
+
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.recording.open_tables import file_sizes, listed, reading
+from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import Table, tables
-from iowhy.recording.sizes import of_parquet
 
 # Events of a call that began just before the command, or of writeback that went on after it, lie a
 # little outside its time. A minute is far beyond any of these and far below a wrong clock.
@@ -50,18 +52,10 @@ def _completeness(recording: Recording) -> Check:
 def _table(recording: Recording, table: Table) -> list[Check]:
     rows = 0
     for file in recording.files(table.name):
-        try:
-            opened = pq.ParquetFile(file)
-            size = of_parquet(file.name, opened, file.stat().st_size)
-            problem = size.problem() or _columns(table, opened.schema_arrow)
-            if problem is None:
-                for batch in opened.iter_batches():
-                    problem = problem or _nulls(table, batch)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            problem = f"cannot be read: {str(error).splitlines()[0][:200]}"
+        read, problem = _file(table, file)
         if problem is not None:
             return [Check(f"{table.name}/{file.name}", False, problem)]
-        rows += opened.metadata.num_rows
+        rows += read
     counted = recording.manifest.tables.get(table.name)
     if counted is None:
         return [Check(table.name, True, f"{rows:,} rows")] if rows else []
@@ -77,29 +71,77 @@ def _table(recording: Recording, table: Table) -> list[Check]:
     return checks
 
 
-def _columns(table: Table, found: pa.Schema) -> str | None:
+def _file(table: Table, file: Path) -> tuple[int, str | None]:
+    """Rows of a file, all of which are read, and what is wrong with it."""
+    place = str(file.resolve())
+    source = f"read_parquet({listed([place])})"
+    try:
+        # By statistics of its own a file could say what is in it, unread.
+        with closing(
+            reading([place], "SET disabled_optimizers = 'statistics_propagation';")
+        ) as connection:
+            size = file_sizes(connection, [place])
+            if not size:  # no row group
+                problem = _columns(table, connection, place)
+                return 0, problem
+            problem = size[0].problem() or _columns(table, connection, place)
+            if problem is None:
+                problem = _values(table, connection, source)
+            return size[0].rows, problem
+    except (OSError, ValueError) as error:
+        found = str(error)
+    except Exception as error:
+        if not is_query_error(error):
+            raise
+        # The file is named already, and DuckDB's class of errors says nothing more.
+        found = str(error).replace(f"'{place}' ", "").replace(place, "it")
+        found = found.removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
+    return 0, f"cannot be read: {found.splitlines()[0][:200]}"
+
+
+def _columns(table: Table, connection: duckdb.DuckDBPyConnection, place: str) -> str | None:
+    """Of the columns that the schema has; others are of a later version."""
+    names = _top_level(connection, place)
     for column in table.columns:
-        if found.names.count(column.name) > 1:
+        if names.count(column.name) > 1:
             return f"column {column.name} is there more than once"
-        if column.name not in found.names:
-            if column.null is None:
-                return f"column {column.name} is missing"
-            continue
-        if not _same(found.field(column.name).type, column.arrow_type):
-            return f"column {column.name} is {found.field(column.name).type}, not {column.type}"
+        if column.name not in names and column.null is None:
+            return f"column {column.name} is missing"
+    described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({listed([place])})")
+    types = {row[0]: row[1] for row in described.fetchall()}
+    for column in table.columns:
+        if types.get(column.name, column.sql_type) != column.sql_type:
+            return f"column {column.name} is {types[column.name]}, not {column.sql_type}"
     return None
 
 
-def _same(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether two types hold the same values; whether a list's items may be NULL is no matter."""
-    if pa.types.is_list(found) and pa.types.is_list(expected):
-        return bool(found.value_type == expected.value_type)
-    return bool(found == expected)
+def _top_level(connection: duckdb.DuckDBPyConnection, place: str) -> list[str]:
+    """The columns of a file, as they stand in it: the schema's elements are a tree, depth first."""
+    elements = connection.execute(
+        f"SELECT name, num_children FROM parquet_schema({listed([place])})"
+    ).fetchall()
+    names = []
+    inside = 0
+    for name, children in elements[1:]:
+        if inside:
+            inside -= 1
+        else:
+            names.append(name)
+        inside += children or 0
+    return names
 
 
-def _nulls(table: Table, batch: pa.RecordBatch) -> str | None:
+def _values(table: Table, connection: duckdb.DuckDBPyConnection, source: str) -> str | None:
+    """Reads every value of every column."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    names = [row[0] for row in described]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    known = connection.execute(
+        f"SELECT count(*), {', '.join(f'count({name})' for name in quoted)} FROM {source}"
+    ).fetchall()[0]
+    counts = dict(zip(names, known[1:], strict=True))
     for column in table.columns:
-        if column.null is None and batch.column(column.name).null_count:
+        if column.null is None and counts[column.name] < known[0]:
             return f"column {column.name} lacks values and may not"
     return None
 

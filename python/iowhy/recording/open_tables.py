@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
@@ -11,6 +12,9 @@ from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
 from iowhy.recording.sql_text import text_literal
+
+if TYPE_CHECKING:  # slow to import
+    import duckdb
 
 #: Files of one table that cost nothing to open for each query, and rows of a file from which reading it is the work.
 FEW_FILES, SMALL_FILE_ROWS = 16, 20_000
@@ -26,27 +30,10 @@ class OpenTables:
     """
 
     def __init__(self, path: Path, files: Mapping[str, list[Path]]) -> None:
-        from iowhy.recording.database import database  # slow to import
-
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
         self._there: set[str] = set()
-        self.connection = database.connect(":memory:")
-        try:
-            bound(self.connection)
-            allowed = [file for own in self._files.values() for file in own]
-            self.connection.execute(
-                f"""SET TimeZone = 'UTC';
-                SET enable_progress_bar = false;
-                SET autoinstall_known_extensions = false;
-                SET autoload_known_extensions = false;
-                SET allowed_paths = {_listed(allowed)};
-                SET enable_external_access = false;
-                SET lock_configuration = true"""
-            )
-        except BaseException:
-            self.connection.close()
-            raise
+        self.connection = reading([file for own in self._files.values() for file in own])
 
     def close(self) -> None:
         """Closes the connection."""
@@ -105,12 +92,11 @@ class OpenTables:
         if not files:
             return []
         try:
-            rows = self.connection.execute(_footers(files)).fetchall()
+            found = file_sizes(self.connection, files)
         except Exception as error:
             if not is_query_error(error):
                 raise
             raise self._unreadable(files) or error from None
-        found = [FileSize(row[0], Path(row[0]).stat().st_size, *row[1:]) for row in rows]
         must_be_bounded(found)
         return found
 
@@ -137,7 +123,7 @@ class OpenTables:
         if not files:
             empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
             return f"SELECT {empty} WHERE false"
-        source = f"read_parquet({_listed(files)})"
+        source = f"read_parquet({listed(files)})"
         found = self._described(name, source)
         columns = []
         for column in table.columns:
@@ -167,6 +153,35 @@ class OpenTables:
         return {row[0]: row[1] for row in described}
 
 
+def reading(files: Collection[str], settings: str = "") -> "duckdb.DuckDBPyConnection":
+    """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it."""
+    from iowhy.recording.database import database  # slow to import
+
+    connection = database.connect(":memory:")
+    try:
+        bound(connection)
+        connection.execute(
+            f"""SET TimeZone = 'UTC';
+            SET enable_progress_bar = false;
+            SET autoinstall_known_extensions = false;
+            SET autoload_known_extensions = false;
+            SET allowed_paths = {listed(files)};
+            {settings}
+            SET enable_external_access = false;
+            SET lock_configuration = true"""
+        )
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def file_sizes(connection: "duckdb.DuckDBPyConnection", files: Collection[str]) -> list[FileSize]:
+    """Files by their footers, of which nothing else is read. Raises DuckDB's errors."""
+    rows = connection.execute(_footers(files)).fetchall()
+    return [FileSize(row[0], Path(row[0]).stat().st_size, *row[1:]) for row in rows]
+
+
 def _footers(files: Collection[str]) -> str:
     """A FileSize for each file, without its length."""
     return f"""SELECT
@@ -177,9 +192,10 @@ def _footers(files: Collection[str]) -> str:
         CAST(sum(greatest(total_uncompressed_size, 0)) AS BIGINT),
         max(total_uncompressed_size),
         coalesce(max(CASE WHEN type = 'BYTE_ARRAY' THEN strlen(stats_max_value) END), 0)
-    FROM parquet_metadata({_listed(files)})
+    FROM parquet_metadata({listed(files)})
     GROUP BY file_name"""
 
 
-def _listed(texts: Collection[str]) -> str:
+def listed(texts: Collection[str]) -> str:
+    """Texts as a list of SQL."""
     return "[" + ", ".join(map(text_literal, texts)) + "]"

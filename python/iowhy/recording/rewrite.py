@@ -8,13 +8,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES
 from iowhy.recording.plain_file import read_plain, write_whole
 from iowhy.recording.recording import Recording
-from iowhy.recording.writer import PRIVATE_FILE, in_schema
+from iowhy.recording.writer import in_schema, write_rows
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
@@ -32,15 +30,15 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
             f"{recording.path}: is still being recorded, or was cut off; it stays as it is"
         )
     written = in_schema(table, rows)
+    assert written is not None, "a table without rows has no files"
     fresh = None
     try:
         fresh = Path(tempfile.mkdtemp(prefix=f".{table}.", dir=recording.path))
         file = fresh / "000001.parquet"
-        file.touch(PRIVATE_FILE)
-        pq.write_table(written, file, compression="zstd")
+        write_rows(written, file)
         _as_owned(folder, fresh, file)
         _exchange(fresh, folder)
-        _count(recording.path / "manifest.json", table, written.num_rows)
+        _count(recording.path / "manifest.json", table, len(written))
     except OSError as error:
         raise Problem(f"{folder}: cannot be written: {error.strerror or error}") from None
     finally:

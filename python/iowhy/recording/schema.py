@@ -1,13 +1,9 @@
 """The tables of a recording, read from schema.toml (the one truth shared with the recorder)."""
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from iowhy.data_class import dataclass
 from iowhy.tables import schema
-
-if TYPE_CHECKING:  # slow to import, and needed only where tables are written or checked
-    import pyarrow as pa
 
 VERSION = 1
 
@@ -35,11 +31,6 @@ class Column:
         """The type in DuckDB's words."""
         return _SQL[self.type]
 
-    @property
-    def arrow_type(self) -> "pa.DataType":
-        """The type in Arrow's words."""
-        return _arrow_types()[self.type]
-
 
 @dataclass(frozen=True)
 class Table:
@@ -53,15 +44,6 @@ class Table:
     time: str | None
     columns: tuple[Column, ...]
     sums: str | None = None
-
-    @property
-    def arrow_schema(self) -> "pa.Schema":
-        """The schema of the table's Parquet files."""
-        import pyarrow as pa
-
-        return pa.schema(
-            [pa.field(c.name, c.arrow_type, nullable=c.null is not None) for c in self.columns]
-        )
 
 
 @cache
@@ -82,18 +64,4 @@ def tables() -> dict[str, Table]:
             sums=table.get("sums"),
         )
         for name, table in loaded.items()
-    }
-
-
-@cache
-def _arrow_types() -> "dict[str, pa.DataType]":
-    import pyarrow as pa
-
-    return {
-        "int": pa.int64(),
-        "float": pa.float64(),
-        "bool": pa.bool_(),
-        "text": pa.string(),
-        "ints": pa.list_(pa.int64()),
-        "texts": pa.list_(pa.string()),
     }

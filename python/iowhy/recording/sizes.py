@@ -4,13 +4,8 @@ A file of some kilobytes can stand for gigabytes: one value told a million times
 recorder writes takes 30 times its size at most; the bounds are far above that.
 """
 
-from typing import TYPE_CHECKING
-
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
-
-if TYPE_CHECKING:  # slow to import
-    import pyarrow.parquet as pq
 
 #: Rows of a whole recording: two hours at 600,000 calls a second.
 MOST_ROWS = 1 << 32
@@ -75,27 +70,3 @@ def must_be_bounded(found: list[FileSize]) -> None:
         problem = one.problem()
         if problem is not None:
             raise Problem(f"{one.file}: {problem}; iowhy writes no such file, and reads none")
-
-
-def of_parquet(file: str, opened: "pq.ParquetFile", file_bytes: int) -> FileSize:
-    """As pyarrow has read its footer."""
-    metadata = opened.metadata
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    chunks = [group.column(number) for group in groups for number in range(group.num_columns)]
-    longest = [
-        len(chunk.statistics.max)
-        for chunk in chunks
-        if chunk.physical_type == "BYTE_ARRAY"
-        and chunk.statistics is not None
-        and chunk.statistics.has_min_max
-    ]
-    return FileSize(
-        file=file,
-        file_bytes=file_bytes,
-        rows=metadata.num_rows,
-        columns=metadata.num_columns,
-        row_groups=len(groups),
-        unpacked_bytes=sum(chunk.total_uncompressed_size for chunk in chunks),
-        chunk_bytes=max((chunk.total_uncompressed_size for chunk in chunks), default=0),
-        value_bytes=max(longest, default=0),
-    )

@@ -2,21 +2,21 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
 
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Kept, Manifest
 from iowhy.recording.recording import Recording, open_recording
-from iowhy.recording.schema import Table, tables
+from iowhy.recording.schema import Column, Table, tables
+from iowhy.recording.stored_rows import StoredRows
 
-Rows: TypeAlias = Sequence[Mapping[str, object]] | pa.Table
-"""The rows of one table: mappings from column to value, or an Arrow table."""
+Rows: TypeAlias = Sequence[Mapping[str, object]] | StoredRows
+"""The rows of one table: mappings from column to value, or rows that are stored."""
 
 
 #: As the recorder makes them (store/src/folder.rs): what a text tells of a machine is its user's, too.
@@ -36,8 +36,10 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
             raise Problem(f"{name}: no such table in the schema")
     if path.exists():
         raise Problem(f"{path}: exists already; choose another name with -o, or remove it")
-    filled = {name: _arrow(known[name], given) for name, given in rows.items()}
-    counted = {name: Kept(kept=table.num_rows) for name, table in filled.items()}
+    filled = {name: in_schema(name, given) for name, given in rows.items()}
+    counted = {
+        name: Kept(kept=0 if table is None else len(table)) for name, table in filled.items()
+    }
     for name, kept in manifest.tables.items():
         counted[name] = Kept(counted.get(name, Kept()).kept, kept.lost)
     partial: Path | None = None
@@ -45,11 +47,9 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         for name, table in filled.items():
-            if table.num_rows:
+            if table is not None:
                 (partial / name).mkdir(PRIVATE_DIRECTORY)
-                file = partial / name / "000001.parquet"
-                file.touch(PRIVATE_FILE)
-                pq.write_table(table, file, compression="zstd")
+                write_rows(table, partial / name / "000001.parquet")
         text = replace(manifest, tables=counted).as_json()
         (partial / "manifest.json").touch(PRIVATE_FILE)
         (partial / "manifest.json").write_text(text, encoding="utf-8")
@@ -61,38 +61,127 @@ def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) ->
     return open_recording(path)
 
 
-def in_schema(name: str, rows: Rows) -> pa.Table:
-    """The rows of a table with exactly the columns of the schema. Raises Problem for what does not fit."""
-    return _arrow(tables()[name], rows)
+def write_rows(table: StoredRows, path: Path) -> None:
+    """As a new file of a recording, its user's alone. Raises OSError."""
+    import duckdb
+
+    path.touch(PRIVATE_FILE)
+    try:
+        table.write(path)
+    except duckdb.IOException as error:
+        raise OSError(str(error).splitlines()[0]) from None
 
 
-def _arrow(table: Table, rows: Rows) -> pa.Table:
-    """`rows` with exactly the schema's columns, types and order."""
-    if isinstance(rows, pa.Table):
-        given = rows
-        unknown = set(given.column_names) - {c.name for c in table.columns}
-        length = given.num_rows
-        columns = {name: given.column(name) for name in given.column_names}
+def in_schema(name: str, rows: Rows) -> StoredRows | None:
+    """The rows of a table with exactly the columns of the schema, None where there are none.
+
+    Raises Problem for what does not fit.
+    """
+    table = tables()[name]
+    if isinstance(rows, StoredRows):
+        given, unknown = rows, set(rows.columns) - {c.name for c in table.columns}
     else:
-        names = {name for row in rows for name in row}
-        unknown = names - {c.name for c in table.columns}
-        length = len(rows)
-        columns = {name: [row.get(name) for row in rows] for name in names}
+        unknown = {name for row in rows for name in row} - {c.name for c in table.columns}
     if unknown:
         raise Problem(f"{table.name}: the schema has no column {', '.join(sorted(unknown))}")
-    arrays = []
+    if not len(rows):
+        return None
+    if not isinstance(rows, StoredRows):
+        return _of_mappings(table, rows)
+    needed = [c for c in table.columns if c.null is None]
+    for column in needed:
+        if column.name not in given.columns or given.value(f'count(*) - count("{column.name}")'):
+            raise _missing(table, column)
+    return given.select(
+        {
+            c.name: f"CAST({_quoted(c) if c.name in given.columns else 'NULL'} AS {c.sql_type})"
+            for c in table.columns
+        }
+    )
+
+
+def _quoted(column: Column) -> str:
+    return f'"{column.name}"'
+
+
+def _missing(table: Table, column: Column) -> Problem:
+    return Problem(f"{table.name}.{column.name}: a value is missing and may not be")
+
+
+def _of_mappings(table: Table, rows: Sequence[Mapping[str, object]]) -> StoredRows:
+    arrays = {}
     for column in table.columns:
-        values = columns.get(column.name)
-        if values is None:
-            array = pa.nulls(length, column.arrow_type)
-        elif isinstance(values, (pa.ChunkedArray, pa.Array)):
-            array = values.cast(column.arrow_type)
-        else:
-            try:
-                array = pa.array(values, column.arrow_type)
-            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, TypeError) as error:
-                raise Problem(f"{table.name}.{column.name}: {error}") from None
-        if column.null is None and array.null_count:
-            raise Problem(f"{table.name}.{column.name}: a value is missing and may not be")
-        arrays.append(array)
-    return pa.table(arrays, schema=table.arrow_schema)
+        values = [row.get(column.name) for row in rows]
+        if column.null is None and None in values:
+            raise _missing(table, column)
+        try:
+            arrays[column.name] = _KINDS[column.type](values)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Problem(f"{table.name}.{column.name}: {error}") from None
+    return StoredRows.of(arrays, {c.name: c.sql_type for c in table.columns})
+
+
+def _numbers(values: list[Any]) -> Any:
+    """Whole numbers, masked where there is none."""
+    _must_be(values, int, float, np.integer, np.floating)
+    whole = [0 if value is None else int(value) for value in values]
+    for value, as_whole in zip(values, whole, strict=True):
+        if value is not None and value != as_whole:
+            raise ValueError(f"{value!r} is no whole number")
+    return _masked(np.array(whole, np.int64), values)
+
+
+def _fractions(values: list[Any]) -> Any:
+    _must_be(values, int, float, np.integer, np.floating)
+    known = [0.0 if value is None else float(value) for value in values]
+    return _masked(np.array(known, np.float64), values)
+
+
+def _truths(values: list[Any]) -> Any:
+    _must_be(values, bool, np.bool_)
+    return _masked(np.array([bool(value) for value in values]), values)
+
+
+def _texts(values: list[Any]) -> Any:
+    _must_be(values, str)
+    for value in values:
+        if value is not None:
+            value.encode()  # a lone surrogate is no text
+    return _objects(values)
+
+
+def _lists(of: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """Lists whose items are checked by `of`."""
+
+    def lists(values: list[Any]) -> Any:
+        _must_be(values, list, tuple)
+        of([item for value in values if value is not None for item in value])
+        return _objects([None if value is None else list(value) for value in values])
+
+    return lists
+
+
+def _must_be(values: list[Any], *kinds: type) -> None:
+    """Raises TypeError for a value of another type; True is no number."""
+    for kind in set(map(type, values)) - {type(None)}:
+        if not issubclass(kind, kinds) or (kind is bool and bool not in kinds):
+            found = next(value for value in values if type(value) is kind)
+            raise TypeError(f"{found!r} is a {kind.__name__}")
+
+
+def _masked(known: Any, values: list[Any]) -> Any:
+    return np.ma.masked_array(known, [value is None for value in values])
+
+
+def _objects(values: list[Any]) -> Any:
+    return np.fromiter(values, object, len(values))
+
+
+_KINDS: dict[str, Callable[[list[Any]], Any]] = {
+    "int": _numbers,
+    "float": _fractions,
+    "bool": _truths,
+    "text": _texts,
+    "ints": _lists(_numbers),
+    "texts": _lists(_texts),
+}

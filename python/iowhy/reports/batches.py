@@ -1,99 +1,158 @@
 """The rows of a query, a batch at a time: what is written out may be larger than the memory."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
+from iowhy.data_class import dataclass
 from iowhy.errors import Problem
-
-if TYPE_CHECKING:  # slow to import
-    import pyarrow as pa
 
 BATCH_ROWS = 10_000
 #: Rows that are looked at before the first is handed on, to see of what types the columns are.
 FIRST_BATCHES = 20
 
+INT, FLOAT, TEXT = "BIGINT", "DOUBLE", "VARCHAR"
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in memory: `types` are the columns and their types in DuckDB's words, in order.
+
+    What it offers is named as in Arrow's tables.
+    """
+
+    types: Mapping[str, str]
+    values: Sequence[Row]
+
+    @classmethod
+    def of(cls, found: Sequence[Mapping[str, object]]) -> "Rows":
+        """Of dictionaries with the same keys."""
+        names = list(found[0]) if found else []
+        values = [tuple(row[name] for name in names) for row in found]
+        types = {name: _type_of(row[at] for row in values) for at, name in enumerate(names)}
+        return cls(types, values)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.types)
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column, None where one is unknown."""
+        at = self.column_names.index(name)
+        return [row[at] for row in self.values]
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        return [dict(zip(self.types, row, strict=True)) for row in self.values]
+
+    def head(self, rows: int) -> "Rows":
+        """The first of them."""
+        return Rows(self.types, self.values[:rows])
+
+
+def _type_of(values: Iterable[object]) -> str:
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds and kinds <= {int}:
+        return INT
+    return FLOAT if kinds and kinds <= {int, float} else TEXT
+
 
 class Result:
     """Rows to be read once, of which no more than a few batches are in memory.
 
-    Whole numbers are int64, shares and means float64; unknown is null. DuckDB sums whole numbers as 128-bit
-    decimals: 64 bits again, which the tables had. Columns with a fraction, and those whose first rows do not fit,
-    become float64.
+    Whole numbers are int64, shares and means float64; unknown is null. DuckDB sums whole numbers in 128 bits: 64 bits
+    again, which the tables had. Columns with a fraction, and those whose first rows do not fit, become float64.
     """
 
     def __init__(
         self,
-        schema: "pa.Schema",
-        batches: "Iterator[pa.RecordBatch]",
+        types: Mapping[str, str],
+        batches: Iterator[Sequence[Row]],
         count: Callable[[], int] | None = None,
     ) -> None:
-        """`count` tells how many rows there are where not all of them are among the batches."""
-        first = [batch for batch, _ in zip(batches, range(FIRST_BATCHES), strict=False)]
-        self.schema = _plain_schema(schema, first)
+        """`types` as DuckDB says them. `count` tells how many rows there are where not all of them are among the batches."""
+        looked_at = FIRST_BATCHES if any(map(_is_sum, types.values())) else 0
+        first = list(islice(batches, looked_at))
+        self.types = {
+            name: _plain(kind, at, first) for at, (name, kind) in enumerate(types.items())
+        }
+        self._changed = [
+            at for at, (name, kind) in enumerate(types.items()) if self.types[name] != kind
+        ]
         self._first = first
         self._rest = batches
         self._count = count
 
     @classmethod
-    def of(cls, table: "pa.Table") -> "Result":
+    def of(cls, rows: Rows) -> "Result":
         """Rows that are in memory."""
-        return cls(table.schema, iter(table.to_batches(max_chunksize=BATCH_ROWS)))
+        starts = range(0, rows.num_rows, BATCH_ROWS)
+        return cls(rows.types, iter([rows.values[at : at + BATCH_ROWS] for at in starts]))
 
-    def batches(self) -> "Iterator[pa.RecordBatch]":
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.types)
+
+    def batches(self) -> Iterator[Sequence[Row]]:
         """The rows. Raises Problem for a sum that does not fit the type that its column has by its first rows."""
-        import pyarrow as pa
-
+        convert = [
+            (at, int if kind == INT else float)
+            for at, kind in enumerate(self.types.values())
+            if at in self._changed
+        ]
         for source in (iter(self._first), self._rest):
             for batch in source:
-                try:
-                    columns = [
-                        column.cast(field.type)
-                        for column, field in zip(batch.columns, self.schema, strict=True)
-                    ]
-                except pa.ArrowInvalid as error:
-                    raise Problem(f"a sum is beyond 64 bits ({error}): CAST it AS DOUBLE") from None
-                yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+                yield [_converted(row, convert) for row in batch] if convert else batch
         self._first = []
 
-    def table(self) -> "pa.Table":
+    def table(self) -> Rows:
         """All rows, in memory."""
-        import pyarrow as pa
+        return Rows(self.types, [row for batch in self.batches() for row in batch])
 
-        return pa.Table.from_batches(list(self.batches()), schema=self.schema)
-
-    def head(self, rows: int) -> "tuple[pa.Table, int]":
+    def head(self, rows: int) -> tuple[Rows, int]:
         """The first rows, in memory, and how many there are in all."""
-        import pyarrow as pa
-
-        kept: list[pa.RecordBatch] = []
+        kept: list[Row] = []
         seen = 0
         for batch in self.batches():
-            if seen < rows:
-                kept.append(batch.slice(0, rows - seen))
-            seen += batch.num_rows
-        return pa.Table.from_batches(kept, schema=self.schema), (
-            seen if self._count is None else self._count()
+            kept += batch[: max(0, rows - seen)]
+            seen += len(batch)
+        return Rows(self.types, kept), seen if self._count is None else self._count()
+
+
+def _plain(kind: str, at: int, first: Sequence[Sequence[Row]]) -> str:
+    """The type that a column has here."""
+    if _is_sum(kind):
+        fits = all(
+            row[at] is None or _LEAST <= row[at] <= _MOST for batch in first for row in batch
         )
+        return INT if fits else FLOAT
+    return FLOAT if kind.startswith("DECIMAL(") else kind
 
 
-def _plain_schema(schema: "pa.Schema", first: "list[pa.RecordBatch]") -> "pa.Schema":
-    import pyarrow as pa
-
-    fields = []
-    for place, field in enumerate(schema):
-        kind = field.type
-        if pa.types.is_decimal(kind):
-            whole = kind.scale == 0 and all(_fits(batch.column(place)) for batch in first)
-            kind = pa.int64() if whole else pa.float64()
-        fields.append(pa.field(field.name, kind, field.nullable))
-    return pa.schema(fields)
+def _is_sum(kind: str) -> bool:
+    """Whether a column holds whole numbers that may be beyond 64 bits."""
+    return kind == "HUGEINT" or (kind.startswith("DECIMAL(") and kind.endswith(",0)"))
 
 
-def _fits(column: "pa.Array") -> bool:
-    import pyarrow as pa
-
-    try:
-        column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _converted(row: Row, convert: Sequence[tuple[int, type]]) -> Row:
+    values = list(row)
+    for at, kind in convert:
+        value = values[at]
+        if value is None:
+            continue
+        if kind is int and not _LEAST <= value <= _MOST:
+            raise Problem(f"a sum is beyond 64 bits ({value}): CAST it AS DOUBLE")
+        values[at] = kind(value)
+    return tuple(values)

@@ -1,8 +1,9 @@
 """Run a report over a recording: DuckDB here, the same statement on Spark for fleets."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager
+from itertools import count as count_from
+from typing import TYPE_CHECKING, Any
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
@@ -12,14 +13,13 @@ from iowhy.recording.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.relation import tables_in
-from iowhy.reports.batches import BATCH_ROWS, Result
+from iowhy.reports.batches import BATCH_ROWS, Result, Rows
 from iowhy.reports.filters import Filters, resolve
 from iowhy.reports.report import Report, find
 from iowhy.reports.sql_errors import first_line
 
 if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
     import duckdb
-    import pyarrow as pa
 
 Row = dict[str, object]
 
@@ -27,7 +27,7 @@ Row = dict[str, object]
 MOST_BESIDE = 200
 
 
-def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> "pa.Table":
+def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> Rows:
     """The rows of a report over the chosen part of a recording.
 
     Whole numbers are int64, shares and means float64; unknown is null. Raises Problem for a report
@@ -38,7 +38,7 @@ def run(rec: Recording, name: str | Report, filters: Filters | None = None) -> "
 
 def run_all(
     rec: Recording, names: Sequence[str | Report], filters: Filters | None = None
-) -> "list[pa.Table]":
+) -> list[Rows]:
     """As `run`, for several reports: the recording is opened once."""
     found = [name if isinstance(name, Report) else find(name) for name in names]
     filters = filters or Filters()
@@ -88,7 +88,7 @@ def result_of(
 def rows_all(
     relations: Relations, names: Sequence[str], most: int = MOST_BESIDE
 ) -> list[list[Row]]:
-    """The first `most` rows of several reports as dictionaries, without pyarrow: for the few that a page shows.
+    """The first `most` rows of several reports as dictionaries: for the few that a page shows.
 
     Raises DuckDB's errors.
     """
@@ -99,7 +99,7 @@ def rows_all(
     return found
 
 
-def query(rec: Recording, sql: str) -> "pa.Table":
+def query(rec: Recording, sql: str) -> Rows:
     """The rows of one SELECT over the tables and relations of a recording.
 
     Raises Problem for anything but one statement that reads, and for SQL that does not run.
@@ -160,15 +160,30 @@ def _result(
 ) -> Result:
     opened.need(tables_in(sql))
     with _named(where):
-        reader = _select(opened.connection, sql, where).to_arrow_reader(BATCH_ROWS)
-        return Result(reader.schema, _each_named(reader, where), count)
+        return result(_select(opened.connection, sql, where), lambda: _named(where), count)
 
 
-def _each_named(reader: "Iterator[pa.RecordBatch]", where: str) -> "Iterator[pa.RecordBatch]":
+def result(
+    asked: "duckdb.DuckDBPyConnection",
+    named: Callable[[], AbstractContextManager[None]],
+    count: Callable[[], int] | None = None,
+) -> Result:
+    """The rows of the query that a connection has run last, each batch of which is fetched inside `named`."""
+    types: dict[str, str] = {}
+    for name, kind, *_ in asked.description or ():
+        # Of several columns of one name the later ones are numbered, as DuckDB does it in a subquery.
+        again = (f"{name}_{number}" for number in count_from(1))
+        types[name if name not in types else next(n for n in again if n not in types)] = str(kind)
+    return Result(types, _batches(asked, named), count)
+
+
+def _batches(
+    asked: "duckdb.DuckDBPyConnection", named: Callable[[], AbstractContextManager[None]]
+) -> Iterator[Sequence[tuple[Any, ...]]]:
     while True:
-        with _named(where):
-            batch = next(reader, None)
-        if batch is None:
+        with named():
+            batch = asked.fetchmany(BATCH_ROWS)
+        if not batch:
             return
         yield batch
 
@@ -196,7 +211,7 @@ def _named(where: str) -> Iterator[None]:
 
 def _select(
     connection: "duckdb.DuckDBPyConnection", sql: str, where: str
-) -> "duckdb.DuckDBPyRelation":
+) -> "duckdb.DuckDBPyConnection":
     """One statement that only reads.
 
     The connection may open the recording's own files, also for writing: so nothing that writes may
@@ -209,10 +224,7 @@ def _select(
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
     if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
         raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
-    relation = connection.sql(sql)
-    if relation is None:
-        raise Problem(f"{where}: this SQL returns no rows; give a SELECT")
-    return relation
+    return connection.execute(sql)
 
 
 def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:

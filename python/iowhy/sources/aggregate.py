@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from iowhy.data_class import dataclass
 from iowhy.recording.schema import tables as schema_tables
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
 from iowhy.sources.paste import Part
 from iowhy.sources.snapshots import intervals_of_snapshots
@@ -74,7 +74,7 @@ def _series(form: str, groups: Sequence[Columns], offset: int, cpus: int | None)
 
 def aggregate(
     parts: Sequence[Part], offsets: Sequence[int], cpus: int | None
-) -> tuple[dict[str, list[pa.Table]], list[str]]:
+) -> tuple[dict[str, StoredRows], list[str]]:
     """The counters by table, and notes on what was left out.
 
     `offsets` (ns) puts each part on the time line; `cpus` is the number of CPUs where a part has none.
@@ -93,7 +93,7 @@ def aggregate(
         gather(part.format, part.parsed.intervals, offset, own if isinstance(own, int) else cpus)
     copied, notes = intervals_of_snapshots(parts)
     gather("/proc", copied, 0, None)
-    rows: dict[str, list[pa.Table]] = defaultdict(list)
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for (table, key_items), series in groups.items():
         taken: list[_Series] = []
         for candidate in sorted(series, key=_Series.worth, reverse=True):
@@ -108,15 +108,15 @@ def aggregate(
                 if note not in notes:
                     notes.append(note)
         taken.sort(key=lambda c: c.span())
-        rows[table].append(_counters(table, dict(key_items), taken))
-    return rows, notes
+        rows[table].append(_counters(dict(key_items), taken))
+    return {table: _stored(table, pieces) for table, pieces in rows.items()}, notes
 
 
 #: Counters are signed 64-bit.
 _COUNTER_MAX = 2.0**62
 
 
-def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> pa.Table:
+def _counters(key: dict[str, object], series: Sequence[_Series]) -> dict[str, Any]:
     """Cumulative rows: one at the start of each stretch of time, one at the end of each interval."""
     names = [
         name
@@ -145,16 +145,15 @@ def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> 
         whole[at], whole[first] = values, before
         return whole
 
-    columns: dict[str, pa.Array] = {"ts_ns": pa.array(laid(ends, starts[begins]))}
-    schema = schema_tables()[table].arrow_schema
+    columns: dict[str, Any] = {"ts_ns": laid(ends, starts[begins])}
     for name, value in key.items():
-        columns[name] = pa.array([value] * count, schema.field(name).type)
+        columns[name] = np.full(count, value, object if isinstance(value, str) else np.int64)
     for name in levels:
         values = np.concatenate(
             [one.levels.get(name, np.full(len(one.starts), NO_LEVEL)) for one in series]
         )
         whole = laid(values[sound], NO_LEVEL)
-        columns[name] = pa.array(whole, mask=whole == NO_LEVEL)
+        columns[name] = np.ma.masked_equal(whole, NO_LEVEL)
     for name, values in changes.items():
         running = np.cumsum(values[sound])
         before = (running - values[sound])[begins]
@@ -162,5 +161,19 @@ def _counters(table: str, key: dict[str, object], series: Sequence[_Series]) -> 
         # The total before a stretch is that of the interval before it, to the bit.
         places = np.flatnonzero(begins)[1:] - 1
         before[1:] = running[places]
-        columns[name] = pa.array(np.rint(laid(running, before, np.float64)).astype(np.int64))
-    return pa.table(columns)
+        columns[name] = np.rint(laid(running, before, np.float64)).astype(np.int64)
+    return columns
+
+
+def _stored(table: str, pieces: Sequence[Mapping[str, Any]]) -> StoredRows:
+    """Columns one below the other, unknown where a piece has none."""
+    types = {column.name: column.sql_type for column in schema_tables()[table].columns}
+    joined = {}
+    for name in dict.fromkeys(name for piece in pieces for name in piece):
+        of = [piece.get(name, _unknown(len(piece["ts_ns"]))) for piece in pieces]
+        joined[name] = np.ma.concatenate(of)  # type: ignore[no-untyped-call]
+    return StoredRows.of(joined, {name: types[name] for name in joined})
+
+
+def _unknown(count: int) -> Any:
+    return np.ma.masked_array(np.zeros(count, np.int64), True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.paste import Part
 
 LOGS = ("strace", "perf-trace")
@@ -36,8 +34,8 @@ def _time(parts: Sequence[Part]) -> int:
     total = 0
     for part in parts:
         rows = part.parsed.tables.get("syscall_totals", [])
-        if isinstance(rows, pa.Table):
-            total += pc.sum(rows.column("total_ns")).as_py() or 0
+        if isinstance(rows, StoredRows):
+            total += int(rows.value("sum(total_ns)") or 0)
         else:
             total += sum(int(str(row["total_ns"])) for row in rows)
     return total

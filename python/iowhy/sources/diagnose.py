@@ -11,16 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from iowhy import tables
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor
 from iowhy.recording.recording import Recording
-from iowhy.recording.writer import write_recording
+from iowhy.recording.stored_rows import StoredRows
+from iowhy.recording.writer import Rows, write_recording
 from iowhy.sources import aggregate, hosts, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
 from iowhy.sources.format import Parsed, Progress
@@ -166,12 +164,12 @@ def _tables(
     parts: Sequence[Part],
     names: Names,
     offsets: Sequence[int],
-    counters: Mapping[str, Sequence[pa.Table]],
-) -> dict[str, list[dict[str, object]] | pa.Table]:
+    counters: Mapping[str, StoredRows],
+) -> dict[str, Rows]:
     """Each table of the recording: aggregated counters, the parts' own rows, and names."""
-    pieces: dict[str, list[list[dict[str, object]] | pa.Table]] = defaultdict(list)
+    pieces: dict[str, list[Rows]] = defaultdict(list)
     for table, aggregated in counters.items():
-        pieces[table] += aggregated
+        pieces[table].append(aggregated)
     for part, offset in zip(parts, offsets, strict=True):
         for table, given in part.parsed.tables.items():
             pieces[table].append(time_line.shift(table, given, offset))
@@ -182,7 +180,7 @@ def _tables(
 
 
 def _end_ns(
-    parts: Sequence[Part], offsets: Sequence[int], counters: Mapping[str, Sequence[pa.Table]]
+    parts: Sequence[Part], offsets: Sequence[int], counters: Mapping[str, StoredRows]
 ) -> int | None:
     """The last time on the time line; None when nothing has one."""
     ends = [
@@ -190,12 +188,7 @@ def _end_ns(
         for part, offset in zip(parts, offsets, strict=True)
         if (span := time_line.span_of(part.parsed)) is not None
     ]
-    ends += [
-        int(pc.max(table.column("ts_ns")).as_py())
-        for pieces in counters.values()
-        for table in pieces
-        if table.num_rows
-    ]
+    ends += [int(table.value("max(ts_ns)")) for table in counters.values() if len(table)]
     return max(ends) if ends else None
 
 

@@ -45,10 +45,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names
@@ -113,7 +112,7 @@ class Snapshot:
 class Parsed:
     """What one output says.
 
-    `tables`: rows by table of schema.toml (all required columns present), or an Arrow table.
+    `tables`: rows by table of schema.toml (all required columns present), or rows that are stored.
     `intervals`: rates, to be summed up into the *_samples tables; both use the same `clock`.
     `units`: what the numbers were read as, in words ("kB/s are 1000 bytes").
     `snapshots`: counters since boot, of which the differences count.
@@ -129,7 +128,7 @@ class Parsed:
     version: str | None = None
     units: str | None = None
     clock: Clock = "own"
-    tables: dict[str, list[dict[str, object]] | pa.Table] = field(default_factory=dict)
+    tables: dict[str, list[dict[str, object]] | StoredRows] = field(default_factory=dict)
     intervals: Intervals = field(default_factory=Intervals)
     snapshots: list[Snapshot] = field(default_factory=list)
     host: dict[str, object] = field(default_factory=dict)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-import pyarrow as pa
-
-from iowhy.recording.schema import tables as schema_tables
+from iowhy.recording.stored_rows import StoredRows
+from iowhy.recording.writer import Rows, in_schema
 from iowhy.sources.paste import Part
 
 
@@ -33,35 +31,15 @@ def disambiguate(parts: Sequence[Part]) -> None:
             row["subject"] = f"{row['subject']} [{Path(part.file).name}]"
 
 
-def _plain_rows(rows: list[dict[str, object]] | pa.Table) -> list[dict[str, object]]:
-    return [] if isinstance(rows, pa.Table) else rows
+def _plain_rows(rows: list[dict[str, object]] | StoredRows) -> list[dict[str, object]]:
+    return [] if isinstance(rows, StoredRows) else rows
 
 
-def merge(
-    table: str, pieces: Sequence[list[dict[str, object]] | pa.Table]
-) -> list[dict[str, object]] | pa.Table:
+def merge(table: str, pieces: Sequence[Rows]) -> Rows:
     """All pieces of one table as one."""
     if len(pieces) == 1:
-        return _fitting(table, pieces[0])
-    if not any(isinstance(piece, pa.Table) for piece in pieces):
-        return [row for piece in pieces for row in cast(list[dict[str, object]], piece)]
-    schema = schema_tables()[table].arrow_schema
-    arrow = [
-        piece if isinstance(piece, pa.Table) else pa.Table.from_pylist(piece, schema=schema)
-        for piece in pieces
-    ]
-    return pa.concat_tables([_fitting(table, piece) for piece in arrow], promote_options="default")
-
-
-def _fitting(
-    table: str, piece: list[dict[str, object]] | pa.Table
-) -> list[dict[str, object]] | pa.Table:
-    """An Arrow table with the schema's types, so that pieces of one table can be joined."""
-    if not isinstance(piece, pa.Table) or table not in schema_tables():
-        return piece
-    schema = schema_tables()[table].arrow_schema
-    fields = [schema.field(name) for name in piece.column_names if name in schema.names]
-    unknown = [name for name in piece.column_names if name not in schema.names]
-    if unknown:
-        return piece
-    return piece.cast(pa.schema(fields))
+        return pieces[0]
+    if not any(isinstance(piece, StoredRows) for piece in pieces):
+        return [row for piece in pieces if not isinstance(piece, StoredRows) for row in piece]
+    stored = [in_schema(table, piece) for piece in pieces]
+    return StoredRows.together([piece for piece in stored if piece is not None])

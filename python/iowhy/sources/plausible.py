@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from iowhy.recording.schema import tables as schema_tables
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.format import Parsed
 from iowhy.sources.intervals import Columns, Intervals
 
@@ -40,7 +40,7 @@ def sift(parsed: Parsed) -> None:
             del parsed.host[name]
             dropped += 1
     for table, rows in list(parsed.tables.items()):
-        if not isinstance(rows, pa.Table):
+        if not isinstance(rows, StoredRows):
             sound = _rows(table, rows)
             dropped += len(rows) - len(sound)
             parsed.tables[table] = sound

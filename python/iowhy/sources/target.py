@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from iowhy.errors import Problem
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.paste import Part
 
 #: What a row of these is of: a process, or one thread of it.
@@ -70,32 +68,38 @@ def restrict(
         )
 
 
-def _rows(table: list[dict[str, object]] | pa.Table) -> list[dict[str, object]]:
-    return table.to_pylist() if isinstance(table, pa.Table) else table
+def _rows(table: list[dict[str, object]] | StoredRows) -> list[dict[str, object]]:
+    return table.rows() if isinstance(table, StoredRows) else table
 
 
 def _filtered(
-    table: list[dict[str, object]] | pa.Table, tids: set[int], tgids: set[int]
-) -> list[dict[str, object]] | pa.Table:
-    if isinstance(table, pa.Table):
-        mask = pc.is_in(table.column("tgid"), pa.array(tgids, pa.int64()))
-        if "tid" in table.column_names:
-            mask = pc.or_(mask, pc.is_in(table.column("tid"), pa.array(tids, pa.int64())))
-        return table.filter(mask)
+    table: list[dict[str, object]] | StoredRows, tids: set[int], tgids: set[int]
+) -> list[dict[str, object]] | StoredRows:
+    if isinstance(table, StoredRows):
+        chosen = _among("tgid", tgids)
+        if "tid" in table.columns:
+            chosen += f" OR {_among('tid', tids)}"
+        return table.replace({}, chosen)
     return [row for row in table if row.get("tgid") in tgids or row.get("tid") in tids]
 
 
 def _scoped(
-    table: list[dict[str, object]] | pa.Table, tids: set[int]
-) -> list[dict[str, object]] | pa.Table:
+    table: list[dict[str, object]] | StoredRows, tids: set[int]
+) -> list[dict[str, object]] | StoredRows:
     """Requests of the processes are in scope, those of kernel threads unknown, as they were."""
-    if not isinstance(table, pa.Table):
+    if not isinstance(table, StoredRows):
         return [
             row if row.get("in_scope") is None else {**row, "in_scope": row.get("tid") in tids}
             for row in table
         ]
-    at = table.column_names.index("in_scope")
-    mine = pc.is_in(table.column("tid"), pa.array(tids, pa.int64()))
-    known = pc.is_valid(table.column("in_scope"))
-    scoped = pc.if_else(pc.or_(known, mine), mine, pa.scalar(None, pa.bool_()))
-    return table.set_column(at, "in_scope", scoped)
+    mine = _among("tid", tids)
+    return table.replace({"in_scope": f"CASE WHEN in_scope IS NOT NULL OR {mine} THEN {mine} END"})
+
+
+def _among(column: str, numbers: set[int]) -> str:
+    """SQL: whether a column has one of the numbers; false where it is NULL."""
+    return (
+        f"coalesce({column} IN ({', '.join(map(str, sorted(numbers)))}), false)"
+        if numbers
+        else "false"
+    )

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from iowhy.recording.schema import tables as schema_tables
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.format import Parsed
 from iowhy.sources.numbers import NS_PER_S
 from iowhy.sources.paste import Part
@@ -63,17 +62,15 @@ def span_of(parsed: Parsed) -> tuple[int, int] | None:
     for name, rows in parsed.tables.items():
         for column in _time_columns(name):
             lengths = ("interval_ns", "dur_ns") if column == "ts_ns" else ()
-            if isinstance(rows, pa.Table):
-                if column in rows.column_names and rows.num_rows:
-                    times = rows.column(column)
-                    extremes = pc.min_max(times).as_py()
-                    if extremes["min"] is None:
-                        continue
-                    low.append(extremes["min"])
-                    high.append(extremes["max"])
-                    for length in set(lengths) & set(rows.column_names):
-                        ends = pc.max(pc.add(times, rows.column(length))).as_py()
-                        high += [] if ends is None else [ends]
+            if isinstance(rows, StoredRows):
+                if column in rows.columns:
+                    ends = [f"{column} + {name}" for name in lengths if name in rows.columns]
+                    listed = ", ".join(
+                        [f"min({column})", f"max({column})", *(f"max({end})" for end in ends)]
+                    )
+                    first, *last = rows.value(f"[{listed}]")
+                    low += [] if first is None else [first]
+                    high += [end for end in last if end is not None]
             else:
                 for row in rows:
                     time = row.get(column)
@@ -96,19 +93,15 @@ def _time_columns(table: str) -> list[str]:
 
 
 def shift(
-    table: str, rows: list[dict[str, object]] | pa.Table, offset: int
-) -> list[dict[str, object]] | pa.Table:
+    table: str, rows: list[dict[str, object]] | StoredRows, offset: int
+) -> list[dict[str, object]] | StoredRows:
     """The rows of a table with `offset` (ns) added to each of their times."""
     columns = _time_columns(table)
     if offset == 0 or not columns:
         return rows
-    if isinstance(rows, pa.Table):
-        for column in columns:
-            if column in rows.column_names:
-                at = rows.column_names.index(column)
-                moved = pc.add(rows.column(column), pa.scalar(offset, pa.int64()))
-                rows = rows.set_column(at, column, moved)
-        return rows
+    if isinstance(rows, StoredRows):
+        there = [column for column in columns if column in rows.columns]
+        return rows.replace({column: f"{column} + ({offset})" for column in there})
     shifted = []
     for row in rows:
         moved_row = dict(row)

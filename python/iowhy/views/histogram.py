@@ -15,8 +15,7 @@ from iowhy.relations.relation import Column
 from iowhy.views.terminal import paragraph, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
-    import pyarrow as pa
-
+    from iowhy.reports.batches import Rows
     from iowhy.reports.report import Histogram
 
 WIDEST_BAR = 60
@@ -29,7 +28,7 @@ _OF_WHOLE = re.compile(r"(?:p([0-9]+)|max)_")
 Row = dict[str, object]
 
 
-def show(out: Console, table: "pa.Table", drawn: "Histogram", columns: Sequence[Column]) -> None:
+def show(out: Console, table: "Rows", drawn: "Histogram", columns: Sequence[Column]) -> None:
     """Draws the rows, which stand together by what they are of and in the order of their bounds."""
     unit = next((column.unit for column in columns if column.name == drawn.low), "count")
     summed = [column for column in columns if _OF_WHOLE.match(column.name)]

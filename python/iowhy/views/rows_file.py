@@ -7,11 +7,20 @@ from typing import IO
 
 from iowhy.messages import json_text, printable
 from iowhy.relations.relation import Column
+from iowhy.reports import parquet_file
 from iowhy.reports.batches import Result
 
 JSON_VERSION = 1
-#: Rows of a row group: small ones would make a large file.
-GROUP_ROWS = 100_000
+#: Types that the tables have; others are said as DuckDB does.
+_TYPES = {
+    "BIGINT": "int64",
+    "INTEGER": "int32",
+    "DOUBLE": "double",
+    "BOOLEAN": "bool",
+    "VARCHAR": "string",
+    "BIGINT[]": "list<l: int64>",
+    "VARCHAR[]": "list<l: string>",
+}
 #: What begins a formula in a spreadsheet (OWASP, "CSV Injection").
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -25,7 +34,7 @@ def write_csv(result: Result, to: IO[str]) -> None:
     """
     writer = csv.writer(to, lineterminator="\n")
     cell = _shown if to.isatty() else _cell
-    writer.writerow(map(cell, result.schema.names))
+    writer.writerow(map(cell, result.columns))
     for row in _rows(result):
         writer.writerow(map(cell, row))
 
@@ -39,12 +48,12 @@ def write_json(
     """
     known = {column.name: column for column in columns}
     described = []
-    for field in result.schema:
-        column = known.get(field.name)
+    for field, kind in result.types.items():
+        column = known.get(field)
         described.append(
             {
-                "name": field.name,
-                "type": str(field.type),
+                "name": field,
+                "type": _TYPES.get(kind, kind.lower()),
                 "unit": column.unit if column else None,
                 "meaning": column.meaning if column else None,
             }
@@ -53,7 +62,7 @@ def write_json(
     to.write(json_text(head)[:-1] + ', "rows": [')
     separator = "\n"
     for row in _rows(result):
-        values = dict(zip(result.schema.names, map(_json, row), strict=True))
+        values = dict(zip(result.columns, map(_json, row), strict=True))
         to.write(separator + json_text(values))
         separator = ",\n"
     to.write("\n]}\n")
@@ -62,35 +71,23 @@ def write_json(
 def write_parquet(
     result: Result, to: IO[bytes], name: str | None = None, columns: Sequence[Column] = ()
 ) -> None:
-    """Parquet whose columns carry their unit and meaning as metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    """Parquet whose key-value metadata has the report, and `columns`: JSON, the unit and the meaning of each."""
     known = {column.name: column for column in columns}
-    fields = [
-        field.with_metadata(
-            {"unit": known[field.name].unit, "meaning": known[field.name].meaning}
-            if field.name in known
-            else {}
-        )
-        for field in result.schema
-    ]
-    schema = pa.schema(fields, metadata={"report": name} if name else None)
-    with pq.ParquetWriter(to, schema, compression="zstd") as writer:
-        waiting: list[pa.RecordBatch] = []
-        for batch in result.batches():
-            waiting.append(batch)
-            if sum(one.num_rows for one in waiting) >= GROUP_ROWS:
-                writer.write_table(pa.Table.from_batches(waiting).cast(schema))
-                waiting = []
-        writer.write_table(pa.Table.from_batches(waiting, schema=result.schema).cast(schema))
+    about = {
+        one: {"unit": known[one].unit, "meaning": known[one].meaning}
+        for one in result.columns
+        if one in known
+    }
+    metadata = {"report": name} if name else {}
+    if about:
+        metadata["columns"] = json_text(about)
+    parquet_file.write(result, to, metadata)
 
 
 def _rows(result: Result) -> Iterator[tuple[object, ...]]:
-    """The rows, a batch at a time: a million rows are not turned to objects at once."""
+    """The rows, a batch at a time: a million rows are not in memory at once."""
     for batch in result.batches():
-        columns = [column.to_pylist() for column in batch.columns]
-        yield from zip(*columns, strict=True)
+        yield from batch
 
 
 def _shown(value: object) -> object:

@@ -14,7 +14,7 @@ from iowhy.relations.relation import Column
 from iowhy.views.terminal import Field, paragraph, rows, shorten
 
 if TYPE_CHECKING:  # slow to import, and not needed to draw
-    import pyarrow as pa
+    from iowhy.reports.batches import Rows
 
 UNKNOWN = "–"
 TEXT_CELLS = 44  # a path may take this much, so that the numbers beside it stay in sight
@@ -42,7 +42,7 @@ def heading(out: Console, title: str, question: str) -> None:
 
 
 def show(
-    console: Console, shown: "pa.Table", columns: Sequence[Column], rows_in_all: int, wide: bool
+    console: Console, shown: "Rows", columns: Sequence[Column], rows_in_all: int, wide: bool
 ) -> None:
     """Print rows, the first of `rows_in_all`; `wide`: every column, however long the lines.
 
@@ -53,7 +53,7 @@ def show(
         console.print("  nothing recorded that this could show", style="dim")
         return
     known = {column.name: column for column in columns}
-    values = [column.to_pylist() for column in shown.columns]
+    values = [list(column) for column in zip(*shown.values, strict=True)]
     empty = [
         name
         for name, column in zip(shown.column_names, values, strict=True)

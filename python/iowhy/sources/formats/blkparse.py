@@ -64,6 +64,7 @@ def _finished(space: Workspace, split: splitter.Split, parsed: Parsed) -> Parsed
     if not split.summary["actions"]:
         parsed.lines_understood = 0
         return parsed
+    split.attach(space)
     split.load(space, "block_events")
     finish(space, parsed)
     return parsed

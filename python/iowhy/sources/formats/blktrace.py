@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from iowhy.errors import Problem
 from iowhy.sources.format import Parsed, Progress
@@ -81,12 +80,10 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
         for file in files:
             done = _read(space, parsed, file, comms, lambda done: progress(done, total), done)
         known = {pid: comm for pid, comm in comms.items() if comm}
-        names_ = {
-            "tid": pa.array(list(known), pa.int64()),
-            "comm": pa.array(list(known.values()), pa.string()),
-        }
-        space.put("comms", pa.table(names_))
-        space.run("""UPDATE block_events SET comm = comms.comm FROM comms
+        if known:
+            comm = np.array(list(known.values()), object)
+            space.put("comms", {"tid": np.array(list(known), np.int64), "comm": comm})
+            space.run("""UPDATE block_events SET comm = comms.comm FROM comms
             WHERE comms.tid = block_events.tid""")
         if not space.count("block_events"):
             parsed.lines_understood = 0
@@ -192,26 +189,24 @@ def _take(
         kinds[act] = kind
     plain = (category & (NOTIFY | DRV_DATA)) == 0
     rows, category = rows[plain], category[plain]
-    events = pa.table(
-        {
-            "n": pa.array(np.arange(n, n + len(rows)), pa.int64()),
-            "ts_ns": pa.array(rows["time"].astype(np.int64)),
-            "tid": pa.array(rows["pid"].astype(np.int64)),
-            "comm": pa.array([""] * len(rows), pa.string()),
-            "kind": pa.array(kinds[rows["action"] & 0xFFFF], pa.string()),
-            "dev": pa.array(rows["device"].astype(np.int64)),
-            "rwbs": _letters(category),
-            "bytes": pa.array(rows["bytes"].astype(np.int64)),
-            "sector": pa.array(rows["sector"].astype(np.int64)),
-            "error": pa.array(rows["error"].astype(np.int64)),
-        }
-    )
+    events = {
+        "n": np.arange(n, n + len(rows)),
+        "ts_ns": rows["time"].astype(np.int64),
+        "tid": rows["pid"].astype(np.int64),
+        "comm": np.full(len(rows), "", object),
+        "kind": kinds[rows["action"] & 0xFFFF],
+        "dev": rows["device"].astype(np.int64),
+        "rwbs": _letters(category).astype(object),
+        "bytes": rows["bytes"].astype(np.int64),
+        "sector": rows["sector"].astype(np.int64),
+        "error": rows["error"].astype(np.int64),
+    }
     space.connection.register("incoming", events)
     space.run("INSERT INTO block_events SELECT * FROM incoming WHERE kind <> ''")
     space.connection.unregister("incoming")
 
 
-def _letters(category: np.ndarray) -> pa.Array:
+def _letters(category: np.ndarray) -> np.ndarray:
     """rwbs as blkparse prints it (fill_rwbs in blkparse_fmt.c)."""
     operation = np.select(
         [(category & DISCARD) != 0, (category & WRITE) != 0, (category & READ) != 0],
@@ -229,4 +224,4 @@ def _letters(category: np.ndarray) -> pa.Array:
     letters = parts[0]
     for part in parts[1:]:
         letters = np.char.add(letters, part)
-    return pa.array(letters.tolist(), pa.string())
+    return letters

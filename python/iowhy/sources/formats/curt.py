@@ -75,6 +75,7 @@ def read(block: Block) -> Parsed:
             parsed.lines_understood -= 1
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
+    assert isinstance(rows, list)
     if rows and not any(row["metric"] == "elapsed_mean_ns" for row in rows):
         parsed.missing.append("curt -e -i TRACE -o REPORT")
     return parsed

@@ -60,6 +60,7 @@ def read(block: Block) -> Parsed:
             parsed.lines_understood -= 1
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
+    assert isinstance(rows, list)
     if not any(row["metric"] == "sequentiality" for row in rows):
         parsed.missing.append("fileplace -pv FILE")
     return parsed

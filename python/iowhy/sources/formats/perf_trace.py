@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-import pyarrow as pa
+import numpy as np
 
 from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
@@ -63,7 +63,7 @@ def _argument(names: str) -> str:
 
 
 def _parse(
-    space: Workspace, chunks: Iterator[pa.Table], names: Names, command: Sequence[str]
+    space: Workspace, chunks: Iterator[text.Chunk], names: Names, command: Sequence[str]
 ) -> Parsed:
     parsed = Parsed(TOOL, units="milliseconds")
     text.reject(parsed, space, "rejects", _split(space, chunks))
@@ -83,7 +83,7 @@ def _parse(
     return parsed
 
 
-def _split(space: Workspace, chunks: Iterator[pa.Table]) -> int:
+def _split(space: Workspace, chunks: Iterator[text.Chunk]) -> int:
     """Lines into the tables `calls` and `rejects`; how many lines there are."""
     space.put("errnos", errno_table())
     space.put("shapes", shapes_table())
@@ -141,13 +141,11 @@ def _emit(parsed: Parsed, space: Workspace, names: Names) -> None:
     pairs = [names.file(path) for path in found]
     space.put(
         "paths",
-        pa.table(
-            {
-                "path": pa.array(found, pa.string()),
-                "dev": pa.array([pair[0] for pair in pairs], pa.int64()),
-                "ino": pa.array([pair[1] for pair in pairs], pa.int64()),
-            }
-        ),
+        {
+            "path": np.array(found or [""], object),
+            "dev": np.array([pair[0] for pair in pairs] or [0], np.int64),
+            "ino": np.array([pair[1] for pair in pairs] or [0], np.int64),
+        },
     )
     parsed.tables["syscalls"] = space.table(
         "syscalls",

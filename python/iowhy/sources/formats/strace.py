@@ -8,20 +8,18 @@ Layout: strace(1). A call that others interrupt is printed in two lines (`<unfin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from iowhy.sources.format import Block, Claim, Parsed, Progress
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import splitter
 from iowhy.sources.tracing.events import INTERVAL_NS
 from iowhy.sources.tracing.splitter import Split
-from iowhy.sources.tracing.workspace import Workspace, mapped, space_for
+from iowhy.sources.tracing.workspace import Workspace, space_for
 
 NAME = "strace"
 TOOL = "strace"
@@ -85,19 +83,27 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
         return
     parsed.clock = "wall" if summary["clock"] == "epoch" else "own"
     parsed.units = _UNITS[summary["clock"]]
-    threads = _threads(split)
-    base = 0 if parsed.clock == "wall" else pc.min(threads["start_ns"]).as_py()
+    split.attach(space)
+    split.load(space, "threads", "call_totals")
+    _threads(space, int(split.summary["main"]) or 1)
+    first = cast(int, space.rows("SELECT min(start_ns) FROM tids")[0][0])
+    base = 0 if parsed.clock == "wall" else first
     last = int(summary["last_ns"])
-    space.put("tids", threads)
     parsed.tables["threads"] = space.table(
         "threads",
         f"SELECT tid, tgid, ppid, comm, start_ns - {base} AS start_ns, end_ns - {base} AS end_ns, exit_code FROM tids",
     )
-    parsed.tables["syscalls"] = mapped(
-        _batches(split, _Numbers(threads), *_files(split, names), base, last), _SCHEMA
+    _files(space, split, names)
+    # A thread beyond those that are told apart is its own process.
+    parsed.tables["syscalls"] = space.table(
+        "syscalls",
+        f"""SELECT c.ts_ns - {base} AS ts_ns, coalesce(c.dur_ns, {last} - c.ts_ns) AS dur_ns,
+            coalesce(t.tgid, c.tid) AS tgid, coalesce(t.tid, c.tid) AS tid, s.text AS name, c.fd, p.dev, p.ino,
+            c."offset", c.bytes, c.ret
+        FROM {split.sql("calls")} c LEFT JOIN tids t ON t.seen = c.tid LEFT JOIN strings s ON s.number = c.name
+            LEFT JOIN paths p ON p.number = c.path""",
+        in_order=True,
     )
-    split.load(space, "call_totals")
-    first = "(SELECT min(start_ns) FROM tids)"
     slot = f"second * {INTERVAL_NS}"
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
@@ -110,95 +116,29 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
     _notes(summary, parsed)
 
 
-def _threads(split: Split) -> pa.Table:
-    """The log's threads, with `seen`, the number that stands in the rows: 0 for the first thread, maybe."""
-    main = int(split.summary["main"]) or 1
-    threads = split.texts("threads").read_all().sort_by("tid")
-
-    def number(column: str) -> Any:
-        values = threads[column].cast(pa.int64())
-        return pc.if_else(pc.equal(values, 0), main, values)
-
-    tgids = number("tgid")
+def _threads(space: Workspace, main: int) -> None:
+    """The log's threads as `tids`, with `seen`, the number that stands in the rows: 0 for the first thread, maybe."""
     # A parent 0 is the first thread, where that has no number of its own, or nobody that is known.
-    unnumbered = pc.any(pc.equal(threads["tid"], 0)).as_py()
-    parent = threads["ppid"].cast(pa.int64())
-    first = pc.if_else(
-        pc.and_(unnumbered, pc.not_equal(tgids, main)), main, pa.scalar(None, pa.int64())
-    )
-    return pa.table(
-        {
-            "seen": threads["tid"].cast(pa.int64()),
-            "tid": number("tid"),
-            "tgid": tgids,
-            "ppid": pc.if_else(pc.equal(parent, 0), first, parent),
-            "comm": threads["comm"],
-            "start_ns": threads["start_ns"],
-            "end_ns": threads["end_ns"],
-            "exit_code": threads["exit_code"],
-        }
-    )
+    space.run(f"""CREATE TABLE tids AS
+        SELECT seen, tid, tgid,
+            CASE WHEN parent <> 0 THEN parent WHEN unnumbered AND tgid <> {main} THEN {main} END AS ppid,
+            comm, start_ns, end_ns, exit_code
+        FROM (SELECT tid::BIGINT AS seen, CASE tid WHEN 0 THEN {main} ELSE tid::BIGINT END AS tid,
+            CASE tgid WHEN 0 THEN {main} ELSE tgid::BIGINT END AS tgid, ppid::BIGINT AS parent,
+            (SELECT bool_or(tid = 0) FROM threads) AS unnumbered, comm, start_ns, end_ns, exit_code
+            FROM threads)
+        ORDER BY seen""")
 
 
-def _files(split: Split, names: Names) -> tuple[pa.Array, pa.Array]:
-    """Device and inode of each string that a call has as its file."""
-    used = np.zeros(len(split.strings), dtype=bool)
-    for batch in split.batches("calls"):
-        used[batch["path"].drop_null().to_numpy()] = True
-    devs = np.zeros(len(used), dtype=np.int64)
-    inos = np.zeros(len(used), dtype=np.int64)
-    for index in np.flatnonzero(used):
-        devs[index], inos[index] = names.file(split.strings[index].as_py())
-    return pa.array(devs), pa.array(inos)
-
-
-class _Numbers:
-    """The thread and the process of the numbers that stand in the rows."""
-
-    def __init__(self, threads: pa.Table) -> None:
-        self._seen, self._tids, self._tgids = (
-            threads[name].to_numpy() for name in ("seen", "tid", "tgid")
-        )
-
-    def of(self, seen: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """(tids, tgids); a thread beyond those that are told apart is its own process."""
-        numbers = seen.to_numpy().astype(np.int64)
-        at = np.minimum(np.searchsorted(self._seen, numbers), len(self._seen) - 1)
-        known = self._seen[at] == numbers
-        return (
-            pa.array(np.where(known, self._tids[at], numbers)),
-            pa.array(np.where(known, self._tgids[at], numbers)),
-        )
-
-
-_SCHEMA = pa.schema(
-    [
-        (name, pa.string() if name == "name" else pa.int64())
-        for name in (
-            "ts_ns", "dur_ns", "tgid", "tid", "name", "fd", "dev", "ino", "offset", "bytes", "ret"
-        )
-    ]
-)  # fmt: skip
-
-
-def _batches(
-    split: Split, threads: _Numbers, devs: pa.Array, inos: pa.Array, base: int, last: int
-) -> Iterator[pa.RecordBatch]:
-    strings = split.strings.cast(pa.string())
-    for batch in split.batches("calls"):
-        tids, tgids = threads.of(batch["tid"])
-        columns = [
-            pc.subtract(batch["ts_ns"], base),
-            pc.coalesce(batch["dur_ns"], pc.subtract(last, batch["ts_ns"])),
-            tgids,
-            tids,
-            strings.take(batch["name"]),
-            batch["fd"].cast(pa.int64()),
-            devs.take(batch["path"]),
-            inos.take(batch["path"]),
-            *(batch[name] for name in ("offset", "bytes", "ret")),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+def _files(space: Workspace, split: Split, names: Names) -> None:
+    """`paths`: number of the string, device and inode of each file of a call."""
+    used = space.rows(f"""SELECT number, text FROM strings
+        WHERE number IN (SELECT path FROM {split.sql("calls")}) ORDER BY number""")
+    found = [names.file(str(text)) for _, text in used]
+    numbers = [number for number, _ in used]
+    devs, inos = [dev for dev, _ in found], [ino for _, ino in found]
+    columns = {"number": numbers, "dev": devs, "ino": inos}
+    space.put("paths", {name: np.array(values, np.int64) for name, values in columns.items()})
 
 
 def _notes(summary: dict[str, object], parsed: Parsed) -> None:

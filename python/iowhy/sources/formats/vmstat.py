@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sysstat import Day
@@ -191,16 +191,16 @@ def _emit(parsed: Parsed, rows: _Rows, interval_ns: int | None, unit: int) -> No
         {"procs_running": rows["r"], "procs_blocked": rows["b"]},
     )
     if len(rows):
-        memory = {"ts_ns": pa.array(ends, pa.int64()), "free_bytes": _bytes(rows["free"] * unit)}
+        memory = {"ts_ns": ends.astype(np.int64), "free_bytes": _bytes(rows["free"] * unit)}
         apart = np.isnan(rows["cache"]) | np.isnan(rows["buff"])
         if not apart.all():
             memory["cached_bytes"] = _bytes(rows["cache"] * unit, apart)
             memory["buffers_bytes"] = _bytes(rows["buff"] * unit, apart)
-        parsed.tables["memory_samples"] = pa.table(memory)
+        parsed.tables["memory_samples"] = StoredRows.of(memory)
 
 
-def _bytes(values: Any, unknown: Any = None) -> pa.Array:
-    return pa.array(np.nan_to_num(values).astype(np.int64), mask=unknown)
+def _bytes(values: Any, unknown: Any = None) -> Any:
+    return np.ma.masked_array(np.nan_to_num(values).astype(np.int64), unknown)
 
 
 def _kinds(*has: Any) -> Iterator[Any]:

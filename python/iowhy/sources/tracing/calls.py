@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 from functools import cache
+from typing import Any
 
-import pyarrow as pa
+import numpy as np
 
 from iowhy import tables
 
@@ -47,16 +48,19 @@ def shapes() -> dict[str, dict[str, int | None]]:
     }
 
 
-def shapes_table() -> pa.Table:
+def shapes_table() -> dict[str, Any]:
     """`shapes` for a join: name, fd_at, length_at, offset_at."""
-    known = shapes().values()
-    columns = {f"{key}_at": [shape[key] for shape in known] for key in ("fd", "length", "offset")}
-    return pa.table(
-        {"name": list(shapes())}
-        | {name: pa.array(values, pa.int64()) for name, values in columns.items()}
-    )
+    known = shapes()
+    columns = {
+        f"{key}_at": np.ma.masked_array(
+            [shape[key] or 0 for shape in known.values()],
+            [shape[key] is None for shape in known.values()],
+        )
+        for key in ("fd", "length", "offset")
+    }
+    return {"name": np.array(list(known), object)} | columns
 
 
-def errno_table() -> pa.Table:
+def errno_table() -> dict[str, Any]:
     """ERRNO for a join: error (name), errno (number)."""
-    return pa.table({"error": list(ERRNO), "errno": pa.array(list(ERRNO.values()), pa.int64())})
+    return {"error": np.array(list(ERRNO), object), "errno": np.array(list(ERRNO.values()))}

@@ -6,19 +6,15 @@ it is done here by SQL: requests, page cache, journal. Each layer has its module
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from iowhy.sources.format import Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block, cache, filesystem
-from iowhy.sources.tracing.calls import call_names, shapes
+from iowhy.sources.tracing.calls import call_names, shapes_table
 from iowhy.sources.tracing.splitter import Split
-from iowhy.sources.tracing.threads import Threads, identify, times, waits
-from iowhy.sources.tracing.workspace import Workspace, mapped
+from iowhy.sources.tracing.threads import identify, times, waits
+from iowhy.sources.tracing.workspace import Workspace
 
 #: Live recordings' totals and thread times are of one second too.
 INTERVAL_NS = 1_000_000_000
@@ -53,14 +49,15 @@ def finish(
         return parsed
     machine = _headers(summary.get("headers", []), parsed) or machine
     _others(summary["others"], parsed)
-    threads = identify(space, split, names.pids, parsed)
-    words = _names(split, machine)
+    split.attach(space)
+    identify(space, split, names.pids, parsed)
+    _name_calls(space, machine)
     states = bool(summary["switches_in"] and summary["switches_out"])
     if summary["calls"]:
-        _calls(space, split, words, threads, states, parsed)
+        _calls(space, split, states, parsed)
     if states:
-        times(split, threads, parsed)
-        waits(split, words, threads, parsed)
+        times(space, split, parsed)
+        waits(space, split, parsed)
     elif summary["switches_out"]:
         parsed.note(
             "only one side of context switches was recorded: record with -a for thread states"
@@ -100,89 +97,51 @@ def _others(others: dict[str, int], parsed: Parsed) -> None:
         parsed.note(f"{sum(others.values()):,} events not used: {shown}{more}")
 
 
-def _names(split: Split, machine: str | None) -> pa.Array:
-    """The strings of a trace, with the names of calls for their numbers ("#17")."""
+def _name_calls(space: Workspace, machine: str | None) -> None:
+    """`words`: the strings of a trace by number (string, name), with the names of calls for their numbers ("#17"),
+    and for the calls that live recordings keep one by one, which arguments are file, length and offset."""
     names = call_names(machine)
-    numbered = pc.match_substring_regex(split.strings, r"^#\d{1,9}$")
-    strings = split.strings.cast(pa.string())
-    found = [
-        names.get(int(text[1:]), f"syscall_{text[1:]}")
-        for text in strings.filter(numbered).to_pylist()
-    ]
-    return pc.replace_with_mask(strings, numbered, pa.array(found, pa.string()))
+    numbered = space.rows(
+        "SELECT number, text FROM strings WHERE regexp_full_match(text, '#\\d{1,9}')"
+    )
+    found = [names.get(int(str(text)[1:]), f"syscall_{str(text)[1:]}") for _, text in numbered]
+    space.put("shapes", shapes_table())
+    space.run("CREATE TABLE numbered (number BIGINT, name VARCHAR)")
+    if numbered:
+        numbers = np.array([number for number, _ in numbered], np.int64)
+        space.put("numbered", {"number": numbers, "name": np.array(found, object)})
+    space.run("""CREATE TABLE words AS
+        SELECT w.*, shapes.name IS NOT NULL AS kept, fd_at, length_at, offset_at
+        FROM (SELECT number AS string, coalesce(name, text) AS name FROM strings LEFT JOIN numbered USING (number)) w
+            LEFT JOIN shapes ON shapes.name = w.name""")
 
 
-_CALLS = pa.schema(
-    [
-        (name, pa.string() if name == "name" else pa.int64())
-        for name in (
-            "ts_ns", "dur_ns", "cpu_ns", "runnable_ns", "blocked_ns", "sleeping_ns", "tgid", "tid", "name",
-            "fd", "bytes", "offset", "ret",
-        )
-    ]
-)  # fmt: skip
+def _argument(at: str) -> str:
+    """SQL: the argument whose number is in a column."""
+    choices = " ".join(f"WHEN {index} THEN argument_{index}" for index in range(ARGUMENTS))
+    return f"CASE {at} {choices} END"
 
 
-def _calls(
-    space: Workspace, split: Split, names: pa.Array, threads: Threads, states: bool, parsed: Parsed
-) -> None:
+def _calls(space: Workspace, split: Split, states: bool, parsed: Parsed) -> None:
     """syscalls of the I/O calls, syscall_totals of all."""
-    parsed.tables["syscalls"] = mapped(_call_batches(split, names, threads, states), _CALLS)
     first, last = int(split.summary["first_ns"]), int(split.summary["last_ns"])
-    split.load(space, "call_totals")
-    space.put("words", pa.table({"string": split.strings, "name": names}))
+    parts = ("cpu_ns", "runnable_ns", "blocked_ns", "sleeping_ns")
+    told = ", ".join(part if states else f"NULL AS {part}" for part in parts)
+    # The upper half of a descriptor's register is not told: the lower one is a signed number of 32 bits.
+    parsed.tables["syscalls"] = space.table(
+        "syscalls",
+        f"""SELECT ts_ns, coalesce(dur_ns, {last} - ts_ns) AS dur_ns, {told}, coalesce(tgid, c.tid) AS tgid, c.tid,
+            w.name, xor({_argument("fd_at")} & 4294967295, 2147483648) - 2147483648 AS fd,
+            {_argument("length_at")} AS bytes, {_argument("offset_at")} AS "offset", ret
+        FROM {split.sql("calls")} c LEFT JOIN tids t ON t.tid = c.tid LEFT JOIN words w ON w.string = c.name
+        WHERE w.kept""",
+        in_order=True,
+    )
     cpu = "CASE WHEN count(cpu_ns) = count(*) THEN sum(cpu_ns) END" if states else "NULL"
     parsed.tables["syscall_totals"] = space.table(
         "syscall_totals",
         f"""SELECT {interval(f"(second * {INTERVAL_NS})", first, last)},
             coalesce(tgid, c.tid) AS tgid, c.tid, w.name, sum(calls) AS calls, sum(errors) AS errors,
             sum(total_ns) AS total_ns, max(max_ns) AS max_ns, {cpu} AS cpu_ns
-        FROM call_totals c JOIN words w ON w.string = c.name LEFT JOIN tids USING (tid) GROUP BY ALL""",
+        FROM {split.sql("call_totals")} c JOIN words w ON w.string = c.name LEFT JOIN tids USING (tid) GROUP BY ALL""",
     )
-
-
-def _call_batches(
-    split: Split, names: pa.Array, threads: Threads, states: bool
-) -> Iterator[pa.RecordBatch]:
-    """The calls that live recordings keep one by one, with the arguments that are file, length and offset."""
-    known = shapes()
-    called = names.to_pylist()
-    kept = pa.array([name in known for name in called], pa.bool_())
-    # By the string's number: the number of the argument, NULL where the call has none.
-    places = {
-        key: pa.array([known[name][key] if name in known else None for name in called], pa.int32())
-        for key in ("fd", "length", "offset")
-    }
-    last = int(split.summary["last_ns"])
-    for batch in split.batches("calls"):
-        rows = batch.filter(kept.take(batch["name"]))
-        given = [rows[f"argument_{index}"] for index in range(ARGUMENTS)]
-
-        def argument(
-            key: str, rows: pa.RecordBatch = rows, given: list[pa.Array] = given
-        ) -> pa.Array:
-            return pc.choose(places[key].take(rows["name"]), *given)
-
-        # The upper half of a descriptor's register is not told.
-        fd = argument("fd")
-        fd = pa.array(
-            fd.fill_null(0).to_numpy().astype(np.int32).astype(np.int64),
-            mask=pc.is_null(fd).to_numpy(False),
-        )
-        tids = rows["tid"].cast(pa.int64())
-        columns = [
-            rows["ts_ns"],
-            pc.coalesce(rows["dur_ns"], pc.subtract(last, rows["ts_ns"])),
-            *(
-                rows[name] if states else pa.nulls(len(rows), pa.int64())
-                for name in _CALLS.names[2:6]
-            ),
-            threads.processes(tids),
-            tids,
-            names.take(rows["name"]),
-            fd,
-            argument("length"),
-            argument("offset"),
-            rows["ret"],
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=_CALLS)

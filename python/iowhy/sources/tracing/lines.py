@@ -1,6 +1,6 @@
-"""Lines of a text as Arrow tables, in bounded chunks, without a loop over the lines.
+"""Lines of a text as arrays, in bounded chunks, without a loop over the lines.
 
-Each chunk is a table (n: line number from 1, line: text), about CHUNK_BYTES long. Windows line
+Each chunk is two arrays (n: line number from 1, line: text), about CHUNK_BYTES long. Windows line
 ends, NULs and bytes that are not UTF-8 are dealt with here, once per chunk.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from iowhy.errors import Problem
 from iowhy.sources.format import Block, Parsed, Progress
@@ -21,22 +20,18 @@ from iowhy.sources.tracing.workspace import Workspace
 CHUNK_BYTES = 16 * 1024 * 1024
 #: What is longer is no line of a tracing tool; it is cut, so that it cannot fill the memory.
 LINE_MAX_BYTES = 1024 * 1024
-BATCH_LINES = 16_384
 #: Chunks parsed at once: DuckDB lets go of Python's lock, so each takes a core.
 WORKERS = 2
 
+Chunk: TypeAlias = dict[str, Any]
 
-def from_lines(lines: Sequence[str], first: int) -> pa.Table:
+
+def from_lines(lines: Sequence[str], first: int) -> Chunk:
     """The lines of a paste; `first` is the number of lines[0]."""
-    return pa.table(
-        {
-            "n": pa.array(range(first, first + len(lines)), pa.int64()),
-            "line": pa.array(lines, pa.large_string()),
-        }
-    )
+    return {"n": np.arange(first, first + len(lines)), "line": np.array(lines, object)}
 
 
-def from_path(path: Path, progress: Progress) -> Iterator[pa.Table]:
+def from_path(path: Path, progress: Progress) -> Iterator[Chunk]:
     """The lines of a file, chunk by chunk; `progress` is told the bytes done."""
     try:
         total = path.stat().st_size
@@ -46,7 +41,7 @@ def from_path(path: Path, progress: Progress) -> Iterator[pa.Table]:
         raise Problem(f"{path}: {error.strerror or error}") from None
 
 
-def from_file(file: BinaryIO, total: int, progress: Progress) -> Iterator[pa.Table]:
+def from_file(file: BinaryIO, total: int, progress: Progress) -> Iterator[Chunk]:
     """The lines of an open file."""
     first = 1
     done = 0
@@ -73,45 +68,33 @@ def from_file(file: BinaryIO, total: int, progress: Progress) -> Iterator[pa.Tab
         yield _chunk(rest + b"\n", first)
 
 
-def _chunk(data: bytes, first: int) -> pa.Table:
+def _chunk(data: bytes, first: int) -> Chunk:
     """`data` ends with a newline."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     if b"\0" in data:
         data = data.translate(None, b"\0")
-    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
-    offsets = np.empty(len(ends) + 1, dtype=np.int64)
-    offsets[0] = 0
-    offsets[1:] = ends + 1
-    raw = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
-    try:
-        lines = raw.cast(pa.large_string())  # checks that it is UTF-8, copies nothing
-    except pa.ArrowInvalid:
-        return _chunk(data.decode("utf-8", errors="replace").encode(), first)
-    return pa.table({"n": np.arange(first, first + len(ends), dtype=np.int64), "line": lines})
+    return from_lines(data.decode("utf-8", errors="replace").split("\n")[:-1], first)
 
 
-def each(chunks: Iterator[pa.Table], space: Workspace, statements: Sequence[str]) -> int:
+def each(chunks: Iterator[Chunk], space: Workspace, statements: Sequence[str]) -> int:
     """Run `statements` on every chunk, which they see as the table `chunk` (n, line).
 
-    A line keeps its newline there. Chunks run side by side, in no order: the statements may only insert.
+    Chunks run side by side, in no order: the statements may only insert.
     Returns the number of lines.
     """
     total = 0
 
-    def run(chunk: pa.Table) -> int:
+    def run(chunk: Chunk) -> int:
         cursor = space.connection.cursor()
-        batches = pa.Table.from_batches(chunk.to_batches(max_chunksize=BATCH_LINES))
-        cursor.register("chunk", batches)
+        cursor.register("chunk", chunk)
         try:
             for statement in statements:
                 cursor.execute(statement).fetchall()
         finally:
             cursor.unregister("chunk")
             cursor.close()
-        return int(chunk.num_rows)
+        return len(chunk["n"])
 
     with ThreadPoolExecutor(WORKERS) as pool:
         running: set[Future[int]] = set()
@@ -124,7 +107,7 @@ def each(chunks: Iterator[pa.Table], space: Workspace, statements: Sequence[str]
     return total
 
 
-def whole(block: Block) -> Iterator[pa.Table]:
+def whole(block: Block) -> Iterator[Chunk]:
     """The lines of a paste's block as chunks for `each`."""
     step = 200_000
     for at in range(0, len(block.lines), step):

@@ -1,6 +1,6 @@
 """Runs `iowhy-logs`, which takes large logs apart, and opens the tables that it writes.
 
-The program writes each table to an Arrow file, whose schema says what its columns are (logs/src/output/rows.rs declares
+The program writes each table to a Parquet file, which says what its columns are (logs/src/output/rows.rs declares
 them), and messages, JSON, one a line (logs/src/output/messages.rs): lines that were not understood, bytes that are done,
 and at last a summary.
 """
@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow as pa
-
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.recording.stored_rows import parquet_of, path_of
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.live import program
 from iowhy.sources.tracing.workspace import Workspace
@@ -28,44 +27,39 @@ STRINGS = "strings"
 
 @dataclass
 class Split:
-    """A log taken apart: its tables are mapped files, which are gone with the last reference to them.
+    """A log taken apart: its tables are open files, which are gone with the last reference to them.
 
-    `strings` are the log's, by their number; columns of type uint32 hold such numbers.
+    Columns of type UINTEGER hold numbers of strings, which stand once in a table of their own.
     """
 
     summary: dict[str, Any]
-    strings: pa.Array
-    files: dict[str, Any]
+    files: dict[str, IO[bytes]]
 
-    def batches(self, table: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in the order in which the log told them, some ten thousand at a time."""
-        file = self.files[table]
-        for number in range(file.num_record_batches):
-            yield file.get_batch(number)
+    def sql(self, table: str) -> str:
+        """The rows of a table as they stand, in the order in which the log told them."""
+        return parquet_of(self.files[table])
 
-    def texts(self, table: str) -> pa.RecordBatchReader:
-        """The same, with strings for their numbers."""
-        schema = pa.schema(
-            [
-                pa.field(f.name, pa.large_string() if f.type == pa.uint32() else f.type)
-                for f in self.files[table].schema
-            ]
+    def attach(self, space: Workspace) -> None:
+        """Make the strings a table of the work space: number, text."""
+        source = f"read_parquet('{path_of(self.files[STRINGS])}', file_row_number = true)"
+        space.run(
+            f"CREATE OR REPLACE TABLE strings AS SELECT file_row_number AS number, text FROM {source}"
         )
 
-        def decoded() -> Iterator[pa.RecordBatch]:
-            for batch in self.batches(table):
-                columns = [
-                    self.strings.take(column) if column.type == pa.uint32() else column
-                    for column in batch.columns
-                ]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-        return pa.RecordBatchReader.from_batches(schema, decoded())
-
     def load(self, space: Workspace, *tables: str) -> None:
-        """Put tables into the work space, with strings for their numbers."""
+        """Put tables into the work space, with strings for their numbers; `attach` comes first."""
         for table in tables:
-            space.put(table, self.texts(table))
+            columns, joins = [], []
+            for name, kind, *_ in space.rows(f"DESCRIBE SELECT * FROM {self.sql(table)}"):
+                if kind == "UINTEGER":
+                    joins.append(f'LEFT JOIN strings "s_{name}" ON "s_{name}".number = r."{name}"')
+                    columns.append(f'"s_{name}".text AS "{name}"')
+                else:
+                    columns.append(f'r."{name}"')
+            space.run(
+                f"CREATE OR REPLACE TABLE {table} AS SELECT {', '.join(columns)} "
+                f"FROM {self.sql(table)} r {' '.join(joins)}"
+            )
 
 
 @dataclass
@@ -152,13 +146,10 @@ def _run(job: _Job, *options: str) -> Split | None:
             )
         if summary.get("disordered"):
             return None
-        # A mapped file outlives its name.
-        files = {
-            path.stem: pa.ipc.open_file(pa.memory_map(str(path)))
-            for path in Path(directory).glob("*.arrow")
-        }
-    strings = files.pop(STRINGS).read_all().column(0).combine_chunks()
-    return Split(summary, strings, files)
+        # An open file outlives its name.
+        return Split(
+            summary, {path.stem: path.open("rb") for path in Path(directory).glob("*.parquet")}
+        )
 
 
 def _follow(job: _Job, messages: IO[bytes]) -> dict[str, Any] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from iowhy.sources.format import Parsed
+from iowhy.sources.tracing.workspace import Workspace
 from iowhy.tables import rules
 
 #: The kernel marks a thread as in I/O wait inside these (kernel/sched/core.c).
@@ -34,34 +34,31 @@ def reason(frames: list[str]) -> str:
     return OTHER
 
 
-class Reasons:
-    """The reasons of a trace's waits by their stacks, each of which is looked at once and kept in `stacks`."""
+def judge(space: Workspace, parsed: Parsed, used: str) -> None:
+    """Keep the stacks whose numbers `used` (SQL) gives, and make `judged`: number, stack_id, reason, whether it is I/O.
 
-    def __init__(self, parsed: Parsed) -> None:
-        self._parsed = parsed
-        self._ids: dict[int, int] = {}
-        self._reasons: list[str] = []
-        self._io: list[bool] = []
-
-    def of(self, stacks: pa.Array, strings: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-        """Ids, reasons and whether they are I/O waits, of stacks that are numbers of strings, or NULL.
-
-        A string has the stack's functions, the innermost first, one a line.
-        """
-        for number in pc.unique(stacks.drop_null()).sort().to_pylist():
-            if number not in self._ids:
-                self._ids[number] = len(self._ids) + 1
-                self._add(self._ids[number], strings[number].as_py())
-        found = pa.array([self._ids.get(number) for number in stacks.to_pylist()], pa.int64())
-        places = pc.subtract(found, 1)
-        reasons = pa.array(self._reasons, pa.string()).take(places)
-        return found, reasons, pa.array(self._io, pa.bool_()).take(places)
-
-    def _add(self, stack_id: int, text: str) -> None:
-        frames = text.split("\n")
+    A stack is a string of its functions, the innermost first, one a line; each is looked at once.
+    """
+    found = space.rows(f"SELECT number, text FROM strings WHERE number IN ({used}) ORDER BY number")
+    reasons, io = [], []
+    for stack_id, (_, text) in enumerate(found, 1):
+        frames = str(text).split("\n")
         while frames and frames[0].startswith(_SWITCH):
             frames.pop(0)
         frames = frames[:FRAMES_MAX]
-        self._parsed.add("stacks", {"stack_id": stack_id, "frames": frames})
-        self._reasons.append(reason(frames))
-        self._io.append(not IO_WAITS.isdisjoint(frames))
+        parsed.add("stacks", {"stack_id": stack_id, "frames": frames})
+        reasons.append(reason(frames))
+        io.append(not IO_WAITS.isdisjoint(frames))
+    space.run(
+        "CREATE OR REPLACE TABLE judged (number BIGINT, stack_id BIGINT, reason VARCHAR, io BOOLEAN)"
+    )
+    if found:
+        numbers = np.array([number for number, _ in found], np.int64)
+        ids = np.arange(1, len(found) + 1)
+        columns = {
+            "number": numbers,
+            "stack_id": ids,
+            "reason": np.array(reasons, object),
+            "io": np.array(io),
+        }
+        space.put("judged", columns)

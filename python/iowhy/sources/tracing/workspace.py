@@ -1,28 +1,25 @@
 """A DuckDB work space: logs larger than memory are taken apart and put together by SQL.
 
-Rows are kept in a database in a temporary directory, results leave as Arrow files that are mapped, not read:
+Rows are kept in a database in a temporary directory, results leave as files of their own:
 what is in memory stays bounded however long the log is.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from iowhy.errors import Problem
 from iowhy.recording.schema import tables
+from iowhy.recording.stored_rows import SETTINGS, StoredRows
 
 #: DuckDB spills to disk beyond this.
 MEMORY = "1GB"
-#: Results with more rows go through a mapped file.
-MAPPED_FROM_ROWS = 200_000
-BATCH_ROWS = 65_536
-
 
 #: Smaller logs are taken apart in memory.
 ON_DISK_FROM_BYTES = 16 * 1024 * 1024
@@ -46,8 +43,8 @@ class Workspace:
             str(where / "work.duckdb") if on_disk else ":memory:",
             config={"memory_limit": MEMORY, "temp_directory": str(where / "spill")},
         )
-        # Text of a trace is data: no SQL of ours reads a file or the network.
-        self.connection.execute("SET enable_external_access = false")
+        # Text of a trace is data: no SQL of ours reads a file that is not open, or the network.
+        self.connection.execute(SETTINGS)
 
     def __enter__(self) -> Workspace:
         return self
@@ -73,56 +70,31 @@ class Workspace:
         """Number of rows of a table of the work space."""
         return int(str(self.rows(f"SELECT count(*) FROM {table}")[0][0]))
 
-    def put(self, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Make a table of the work space from Arrow's rows."""
-        self.connection.register("incoming", rows)
+    def put(self, table: str, arrays: Mapping[str, Any]) -> None:
+        """Make a table of the work space from arrays of numpy, by column."""
+        self.connection.register("incoming", dict(arrays))
         self.run(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM incoming")
         self.connection.unregister("incoming")
 
-    def table(self, name: str, sql: str) -> pa.Table:
-        """The result of `sql` as a table of the schema: exactly its columns that `sql` has.
+    def table(self, name: str, sql: str, *, in_order: bool = False) -> StoredRows:
+        """The result of `sql` as rows of a table of the schema: exactly its columns that `sql` has.
 
-        Rows without a value where the schema wants one are left out.
+        Rows without a value where the schema wants one are left out. `in_order`: rows come as the first table of
+        `sql` has them, whatever is joined to it.
         """
         schema = tables()[name]
-        relation = self.connection.sql(sql)
-        given = set(relation.columns)
+        given = {str(row[0]) for row in self.rows(f"DESCRIBE {sql}")}
         columns = [column for column in schema.columns if column.name in given]
         missing = [c.name for c in schema.columns if c.null is None and c.name not in given]
         assert not missing and len(columns) == len(given), (name, missing, given)
         casts = ", ".join(f'TRY_CAST("{c.name}" AS {c.sql_type}) AS "{c.name}"' for c in columns)
         needed = [f'"{c.name}" IS NOT NULL' for c in columns if c.null is None]
         where = f" WHERE {' AND '.join(needed)}" if needed else ""
-        final = self.connection.sql(f"SELECT * FROM (SELECT {casts} FROM ({sql})){where}")
-        types = pa.schema([(c.name, c.arrow_type) for c in columns])
-        reader = final.to_arrow_reader(BATCH_ROWS)
-        return mapped((batch.cast(types) for batch in reader), types)
-
-
-def mapped(batches: Iterator[pa.RecordBatch], types: pa.Schema) -> pa.Table:
-    """The batches as one table: in memory when they are few, else a file that is mapped."""
-    kept: list[pa.RecordBatch] = []
-    held = 0
-    for batch in batches:
-        kept.append(batch)
-        held += batch.num_rows
-        if held > MAPPED_FROM_ROWS:
-            break
-    else:
-        return pa.Table.from_batches(kept, types)
-    try:
-        with tempfile.NamedTemporaryFile(prefix="iowhy-rows-", suffix=".arrow") as file:
-            with pa.ipc.new_file(file, types) as writer:
-                for batch in kept:
-                    writer.write_batch(batch)
-                kept.clear()
-                for batch in batches:
-                    writer.write_batch(batch)
-            file.flush()
-            # The mapping outlives the name: nothing is left behind, even by kill -9.
-            return pa.ipc.open_file(pa.memory_map(file.name)).read_all()
-    except OSError as error:
-        raise Problem(
-            f"{tempfile.gettempdir()}: no room for the rows of the log ({error.strerror}); "
-            "point TMPDIR at a larger disk"
-        ) from None
+        if in_order:  # a join whose sides are exchanged gives the other side's order
+            self.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        try:
+            return StoredRows.written(
+                self.connection, f"SELECT * FROM (SELECT {casts} FROM ({sql})){where}"
+            )
+        finally:
+            self.run("RESET disabled_optimizers")

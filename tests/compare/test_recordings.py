@@ -280,3 +280,26 @@ def test_percentiles_stand_side_by_side(tmp_path):
     assert found["read"].after == (None,) * len(POINTS)
     shown = invoke(["compare", *(str(one.typical.path) for one in sides)]).stdout
     assert "how long requests took" in shown and "→ –" in shown
+
+
+def test_percentiles_of_calls_stand_side_by_side(tmp_path):
+    """Exactly those of `report syscall-latency`; a call that one side never made is unknown there."""
+    before = Story(seconds=1.0).caller("fsync", 20, blocked=9 * MS, bytes_=None)
+    before.caller("read", 10, blocked=MS)
+    after = Story(seconds=1.0).caller("fsync", 5, blocked=20 * MS, bytes_=None)
+    sides = open_sides(
+        [str(one.write(tmp_path / name).path) for one, name in ((before, "a"), (after, "b"))]
+    )
+    found = comparison.compare(*sides).call_latencies
+    assert [one.what for one in found] == ["fsync", "read"]  # by the time that they take
+    for one in found:
+        for side, points in zip(sides, (one.before, one.after), strict=True):
+            rows = [
+                row
+                for row in rows_of(side.typical, "syscall-latency").to_pylist()
+                if row["name"] == one.what
+            ]
+            expected = tuple(rows[0][point] for point in POINTS) if rows else (None,) * len(POINTS)
+            assert points == expected
+    shown = invoke(["compare", *(str(one.typical.path) for one in sides)]).stdout
+    assert "how long calls took" in shown

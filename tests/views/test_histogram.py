@@ -8,7 +8,7 @@ from rich.console import Console
 
 from iowhy.relations.relation import Column
 from iowhy.reports.batches import Rows
-from iowhy.reports.report import Histogram
+from iowhy.reports.drawing import Histogram
 from iowhy.views import histogram
 
 COLUMNS = [
@@ -26,7 +26,9 @@ def drawn(width: int, *rows: tuple[object, ...]) -> list[str]:
     table = Rows.of([dict(zip(names, row, strict=True)) for row in rows])
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    histogram.show(console, table, Histogram("calls", "low_ns", "high_ns", ("name",)), COLUMNS)
+    histogram.show(
+        console, table.to_pylist(), Histogram("calls", "low_ns", "high_ns", ("name",)), COLUMNS
+    )
     return out.getvalue().split("\n")
 
 

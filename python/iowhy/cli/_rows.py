@@ -31,8 +31,9 @@ def check_destination(to: TableOutput) -> None:
 
 
 def rows_shown(to: TableOutput, report: "Report | None" = None) -> int | None:
-    """How many rows are written at most; None: all. A histogram is drawn whole."""
-    if to.format == "table" and (report is None or report.histogram is None):
+    """How many rows are written at most; None: all. A histogram, or heat map, is drawn whole."""
+    whole = report is not None and (report.drawing.histogram or report.drawing.heat_map)
+    if to.format == "table" and not whole:
         return ROWS if to.limit is None else to.limit or None
     return to.limit or None
 
@@ -48,25 +49,9 @@ def write(
     Raises Problem where it cannot be written.
     """
     check_destination(to)
-    columns = report.columns if report else ()
     shown = rows_shown(to, report)
     if to.format == "table":
-        with working(doing), asked as result:
-            table, rows = result.head(MOST_PRINTED if shown is None else shown)
-        if shown is None and rows > MOST_PRINTED:
-            raise Problem(f"{rows:,} rows are no table for a terminal: give --format csv")
-        from iowhy.views import rows_table
-        from iowhy.views.terminal import console
-
-        if report is not None:
-            rows_table.heading(console(), report.title, report.question)
-        drawn = report.histogram if report is not None and not to.wide else None
-        if drawn is not None and 0 < rows == table.num_rows:  # of a part the sums would be untrue
-            from iowhy.views import histogram
-
-            histogram.show(console(), table, drawn, columns)
-            return
-        rows_table.show(console(), table, columns, rows, to.wide)
+        _print(asked, to, doing, report)
         return
     on_terminal = to.output is None and sys.stdout.isatty()
     with working(doing, quiet=on_terminal), asked as result:
@@ -74,7 +59,39 @@ def write(
             from iowhy.reports.batches import Result
 
             result = Result.of(result.head(shown)[0])
-        _export(result, to, report.name if report else None, columns)
+        _export(result, to, report.name if report else None, report.columns if report else ())
+
+
+def _print(
+    asked: "AbstractContextManager[Result]", to: TableOutput, doing: str, report: "Report | None"
+) -> None:
+    """On the terminal: as a table, with what is drawn below it, or drawn whole."""
+    from iowhy.reports.drawing import Drawing
+    from iowhy.views import heat_map, histogram, rows_table, small_plots
+    from iowhy.views.terminal import console
+
+    drawing = report.drawing if report is not None and not to.wide else Drawing()
+    columns = report.columns if report else ()
+    shown = rows_shown(to, report)
+    # What is drawn below a table is drawn of all rows.
+    most = MOST_PRINTED if shown is None or drawing.small_plots else shown
+    with working(doing), asked as result:
+        table, rows = result.head(most)
+    if shown is None and rows > MOST_PRINTED:
+        raise Problem(f"{rows:,} rows are no table for a terminal: give --format csv")
+    out = console()
+    if report is not None:
+        rows_table.heading(out, report.title, report.question)
+    whole = 0 < rows == table.num_rows  # of a part the sums would be untrue
+    if whole and drawing.histogram:
+        histogram.show(out, table.to_pylist(), drawing.histogram, columns)
+    elif whole and drawing.heat_map:
+        heat_map.show(out, table.to_pylist(), drawing.heat_map, columns)
+    else:
+        first = table if shown is None else table.head(shown)
+        rows_table.show(out, first, columns, rows, to.wide)
+        if whole and drawing.small_plots:
+            small_plots.show(out, table.to_pylist(), drawing.small_plots, columns)
 
 
 def _export(

@@ -5,7 +5,7 @@ from statistics import median
 
 from iowhy.compare.code_paths import ChangedPath, changed_paths
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
-from iowhy.compare.latencies import Latency, latencies
+from iowhy.compare.latencies import Latency, call_latencies, latencies
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
@@ -28,6 +28,7 @@ class Comparison:
     rates: tuple[Rate, ...] = ()
     #: How long requests took, of the typical recordings.
     latencies: tuple[Latency, ...] = ()
+    call_latencies: tuple[Latency, ...] = ()
     #: Of recordings with user stacks.
     paths: tuple[ChangedPath, ...] = ()
 
@@ -88,6 +89,7 @@ def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comp
         fates=fates(first, second),
         rates=rates(before, after),
         latencies=latencies(before.typical, after.typical),
+        call_latencies=call_latencies(before.typical, after.typical),
         paths=changed_paths(before.typical, after.typical),
     )
 

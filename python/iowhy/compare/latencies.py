@@ -1,4 +1,4 @@
-"""How long requests took on both sides: the middle, what few exceed, and the longest."""
+"""How long requests and calls took on both sides: the middle, what few exceed, and the longest."""
 
 from iowhy.data_class import dataclass
 from iowhy.recording import Recording
@@ -18,12 +18,17 @@ JOIN (
 LEFT JOIN (SELECT dev, max(name) AS name FROM devices GROUP BY dev) d ON d.dev = p.dev
 WHERE p.p50_ns IS NOT NULL"""
 
+_CALLS = """SELECT l.name AS what, t.total_ns, l.p50_ns, l.p90_ns, l.p99_ns, l.p999_ns, l.max_ns
+FROM call_lengths l
+JOIN (SELECT name, sum(dur_ns) AS total_ns FROM syscalls GROUP BY name) t ON t.name = l.name
+WHERE l.p50_ns IS NOT NULL"""
+
 Points = tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one device and operation, POINTS in ns on both sides; None: not known, or not done there."""
+    """Of one device and operation, or of the calls of one name, POINTS in ns on both sides; None: not known, or not done there."""
 
     what: str
     before: Points
@@ -35,7 +40,21 @@ def latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
 
     A device is the same on both sides by its name. Raises Problem for a recording that cannot be read.
     """
-    first, second = _of(before), _of(after)
+    return _side_by_side(_of(before, _REQUESTS), _of(after, _REQUESTS))
+
+
+def call_latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
+    """The calls of the command that take most of the time on either side, by name: those that are kept one by one.
+
+    Raises Problem for a recording that cannot be read.
+    """
+    return _side_by_side(_of(before, _CALLS), _of(after, _CALLS))
+
+
+_Side = dict[str, tuple[float, Points]]
+
+
+def _side_by_side(first: _Side, second: _Side) -> tuple[Latency, ...]:
     total = {
         name: max(side[name][0] for side in (first, second) if name in side)
         for name in (*first, *second)
@@ -51,11 +70,11 @@ def latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
     )
 
 
-def _of(recording: Recording) -> dict[str, tuple[float, Points]]:
+def _of(recording: Recording, asked: str) -> _Side:
     with recording.damage_named(), Relations.of(recording) as relations:
         return {
             str(name): (_number(total) or 0.0, tuple(map(_number, points)))
-            for name, total, *points in relations.rows(_REQUESTS)
+            for name, total, *points in relations.rows(asked)
         }
 
 

@@ -1,6 +1,7 @@
 -- title: Page cache over time
 -- question: When did lookups hit, and when did they read again what had been evicted?
 -- stands in for: cachestat 1
+-- small plots: hit_ratio miss_pages readahead_pages evicted_pages dirtied_pages over at_s
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column lookup_pages: pages asked for by reads, pages
 -- column miss_pages: of these, not there and read on demand, pages

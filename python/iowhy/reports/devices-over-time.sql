@@ -1,6 +1,7 @@
 -- title: Devices over time
 -- question: How did rates, sizes, queue and waits of each device change?
 -- stands in for: iostat -x 1
+-- small plots: utilisation mean_queue await_ns read_bytes_per_s written_bytes_per_s over at_s by device
 -- filters: since until pid container file device
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column device: block device, text

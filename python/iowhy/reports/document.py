@@ -35,7 +35,8 @@ that a report cannot answer is refused.
 -- column dur_ns: duration, ns
 ```
 
-of which title and question are needed. Besides the tables it can select from the relations below, as
+of which title and question are needed (how rows can be drawn, as bars, heat map or small plots, is in
+`python/iowhy/reports/drawing.py`). Besides the tables it can select from the relations below, as
 `iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.NAME` the same as
 recorded.
 

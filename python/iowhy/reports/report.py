@@ -12,15 +12,13 @@ The header is the run of `--` lines at the top:
 
 `title` and `question` are needed; without `filters` all but `device` apply. `in order of` names a relation and
 its time in ns: the report has one row for each of its rows, in this order, so that the first rows are found without
-the others. `histogram` says that rows are buckets: which column counts, which hold the bounds, and of what each
-histogram is; a terminal draws them as bars. Other comment lines are notes for
-the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
+the others. How a terminal draws the rows (`histogram`, `heat map`, `small plots`) is in `iowhy.reports.drawing`. Other
+comment lines are notes for the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
 kind of file.
 """
 
 import os
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -29,6 +27,8 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.relations.relation import Column, relations
 from iowhy.relations.sql_header import parse_headed
+from iowhy.reports import drawing
+from iowhy.reports.drawing import Drawing
 
 #: Of a report that names none.
 FILTERS = ("since", "until", "pid", "container", "file")
@@ -36,22 +36,8 @@ EVERY_FILTER = (*FILTERS, "device")
 
 REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
 
-_FIELDS = ("title", "question", "stands in for", "filters", "in order of", "histogram")
-_HISTOGRAM = re.compile(r"(\w+) from (\w+) to (\w+) by (\w+(?: \w+)*)")
+_FIELDS = ("title", "question", "stands in for", "filters", "in order of", *drawing.FIELDS)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Which columns of a report are a histogram: the count of a bucket, its bounds, and what it is of.
-
-    Columns `pNN_…` and `max_…` are of the whole histogram, the same in each of its rows.
-    """
-
-    count: str
-    low: str
-    high: str
-    by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ class Report:
     sql: str
     where: str
     in_order_of: tuple[str, str] | None = None
-    histogram: Histogram | None = None
+    drawing: Drawing = Drawing()
 
     def unit(self, column: str) -> str | None:
         """The unit of a result column, None when the header does not tell."""
@@ -96,21 +82,8 @@ def parse(name: str, text: str, where: str) -> Report:
         sql=headed.sql,
         where=where,
         in_order_of=_relation_and_column(fields.get("in order of"), where),
-        histogram=_histogram(fields.get("histogram"), headed.columns, where),
+        drawing=drawing.parse(fields, headed.columns, where),
     )
-
-
-def _histogram(text: str | None, columns: Sequence[Column], where: str) -> Histogram | None:
-    if text is None:
-        return None
-    found = _HISTOGRAM.fullmatch(text)
-    if found is None:
-        raise Problem(f"{where}: histogram: {text}: write COUNT from LOW to HIGH by COLUMN …")
-    by = tuple(found[4].split())
-    for name in (found[1], found[2], found[3], *by):
-        if all(column.name != name for column in columns):
-            raise Problem(f"{where}: histogram: there is no column {name}")
-    return Histogram(found[1], found[2], found[3], by)
 
 
 def _relation_and_column(text: str | None, where: str) -> tuple[str, str] | None:

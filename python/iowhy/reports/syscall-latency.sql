@@ -10,7 +10,9 @@
 -- column cumulative_share: share of calls up to this bucket, share
 -- column total_ns: their durations, ns
 -- column p50_ns: median of this name, the same in each of its buckets, ns
+-- column p90_ns: 90th percentile of this name, ns
 -- column p99_ns: 99th percentile of this name, ns
+-- column p999_ns: 99.9th percentile of this name, ns
 -- column max_ns: longest of this name, ns
 -- Only I/O calls are kept one by one. A call that had not returned when the recording ended is as long as it was seen.
 WITH measured AS (
@@ -53,7 +55,9 @@ SELECT
         / nullif(sum(c.calls) OVER (PARTITION BY c.name), 0) AS cumulative_share,
     c.total_ns,
     l.p50_ns,
+    l.p90_ns,
     l.p99_ns,
+    l.p999_ns,
     max(c.longest_ns) OVER (PARTITION BY c.name) AS max_ns
 FROM counted c
 JOIN named n ON n.name = c.name

@@ -1,6 +1,7 @@
 -- title: The machine
 -- question: What did CPUs, run queue, memory and paging do over time?
 -- stands in for: vmstat 1, free, mpstat
+-- small plots: user_share system_share iowait_share blocked dirty_bytes page_in_bytes_per_s page_out_bytes_per_s over at_s
 -- filters: since until
 -- column at_s: begin of the interval, after the start of the recording, s
 -- column running: runnable threads, mean of the readings, number

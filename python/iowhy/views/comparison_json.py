@@ -3,7 +3,7 @@
 from typing import Any
 
 from iowhy.compare.comparison import Comparison, Step
-from iowhy.compare.latencies import POINTS
+from iowhy.compare.latencies import POINTS, Latency
 from iowhy.experiment.interval import Interval
 
 
@@ -45,14 +45,8 @@ def as_json(found: Comparison) -> dict[str, Any]:
             }
             for one in found.changed
         ],
-        "latencies": [
-            {
-                "requests": one.what,
-                "before": dict(zip(POINTS, one.before, strict=True)),
-                "after": dict(zip(POINTS, one.after, strict=True)),
-            }
-            for one in found.latencies
-        ],
+        "latencies": [{"requests": one.what, **_sides(one)} for one in found.latencies],
+        "call_latencies": [{"calls": one.what, **_sides(one)} for one in found.call_latencies],
         "paths": _paths(found),
         "findings": [
             {
@@ -64,6 +58,13 @@ def as_json(found: Comparison) -> dict[str, Any]:
             }
             for f in found.fates
         ],
+    }
+
+
+def _sides(found: Latency) -> dict[str, Any]:
+    return {
+        "before": dict(zip(POINTS, found.before, strict=True)),
+        "after": dict(zip(POINTS, found.after, strict=True)),
     }
 
 

@@ -10,6 +10,7 @@ from iowhy import units
 from iowhy.compare.commands import CommandComparison
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.fingerprints import Fate
+from iowhy.compare.latencies import Latency
 from iowhy.compare.layers import Changed
 from iowhy.compare.work import agree
 from iowhy.experiment.command import shown
@@ -48,7 +49,11 @@ def show(found: Comparison, console: Console) -> None:
     if found.latencies:
         console.print()
         console.print(Text("how long requests took, before → after"))
-        _table(console, LATENCY_HEADS, latency_rows(found))
+        _table(console, LATENCY_HEADS, latency_rows(found.latencies))
+    if found.call_latencies:
+        console.print()
+        console.print(Text("how long calls took, before → after"))
+        _table(console, ("calls", *LATENCY_HEADS[1:]), latency_rows(found.call_latencies))
     if found.paths:
         console.print()
         console.print(Text("whose code takes more or less time (of all threads)"))
@@ -94,7 +99,7 @@ def layer_rows(found: Comparison) -> list[tuple[object, ...]]:
     ]
 
 
-def latency_rows(found: Comparison) -> list[tuple[object, ...]]:
+def latency_rows(found: Sequence[Latency]) -> list[tuple[object, ...]]:
     """Percentiles side by side (LATENCY_HEADS)."""
     return [
         (
@@ -104,7 +109,7 @@ def latency_rows(found: Comparison) -> list[tuple[object, ...]]:
                 for first, second in zip(one.before, one.after, strict=True)
             ),
         )
-        for one in found.latencies
+        for one in found
     ]
 
 

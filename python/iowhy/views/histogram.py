@@ -14,9 +14,8 @@ from iowhy.messages import printable
 from iowhy.relations.relation import Column
 from iowhy.views.terminal import paragraph, shorten
 
-if TYPE_CHECKING:  # slow to import, and not needed to draw
-    from iowhy.reports.batches import Rows
-    from iowhy.reports.report import Histogram
+if TYPE_CHECKING:  # slow to import
+    from iowhy.reports.drawing import Histogram
 
 WIDEST_BAR = 60
 NARROWEST_BAR = 10
@@ -28,7 +27,7 @@ _OF_WHOLE = re.compile(r"(?:p([0-9]+)|max)_")
 Row = dict[str, object]
 
 
-def show(out: Console, table: "Rows", drawn: "Histogram", columns: Sequence[Column]) -> None:
+def show(out: Console, shown: Sequence[Row], drawn: "Histogram", columns: Sequence[Column]) -> None:
     """Draws the rows, which stand together by what they are of and in the order of their bounds."""
     unit = next((column.unit for column in columns if column.name == drawn.low), "count")
     summed = [column for column in columns if _OF_WHOLE.match(column.name)]
@@ -36,7 +35,7 @@ def show(out: Console, table: "Rows", drawn: "Histogram", columns: Sequence[Colu
     def of(row: Row) -> tuple[object, ...]:
         return tuple(row[name] for name in drawn.by)
 
-    for key, group in groupby(table.to_pylist(), of):
+    for key, group in groupby(shown, of):
         rows = list(group)
         out.print()
         _head(out, key, rows, drawn, summed)

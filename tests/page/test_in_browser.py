@@ -13,7 +13,7 @@ from iowhy.recording import open_recording
 from iowhy.reports import run as run_report
 from tests.page.browser import Page, browser, found
 from tests.page.test_recording_page import hostile_tables, mixed, page_of
-from tests.reports.conftest import Make
+from tests.reports.conftest import MS, Make, request
 
 #: Whether what was drawn on a canvas is more than one colour.
 _DRAWN = """(figure => [...figure.querySelectorAll("canvas")].every(canvas => {
@@ -101,6 +101,31 @@ def test_the_numbers_under_the_pointer_are_those_of_the_report(page: Page, writt
             assert shown[name] == pytest.approx(row[name], rel=1e-5)
         assert f"utilisation {units.percent(row['utilisation'])}" in text
         assert f"written {units.rate(row['written_bytes_per_s'])}" in text
+
+
+def test_what_a_device_did_in_one_interval_only_is_drawn(page: Page, make: Make) -> None:
+    """A step goes to the next point, of which there is none: the line ends with its interval all the same."""
+    many = [request(at * 10 * MS, 5 * MS, dev=80) for at in range(99)]
+    once = [request(510 * MS, 20 * MS, dev=81, bytes=4 << 20)]
+    names = [{"dev": 80, "name": "vda"}, {"dev": 81, "name": "vdb"}]
+    recording = make({"block_requests": [*many, *once], "devices": names})
+    page_of(recording.path)
+    opened(page, recording.path)
+    assert (
+        page.run("""(() => {
+        const panel = document.querySelector("[data-chart=device-load-over-time] .panel canvas");
+        const one = document.createElement("canvas").getContext("2d");
+        // Bytes a second: reads and writes of vda, then those of vdb.
+        const colours = [0, 1, 2, 3].map((nth) => {
+            one.fillStyle = iowhy.colours.nth(nth); one.fillRect(0, 0, 1, 1);
+            return [...one.getImageData(0, 0, 1, 1).data].slice(0, 3).join();
+        });
+        const data = panel.getContext("2d").getImageData(0, 0, panel.width, panel.height).data, seen = new Set();
+        for (let at = 0; at < data.length; at += 4) seen.add([...data.slice(at, at + 3)].join());
+        return colours.filter((colour) => seen.has(colour)).length;
+    })()""")
+        >= 2
+    )
 
 
 def test_a_heat_map_says_how_many_are_in_its_cell(page: Page, written: Path) -> None:

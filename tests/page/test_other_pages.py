@@ -67,6 +67,7 @@ def test_a_comparison_says_the_difference_without_scripts(tmp_path: Path) -> Non
     words = words_of(page)
     assert "after against before" in words and "Where the difference is" in words
     assert "waiting for sync" in words and "What became of the findings" in words
+    assert "How long calls took, before → after" in words and "99.9" in words
     data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
     names = {one["name"] for one in data["charts"]}
     assert {"before-budget-over-time", "after-budget-over-time", "difference"} <= names

@@ -84,3 +84,18 @@ def test_what_others_made_dirty(make: Make) -> None:
     )
     row = run(rec, "dirtied-by-others").to_pylist()[0]
     assert (row["comm"], row["tgid"], row["pages"], row["bytes"]) == ("dd", 78, 7, 7 * 4096)
+
+
+def test_pages_that_a_fault_maps_around_its_own_are_no_lookups(make: Make) -> None:
+    """Readahead brought them, and they were used first without one: no share of hits is below zero."""
+    rec = make(
+        {
+            "files": [file(2, "/lib.so")],
+            "page_cache": [
+                cached(0, 2, 26, demand_miss_pages=2, readahead_pages=331, prefetched_hit_pages=298)
+            ],
+        }
+    )
+    for row in run(rec, "cache").to_pylist():
+        assert (row["hit_ratio"], row["prefetched_pages"]) == (0, 298)
+    assert run(rec, "cache-over-time").to_pylist()[0]["hit_ratio"] == 0

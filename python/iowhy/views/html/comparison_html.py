@@ -47,6 +47,7 @@ def comparison_html(
         _difference(found),
         _findings(found, say),
         _layers(found, say),
+        _latencies(found, say),
         _paths(found, say),
         _charts(before, after),
         Markup("</main>"),
@@ -102,6 +103,22 @@ def _layers(found: Comparison, say: Say) -> Markup:
     rows = [[say(str(cell)) for cell in row] for row in comparison_page.layer_rows(found)]
     return element(
         "section", element("h2", "What changed at each layer"), table(fields, rows), id="layers"
+    )
+
+
+def _latencies(found: Comparison, say: Say) -> Markup:
+    """Percentiles of requests and of calls, each as before → after."""
+    made = []
+    for what, side in (("requests", found.latencies), ("calls", found.call_latencies)):
+        if side:
+            heads = (what, *comparison_page.LATENCY_HEADS[1:])
+            fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
+            rows = [[say(str(cell)) for cell in row] for row in comparison_page.latency_rows(side)]
+            made.append(table(fields, rows, caption=f"How long {what} took, before → after"))
+    if not made:
+        return Markup("")
+    return element(
+        "section", element("h2", "How long requests and calls took"), *made, id="latencies"
     )
 
 

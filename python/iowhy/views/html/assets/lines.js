@@ -19,15 +19,20 @@ iowhy.kinds.lines = (chart, host, page) => {
   };
   const titles = { "bytes/s": "bytes a second", "1/s": "operations a second", number: "requests in flight", share: "busy share", pages: "pages", bytes: "memory of the machine", count: "count" };
   const step = uPlot.paths.stepped({ align: 1 });
-  const last = times[times.length - 1] + rows.get("span_s", rows.length - 1);
+  // A step goes on to the next point: an interval that none of its device follows ends in a point of its own, else it would not be drawn.
+  const rowsOf = (part) => times.flatMap((at) => byTime.get(at).filter((row) => rows.get("device", row) === part));
+  const until = (row, part) => rows.get("at_s", row) + rows.get("span_s", row) * part;
+  const byPart = new Map(parts.map((part) => [part, rowsOf(part)]));
+  const ends = parts.flatMap((part) => byPart.get(part).filter((row, nth, all) => nth + 1 === all.length || rows.get("at_s", all[nth + 1]) > until(row, 1.001)).map((row) => until(row, 1 - 1e-6)));
+  const points = [...new Set([...times, ...ends])].sort((a, b) => a - b);
   const made = units.map((unit) => {
-    const series = [], data = [[...times, last]];
+    const series = [], data = [points];
     for (const part of parts) for (const name of amounts.filter((one) => rows.unit(one) === unit)) {
-      const values = times.map((at) => { const row = byTime.get(at).find((one) => rows.get("device", one) === part); return row === undefined ? null : rows.get(name, row); });
+      const values = points.map((at) => { const row = byPart.get(part).findLast((one) => rows.get("at_s", one) <= at); return row === undefined || at >= until(row, 1) ? null : rows.get(name, row); });
       if (values.every((v) => v === null)) continue;
       if (parts.length > 1 && values.every((v) => !v)) continue;
       series.push([(part ? part + " " : "") + words(name), name.startsWith("most_") && unit === "number"]);
-      data.push([...values, values[values.length - 1]]);
+      data.push(values);
     }
     if (series.length === 0) return null;
     const panel = iowhy.make("div", { class: "panel", tabindex: "0", role: "img", "aria-label": `${chart.title}: ${titles[unit] || unit}. Arrow keys move through time.` });

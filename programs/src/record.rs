@@ -110,6 +110,9 @@ struct Common {
     /// Seconds after which what was recorded can be read, for who reads along; by itself 3, and more as it grows older
     #[arg(long, value_parser = seconds, value_name = "SECONDS")]
     close_every: Option<Duration>,
+    /// Take user stacks as well: whose code calls, waits and runs
+    #[arg(long)]
+    stacks: bool,
     /// Record as on a kernel without this tracepoint (for tests)
     #[arg(long, hide = true)]
     without: Vec<String>,
@@ -185,6 +188,7 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         max_size,
         close_every,
         without,
+        stacks,
         program_stats,
     } = common;
     Request {
@@ -193,6 +197,7 @@ fn request(common: Common, user: Option<String>, target: Target) -> Request {
         backend,
         user,
         without,
+        stacks,
         bounds: Bounds {
             size_bytes: max_size,
             time: max_time,

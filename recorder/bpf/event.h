@@ -179,6 +179,7 @@ struct own_cost {
 	__u64 timed; /* of these, how many were timed */
 	__u64 entry_ns; /* of the timed ones */
 	__u64 end_ns;
+	__u64 stacks_ns; /* of taking stacks at the ends of calls (user_stack.h) */
 };
 
 struct event_clock {

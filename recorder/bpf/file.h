@@ -280,9 +280,9 @@ struct address_search {
 	__u64 address;
 };
 
-static __noinline long found_area(struct task_struct *task, struct vm_area_struct *area,
-				  struct address_search *search)
+static __noinline long found_area(struct task_struct *task, struct vm_area_struct *area, void *context)
 {
+	struct address_search *search = context;
 	struct thread *t = search->thread;
 	struct file *file = BPF_CORE_READ(area, vm_file);
 
@@ -300,7 +300,9 @@ static __noinline long found_area(struct task_struct *task, struct vm_area_struc
 #define AREA_LEVELS 36
 
 /* Before bpf_find_vma (5.17): the same search, as the kernel's own find_vma made it. */
-static __always_inline void search_areas(struct task_struct *task, __u64 address, struct address_search *search)
+static __always_inline void search_areas(struct task_struct *task, __u64 address,
+					 long (*found)(struct task_struct *, struct vm_area_struct *, void *),
+					 void *search)
 {
 	struct mm_struct___before_6_1 *mm = (void *)BPF_CORE_READ(task, mm);
 	struct rb_node *node = BPF_CORE_READ(mm, mm_rb.rb_node);
@@ -314,7 +316,7 @@ static __always_inline void search_areas(struct task_struct *task, __u64 address
 		} else if (address < BPF_CORE_READ(area, vm_start)) {
 			node = BPF_CORE_READ(node, rb_left);
 		} else {
-			found_area(task, area, search);
+			found(task, area, search);
 			return;
 		}
 	}
@@ -328,7 +330,7 @@ static __always_inline void find_mapped(struct thread *t, __u64 address)
 	if (HAS_HELPER(find_vma))
 		bpf_find_vma(current_task(), address, found_area, &search, 0);
 	else
-		search_areas(current_task(), address, &search);
+		search_areas(current_task(), address, found_area, &search);
 }
 
 #endif

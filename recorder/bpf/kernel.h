@@ -25,6 +25,7 @@
 #define TASK_DEAD 0x00000080
 #define TASK_WAKING 0x00000200
 #define TASK_NOLOAD 0x00000400
+#define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD 0x00200000
 
@@ -89,7 +90,7 @@ struct thread_info {
 	__u32 status;
 };
 struct pt_regs {
-	unsigned long r10, r9, r8, ax, dx, si, di, orig_ax;
+	unsigned long bp, r10, r9, r8, ax, dx, si, di, orig_ax, ip, cs, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct thread_info {
@@ -97,6 +98,9 @@ struct thread_info {
 };
 struct pt_regs {
 	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
 	__u64 orig_x0;
 	__s32 syscallno;
 };
@@ -105,6 +109,7 @@ struct pt_regs {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	void *stack;
 	unsigned int flags;
 	int on_cpu;
 	struct sched_info sched_info;
@@ -173,6 +178,8 @@ struct nsproxy {
 
 struct mm_struct {
 	struct file *exe_file;
+	unsigned long start_code;
+	unsigned long start_stack;
 };
 
 struct qstr {
@@ -552,6 +559,7 @@ enum pageflags {
 #define ARG4(regs) ((regs)->r8)
 #define ARG5(regs) ((regs)->r9)
 #define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
+#define USER_IP_FIELD ip
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs) ((regs)->orig_x0)
 #define ARG1(regs) ((regs)->regs[1])
@@ -560,6 +568,7 @@ enum pageflags {
 #define ARG4(regs) ((regs)->regs[4])
 #define ARG5(regs) ((regs)->regs[5])
 #define CALL_NUMBER(regs) ((__s64)(regs)->syscallno)
+#define USER_IP_FIELD pc
 #endif
 
 #endif

@@ -28,6 +28,8 @@ static __always_inline void emit_wait(struct thread *t, __u64 now)
 		e->generation = t->file.generation;
 		SUBMIT(e);
 	}
+	if (take_stacks)
+		weigh_wait(t, now - t->wait_since);
 	t->wait_since = 0;
 }
 
@@ -72,6 +74,8 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			t->wait_since = now;
 			t->wait_io = BPF_CORE_READ_BITFIELD(prev, in_iowait);
 			t->wait_stack = stack_id(ctx, t);
+			if (take_stacks && t->call < 0)
+				take_wait(t, prev);
 		} else {
 			advance(t, now, SLEEPING);
 		}
@@ -155,6 +159,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (t) {
 		begin_chain(t, thread_of(parent));
 		emit_thread(child, t, 0);
+		if (take_stacks)
+			fork_code(tgid_of(parent), t->tgid);
 	}
 	return 0;
 }
@@ -213,10 +219,14 @@ int BPF_PROG(on_exec, struct task_struct *task)
 			t->states[i] = 0;
 		t->start = t->since = bpf_ktime_get_ns();
 		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
+		t->sampled_cpu = 0;
 		begin_accounts(t, task, t->start);
 	}
+	t->ran_exec = 1;
 	emit_thread(task, t, THREAD_RAN_EXEC);
 	touch_program(task);
+	if (take_stacks)
+		begin_program(task, t->tgid);
 	return 0;
 }
 

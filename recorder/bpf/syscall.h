@@ -12,6 +12,8 @@
 #include "pagecache.h"
 #include "writeback.h"
 #include "journal.h"
+#include "stack_points.h"
+#include "code.h"
 
 /* Two halves: one is written while user space drains the other, so that no count is lost between. */
 struct totals_half {
@@ -279,6 +281,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
+	struct ended_call call;
 	__u64 now;
 
 	if (!t)
@@ -290,8 +293,24 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		begin_call(t, task, CALL_NUMBER(regs), t->since);
 		t->call_fd = -1;
 	}
+	call.nr = t->call;
+	call.group = t->call_kind == CALL_PLAIN ? SAMPLE_PLAIN : SAMPLE_IO;
 	returned(t, task, regs, ret, now);
 	time_end(t, now);
+	if (!take_stacks || call.nr < 0)
+		return 0;
+	if (t->ran_exec) {
+		t->ran_exec = 0;
+		return 0;
+	}
+	call.thread = t;
+	call.task = task;
+	call.regs = regs;
+	call.now = now;
+	call.dur = t->since - t->call_entry;
+	call.ret = ret;
+	map_code(regs, call.nr, t->tgid, ret);
+	sample_call(&call, regs->USER_IP_FIELD);
 	return 0;
 }
 

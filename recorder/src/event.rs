@@ -11,9 +11,9 @@ pub mod layout {
 }
 
 pub use layout::{
-    CacheCounts, CacheKey, Call, CallFile, CallReturn, CallWaits, CallWide, Calls, Clock, Exit,
-    File, FileId, Header, Operation, OperationKey, OwnCost, Request, Sample, Thread, Total,
-    TotalKey, Wait,
+    CacheCounts, CacheKey, Call, CallFile, CallReturn, CallWaits, CallWide, Calls, Clock, Code,
+    Exit, File, FileId, Header, Operation, OperationKey, OwnCost, Request, Sample, Thread, Total,
+    TotalKey, UserStack, UserWait, Wait,
 };
 
 /// How many kinds of records there are, and one more for none.

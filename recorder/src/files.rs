@@ -153,6 +153,11 @@ impl Files {
         false
     }
 
+    /// The path that a file was met at.
+    pub fn path(&self, key: Key) -> Option<&[u8]> {
+        self.known.get(&key)?.path.as_deref()
+    }
+
     /// The file that `key` stands for has come by this inode: those that had it before are gone.
     fn replace(&mut self, key: Key, inode: u64) {
         if key.1 == inode || self.known.contains_key(&key) {

@@ -12,7 +12,7 @@ use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
 use crate::calibration;
-use crate::collect::Collector;
+use crate::collect::{names_file, Collector};
 use crate::groups::Groups;
 use crate::kernel::{choice, Cost, Probe};
 use crate::rows::own_cost::CallCosts;
@@ -29,7 +29,8 @@ pub enum Watch {
 }
 
 pub struct Programs {
-    ring: RingBuffer<'static>,
+    ring: Rc<RingBuffer<'static>>,
+    stack_ring: Option<RingBuffer<'static>>,
     probe: Probe,
     /// Bytes of records that were taken out of the ring.
     taken: Rc<Cell<usize>>,
@@ -42,6 +43,18 @@ pub struct Proc {
     groups: Groups,
     /// Why the programs do not run.
     why: String,
+    /// User stacks were asked for.
+    stacks: bool,
+}
+
+impl Programs {
+    /// Takes all records that are there.
+    fn consume(&self) {
+        self.ring.consume_raw();
+        if let Some(ring) = &self.stack_ring {
+            ring.consume_raw();
+        }
+    }
 }
 
 impl Watch {
@@ -50,24 +63,42 @@ impl Watch {
         // Where it is not known (before Linux 5.11, or no process can be started) nothing is taken out for it.
         probe.kept.costs = calibration::call_costs(&mut probe).ok();
         collector.borrow_mut().set_known(probe.known, probe.kept);
-        let (target, mut stacks) = (collector.clone(), probe.stacks()?);
+        let (target, of_stacks) = (collector.clone(), collector.clone());
+        let stacks = Rc::new(RefCell::new(probe.stacks()?));
+        let functions = stacks.clone();
         let taken = Rc::new(Cell::new(0));
         let count = taken.clone();
-        let ring = probe.ring(move |bytes| {
+        let ring = Rc::new(probe.ring(move |bytes| {
             count.set(count.get() + bytes.len());
-            target.borrow_mut().event(bytes, &mut |id| stacks.read(id));
+            let mut read = |id| stacks.borrow_mut().read(id);
+            target.borrow_mut().event(bytes, &mut read);
+        })?);
+        let of_files = ring.clone();
+        let stack_ring = probe.stack_ring(move |bytes| {
+            if names_file(bytes) {
+                // The file's own record was written before this one.
+                of_files.consume_raw();
+            }
+            let mut name = |addresses: &[u64]| functions.borrow_mut().names(addresses);
+            of_stacks.borrow_mut().stack_event(bytes, &mut name);
         })?;
         probe.attach()?;
-        Ok(Watch::Programs(Box::new(Programs { probe, ring, taken })))
+        Ok(Watch::Programs(Box::new(Programs {
+            ring,
+            stack_ring,
+            probe,
+            taken,
+        })))
     }
 
-    pub fn proc(whole_machine: bool, why: String) -> Watch {
+    pub fn proc(whole_machine: bool, why: String, stacks: bool) -> Watch {
         Watch::Proc(Box::new(Proc {
             watcher: None,
             looked_ns: 0,
             whole_machine,
             groups: Groups::default(),
             why,
+            stacks,
         }))
     }
 
@@ -81,7 +112,7 @@ impl Watch {
     pub fn sensors(&self) -> Vec<Sensor> {
         match self {
             Watch::Programs(programs) => programs.probe.sensors.clone(),
-            Watch::Proc(proc) => choice::from_proc(&proc.why),
+            Watch::Proc(proc) => choice::from_proc(&proc.why, proc.stacks),
         }
     }
 
@@ -129,7 +160,7 @@ impl Watch {
         match self {
             Watch::Programs(programs) => {
                 programs.taken.set(0);
-                programs.ring.consume_raw();
+                programs.consume();
                 programs.probe.adopt_entered()?;
                 Ok(programs.taken.get())
             }
@@ -154,8 +185,9 @@ impl Watch {
             Watch::Programs(programs) => {
                 let samples = programs.probe.sample()?;
                 let drained = programs.probe.drain();
+                programs.probe.allow_stacks();
                 // What the programs wrote before the switch belongs to this interval.
-                programs.ring.consume_raw();
+                programs.consume();
                 let lost = programs.probe.lost();
                 let mut collector = collector.borrow_mut();
                 Ok(collector.interval(&samples, drained, lost, now as u64)?)
@@ -214,7 +246,7 @@ impl Watch {
             Watch::Programs(programs) => {
                 programs.probe.end();
                 let samples = programs.probe.sample()?;
-                programs.ring.consume_raw();
+                programs.consume();
                 let unfinished = programs.probe.unfinished();
                 let under_way = programs.probe.under_way();
                 let drained = programs.probe.drain();

@@ -20,7 +20,7 @@ DIRECT_READS, DIRECT_BYTES = 97, 8192
 PAGE = 4096
 SCRIPT = f"""
 iowhy-record probe > /out/probe.json 2> /out/probe.err
-record() {{ name=$1; shift; iowhy-record run --mode bpf -o /out/$name.iowhy -- "$@" > /out/$name.txt 2> /out/$name.err; }}
+record() {{ name=$1; shift; iowhy-record run --mode bpf --stacks -o /out/$name.iowhy -- "$@" > /out/$name.txt 2> /out/$name.err; }}
 record calls iowhy-work calls --file /mnt/calls --writes {WRITES} --reads {READS} --fsyncs {FSYNCS} \\
   --fdatasyncs {FDATASYNCS} --opens {OPENS} --block {BLOCK}
 record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 64K --fsync
@@ -83,8 +83,28 @@ def checks(out: Path) -> Iterator[Check]:
     direct = open_recording(out / "direct.iowhy")
     read = written.replace("'write'", "'read'", 1)
     yield Check("bytes of direct reads", _one(direct, read), DIRECT_READS * DIRECT_BYTES)
+    yield from _user_stacks(calls)
     for recording in (calls, write, direct):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
+
+
+def _user_stacks(recording: Recording) -> Iterator[Check]:
+    """Where the kernel takes their programs, nearly all reach the thread's start, and those of fsync name the file."""
+    sensor = next(s for s in recording.manifest.sensors if s.name == "user_stacks")
+    if not sensor.ran:
+        yield Check("why there are no user stacks is said", bool(sensor.why), True)
+        return
+    # In execve a process has no program.
+    whole = (
+        "SELECT count(*) FILTER (whole) >= 0.95 * count(*) AND count(*) > 10 FROM stack_samples"
+        " WHERE syscall IS DISTINCT FROM 'execve'"
+    )
+    yield Check("user stacks are whole", _one(recording, whole), True)
+    synced = (
+        "SELECT count(*) > 0 FROM stack_samples WHERE syscall = 'fsync' AND kind = 'call'"
+        " AND ino = (SELECT ino FROM files WHERE path = '/mnt/calls')"
+    )
+    yield Check("user stacks of fsync name their file", _one(recording, synced), True)
 
 
 #: What tests/live/operations.c does: operations, and bytes that they move. The read that fails is refused as it is
@@ -126,8 +146,11 @@ def _compiled(folder: Path) -> Path:
 def _missing(out: Path) -> Iterator[str]:
     """What the recorder says that this kernel cannot give."""
     for sensor in json.loads((out / "probe.json").read_text())["sensors"]:
-        if sensor["why"]:
+        if sensor["why"] and sensor["name"] != "user_stacks":
             yield f"{sensor['name']}{'' if sensor['ran'] else ' (none)'}: {sensor['why']}"
+    for sensor in open_recording(out / "calls.iowhy").manifest.sensors:
+        if sensor.name == "user_stacks" and sensor.why:
+            yield f"user_stacks: {sensor.why}"
 
 
 def main(folder: Path, suites: list[str]) -> int:

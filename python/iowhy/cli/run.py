@@ -119,6 +119,10 @@ class Options:
         read=positive_size_bytes,
         help="End the recording when it is this large, e.g. 200MiB; CMD runs on.",
     )
+    stacks: bool = switch(
+        "--stacks",
+        help="Take user stacks as well: which functions wait, compute and use which file.",
+    )
     sudo: bool = switch("--sudo", help="Become root by sudo first; with --on, there.")
     on: str | None = option(
         "--on",
@@ -256,12 +260,14 @@ def _how(options: Options) -> list[str]:
 
 
 def _bounds(options: Options) -> list[str]:
-    """The recorder's options for how much may be recorded."""
+    """The recorder's options for how much is recorded."""
     words = []
     if options.max_time_ns is not None:
         words += ["--max-time", str(options.max_time_ns / 1e9)]
     if options.max_size_bytes is not None:
         words += ["--max-size", str(options.max_size_bytes)]
+    if options.stacks:
+        words.append("--stacks")
     return words
 
 

@@ -1,8 +1,10 @@
 //! From the programs' records to the rows of a recording.
 
 mod containers;
+mod named_stacks;
 mod parts;
 mod rings;
+mod stacks;
 mod threads;
 mod totals;
 mod waits;
@@ -28,17 +30,19 @@ use crate::rows::{call, convert, operation, request, TABLES};
 pub use containers::Seen;
 use parts::Parts;
 use rings::Rings;
+use stacks::Stacks;
 use threads::Threads;
 use totals::Totals;
 use waits::Waits;
 
+pub use stacks::{names_file, NameFunctions};
 pub use waits::ReadStack;
 
 /// Processes outside the command that are named.
 const NEIGHBOURS_MOST: usize = 10_000;
 
 /// Tables of the kinds of records that [`convert`] does not know, which lack a row where one is lost.
-const STATEFUL: [(u8, &str); 8] = [
+const STATEFUL: [(u8, &str); 11] = [
     (layout::EVENT_CALL, "syscalls"),
     (layout::EVENT_CALLS, "syscalls"),
     (layout::EVENT_WAIT, "waits"),
@@ -47,6 +51,9 @@ const STATEFUL: [(u8, &str); 8] = [
     (layout::EVENT_FILE, "files"),
     (layout::EVENT_THREAD, "threads"),
     (layout::EVENT_EXIT, "threads"),
+    (layout::EVENT_USER_STACK, "stack_samples"),
+    (layout::EVENT_USER_WAIT, "stack_samples"),
+    (layout::EVENT_CODE, "modules"),
 ];
 
 /// Takes records and makes rows of them.
@@ -56,6 +63,7 @@ pub struct Collector {
     totals: Totals,
     waits: Waits,
     rings: Rings,
+    stacks: Stacks,
     /// Processes outside the command that were seen.
     neighbours: HashSet<u32>,
     containers: Seen,
@@ -76,6 +84,7 @@ impl Collector {
             totals: Totals::default(),
             waits: Waits::default(),
             rings: Rings::default(),
+            stacks: Stacks::default(),
             neighbours: HashSet::new(),
             containers,
             interval_start: start_ns,
@@ -93,6 +102,7 @@ impl Collector {
 
     /// Writes what is known of files at the end; gives the recording and the sensor of extents.
     pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
+        self.stacks.finish(&mut self.recording)?;
         let sensor = self
             .files
             .finish(&mut self.recording, self.threads.elsewhere)?;
@@ -138,6 +148,15 @@ impl Collector {
     /// One record of the ring. `stack` reads a kernel stack by its id.
     pub fn event(&mut self, bytes: &[u8], stack: ReadStack<'_>) {
         let done = self.write(bytes, stack);
+        self.note(done.unwrap_or(Ok(())));
+    }
+
+    /// One record of the ring of user stacks. `functions` names those of the kernel at addresses.
+    pub fn stack_event(&mut self, bytes: &[u8], functions: NameFunctions<'_>) {
+        let (files, identities) = (&self.files, &mut self.identities);
+        let done = self
+            .stacks
+            .event(bytes, files, identities, functions, &mut self.recording);
         self.note(done.unwrap_or(Ok(())));
     }
 

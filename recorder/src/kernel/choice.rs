@@ -141,9 +141,65 @@ pub fn module_of(tracepoint: &str) -> Option<&'static str> {
         .map(|(_, module)| *module)
 }
 
-/// What /proc alone gives of the programs' sensors; `why` the programs do not run.
-pub fn from_proc(why: &str) -> Vec<Sensor> {
+/// The sensor of user stacks, and its program that runs at the ticks of a clock.
+pub const USER_STACKS: &str = "user_stacks";
+pub const CLOCK: &str = "on_cpu_clock";
+
+/// Whether a program takes user stacks, or what they need, beside what else it does.
+pub fn takes_stacks(program: &str) -> bool {
+    const PROGRAMS: [&str; 7] = [
+        "on_sys_exit",
+        "on_sched_switch",
+        "on_sched_switch_alone",
+        "on_sched_wakeup",
+        "on_sched_wakeup_new",
+        "on_fork",
+        "on_exec",
+    ];
+    PROGRAMS.contains(&program)
+}
+
+/// Whether user stacks are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UserStacks {
+    Taken,
+    /// Nobody asked for them.
+    Unwanted,
+    /// Why this kernel does not take what takes them.
+    Refused(String),
+}
+
+impl Choice {
+    /// Leaves user stacks out where they are not taken; what nobody wants does not lack.
+    pub fn set_stacks(&mut self, stacks: &UserStacks) {
+        if *stacks == UserStacks::Taken {
+            return;
+        }
+        self.programs.remove(CLOCK);
+        self.sensors.retain(|sensor| sensor.name != USER_STACKS);
+        if let UserStacks::Refused(why) = stacks {
+            self.sensors
+                .push(Sensor::missing(USER_STACKS, why.as_str()));
+        }
+    }
+}
+
+/// Says of user stacks that the clock of the CPUs cannot be had.
+pub fn without_clock(sensors: &mut [Sensor], error: &std::io::Error) {
+    let of_stacks = sensors
+        .iter_mut()
+        .filter(|s| s.name == USER_STACKS && s.ran);
+    for sensor in of_stacks {
+        sensor.why = Some(format!(
+            "without whose code runs on the CPUs (perf_event_open: {error})"
+        ));
+    }
+}
+
+/// What /proc alone gives of the programs' sensors; `why` the programs do not run, `stacks`: user stacks were asked for.
+pub fn from_proc(why: &str, stacks: bool) -> Vec<Sensor> {
     of_programs()
+        .filter(|row| stacks || row.name != USER_STACKS)
         .map(|row| match row.from_proc {
             true => Sensor::ran(row.name),
             false => Sensor::missing(row.name, why),

@@ -8,9 +8,9 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, OpenObject};
 
-use super::choice::{self, Choice, Tracepoint};
+use super::choice::{self, Choice, Tracepoint, UserStacks};
 use super::older::{self, Helpers};
-use super::refusal;
+use super::refusal::{self, Refusal};
 use super::tracepoints::Tracepoints;
 use super::Options;
 use crate::calls;
@@ -40,6 +40,8 @@ pub(super) struct Loaded {
     pub choice: Choice,
     /// Threads are in the storage of their tasks.
     pub tasks: bool,
+    /// User stacks are taken.
+    pub stacks: bool,
 }
 
 /// Loads what this kernel can run.
@@ -50,8 +52,9 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     let btf = Btf::from_vmlinux().map_err(LoadError::NoTypes)?;
     let tracepoints = Tracepoints::new(&btf);
     let helpers = Helpers::new(&btf);
+    let without = options.without.clone();
     let tracepoint = |name: &str| {
-        if options.without.iter().any(|w| w == name) {
+        if without.iter().any(|w| w == name) {
             return Tracepoint::Missing;
         }
         tracepoints.get(name)
@@ -59,10 +62,22 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     // The programs live as long as the process; the place of the object is needed as long, once.
     let place: *mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut refused = BTreeMap::new();
+    let mut stacks = match options.stacks {
+        true => UserStacks::Taken,
+        false => UserStacks::Unwanted,
+    };
     loop {
         // SAFETY: nothing else refers to it: what an earlier attempt put there went away with its error.
         let place = unsafe { &mut *place };
-        let error = match attempt(place, options, &refused, &tracepoint, &helpers, log) {
+        let error = match attempt(
+            place,
+            options,
+            &stacks,
+            &refused,
+            &tracepoint,
+            &helpers,
+            log,
+        ) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => error,
         };
@@ -72,6 +87,12 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
             None if forbidden => return Err(LoadError::NotPermitted),
             // The verifier refuses with EACCES, too, but has words for it.
             Some(refusal) if forbidden && !refusal.verified => return Err(LoadError::NotPermitted),
+            // It may take the program without what it does for stacks, which all else can do without.
+            Some(refusal)
+                if stacks == UserStacks::Taken && choice::takes_stacks(&refusal.program) =>
+            {
+                stacks = UserStacks::Refused(refused_words(&refusal));
+            }
             Some(refusal) if !refused.contains_key(&refusal.program) => {
                 refused.insert(refusal.program, refusal.words);
             }
@@ -80,9 +101,14 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     }
 }
 
+fn refused_words(refusal: &Refusal) -> String {
+    format!("this kernel refuses {}: {}", refusal.program, refusal.words)
+}
+
 fn attempt(
     place: &'static mut MaybeUninit<OpenObject>,
     options: &Options,
+    stacks: &UserStacks,
     refused: &BTreeMap<String, String>,
     tracepoint: &dyn Fn(&str) -> Tracepoint,
     helpers: &Helpers,
@@ -92,6 +118,8 @@ fn attempt(
         .open(place)
         .map_err(LoadError::Broken)?;
     let mut choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
+    choice.set_stacks(stacks);
+    let stacks = *stacks == UserStacks::Taken;
     if choice.programs.is_empty() {
         let why = choice.sensors.iter().find_map(|s| s.why.clone());
         return Err(LoadError::NoSensor(why.unwrap_or_default()));
@@ -112,7 +140,7 @@ fn attempt(
     }
     let controller = options.group_controller;
     let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));
-    set_constants(&mut open, options, &choice, controller);
+    set_constants(&mut open, options, stacks, &choice, controller);
     let threads = &mut open.maps.threads;
     threads
         .set_autocreate(helpers.tasks())
@@ -121,18 +149,32 @@ fn attempt(
     by_address
         .set_autocreate(!helpers.tasks())
         .map_err(LoadError::Broken)?;
+    prepare_stacks(&mut open, stacks).map_err(LoadError::Broken)?;
     older::prepare(open.open_object_mut(), helpers).map_err(LoadError::Refused)?;
     let skel = open.load().map_err(LoadError::Refused)?;
     Ok(Loaded {
         skel,
         choice,
         tasks: helpers.tasks(),
+        stacks,
     })
+}
+
+/// The tables for user stacks: none where none are taken, else two buffers for each CPU.
+fn prepare_stacks(open: &mut OpenRecorderSkel<'_>, stacks: bool) -> Result<(), libbpf_rs::Error> {
+    let maps = &mut open.maps;
+    maps.stack_ring.set_autocreate(stacks)?;
+    maps.sampled_places.set_autocreate(stacks)?;
+    maps.sample_buffers.set_autocreate(stacks)?;
+    let cpus = libbpf_rs::num_possible_cpus()?;
+    let buffers = u32::try_from(cpus * 2).unwrap_or(u32::MAX);
+    maps.sample_buffers.set_max_entries(buffers)
 }
 
 fn set_constants(
     open: &mut OpenRecorderSkel<'_>,
     options: &Options,
+    stacks: bool,
     choice: &Choice,
     group_controller: i32,
 ) {
@@ -151,6 +193,7 @@ fn set_constants(
         shape.offset_arg = argument(offset);
         shape.how = calls::how(call);
     }
+    rodata.take_stacks = stacks;
     rodata.whole_machine = options.whole_machine;
     rodata.by_group = options.by_group;
     rodata.group_controller = group_controller;

@@ -2,10 +2,12 @@
 
 pub mod choice;
 mod drain;
+mod frames;
 mod links;
 mod load;
 mod older;
 mod refusal;
+mod stacks;
 mod symbols;
 mod tables;
 mod tracepoints;
@@ -30,6 +32,7 @@ use crate::skeleton::{types, RecorderSkel};
 
 pub use drain::Drained;
 use drain::Made;
+pub use frames::Stacks;
 use links::Links;
 pub use load::LoadError;
 pub use symbols::Symbols;
@@ -43,7 +46,7 @@ const RECLAIM: [&str; 4] = [
 ];
 
 /// Whose events are kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Every thread of the machine, not only the command's.
     pub whole_machine: bool,
@@ -53,6 +56,8 @@ pub struct Options {
     pub group_controller: Option<&'static str>,
     /// Tracepoints to do without, as on a kernel that lacks them.
     pub without: Vec<String>,
+    /// User stacks are taken.
+    pub stacks: bool,
 }
 
 /// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.
@@ -72,6 +77,8 @@ pub struct Probe {
     pub known: Known,
     /// Which sums the clocks of threads have.
     pub kept: Kept,
+    /// The programs take user stacks.
+    takes_stacks: bool,
 }
 
 /// Events that found no room, by kind, and counts that found none.
@@ -100,6 +107,7 @@ impl Probe {
             skel,
             choice,
             tasks,
+            stacks,
         } = load::load(options)?;
         let known = Known {
             lookups: choice.programs.contains("on_get_pages"),
@@ -122,6 +130,7 @@ impl Probe {
             times_calls: tasks && runs(&choice::PASSED_BY_CALLS[..3]),
             known,
             kept,
+            takes_stacks: stacks,
         })
     }
 
@@ -138,10 +147,18 @@ impl Probe {
             if !program.autoload() || program.prog_type() == ProgramType::Syscall {
                 continue;
             }
+            if program.prog_type() == ProgramType::PerfEvent {
+                match stacks::attach_clock(&program) {
+                    Ok(clocks) => links.running.extend(clocks),
+                    Err(error) => choice::without_clock(&mut self.sensors, &error),
+                }
+                continue;
+            }
             links.push(program)?;
         }
         self.links.append(&mut links.running);
         self.threads = links.threads;
+        self.allow_stacks();
         Ok(())
     }
 
@@ -248,14 +265,19 @@ impl Probe {
     }
 
     /// The ring of events; `each` gets every record.
-    pub fn ring(&self, mut each: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
-        let map = MapHandle::try_from(&*self.skel.maps.ring)?;
-        let mut builder = RingBufferBuilder::new();
-        builder.add(&map, move |bytes| {
-            each(bytes);
-            0
-        })?;
-        builder.build().context("cannot map the ring of events")
+    pub fn ring(&self, each: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
+        ring_of(MapHandle::try_from(&*self.skel.maps.ring)?, each)
+    }
+
+    /// The ring of user stacks; None where none are taken.
+    pub fn stack_ring(
+        &self,
+        each: impl FnMut(&[u8]) + 'static,
+    ) -> Result<Option<RingBuffer<'static>>> {
+        if !self.takes_stacks {
+            return Ok(None);
+        }
+        ring_of(MapHandle::try_from(&*self.skel.maps.stack_ring)?, each).map(Some)
     }
 
     /// Requests that have not completed, or whose completion was not seen.
@@ -275,21 +297,6 @@ impl Probe {
             .map(|(_, o)| o)
             .filter(|o| o.submitted != 0)
             .collect()
-    }
-
-    /// The kernel stacks that waits name.
-    pub fn stacks(&self) -> Result<Stacks> {
-        let program = &self.skel.progs.name_function;
-        let symbols = if program.autoload() {
-            let program = program.as_fd().try_clone_to_owned()?;
-            Symbols::ask(program, MapHandle::try_from(&*self.skel.maps.symbols)?)
-        } else {
-            Symbols::listed()
-        };
-        Ok(Stacks {
-            map: MapHandle::try_from(&*self.skel.maps.stacks)?,
-            symbols,
-        })
     }
 
     pub fn lost(&self) -> Lost {
@@ -358,24 +365,13 @@ impl Probe {
     }
 }
 
-/// Kernel stacks by their ids.
-pub struct Stacks {
-    map: MapHandle,
-    symbols: Symbols,
-}
-
-impl Stacks {
-    /// The functions of a stack, innermost first.
-    pub fn read(&mut self, id: i32) -> Vec<String> {
-        let found = self.map.lookup(&id.to_ne_bytes(), MapFlags::ANY);
-        let bytes = found.ok().flatten().unwrap_or_default();
-        bytes
-            .chunks_exact(8)
-            .filter_map(|chunk| chunk.try_into().ok().map(u64::from_ne_bytes))
-            .take_while(|&address| address != 0)
-            .map(|address| self.symbols.name(address))
-            .collect()
-    }
+fn ring_of(map: MapHandle, mut each: impl FnMut(&[u8]) + 'static) -> Result<RingBuffer<'static>> {
+    let mut builder = RingBufferBuilder::new();
+    builder.add(&map, move |bytes| {
+        each(bytes);
+        0
+    })?;
+    builder.build().context("cannot map a ring of events")
 }
 
 /// Runs a program of the kind that user space calls (SEC("syscall")).

@@ -76,6 +76,7 @@ impl CallCosts {
             timed,
             entry_ns,
             end_ns,
+            stacks_ns,
         } = clock.own;
         let of_all = |timed_ns: u64, usual_ps: u64| match timed {
             0 => product_ns(calls, usual_ps),
@@ -84,8 +85,9 @@ impl CallCosts {
         let inside = product_ns(calls, self.passing_inside)
             + product_ns(lookups, self.lookup)
             + of_all(entry_ns, self.entry);
-        let outside =
-            product_ns(calls, self.passing - self.passing_inside) + of_all(end_ns, self.end);
+        let outside = product_ns(calls, self.passing - self.passing_inside)
+            + of_all(end_ns, self.end)
+            + stacks_ns;
         Cost { inside, outside }
     }
 }
@@ -115,6 +117,7 @@ mod tests {
                 timed,
                 entry_ns,
                 end_ns,
+                stacks_ns: 0,
             },
             ..Clock::default()
         }

@@ -71,7 +71,7 @@ impl Live {
         let whole_machine = matches!(request.target, Target::Machine { .. });
         let watch = match probe {
             Ok(probe) => Watch::programs(probe, &collector)?,
-            Err(why) => Watch::proc(whole_machine, why),
+            Err(why) => Watch::proc(whole_machine, why, request.stacks),
         };
         let live = Live {
             watch,

@@ -36,6 +36,7 @@ pub struct Request {
     pub backend: Backend,
     pub user: Option<String>,
     pub without: Vec<String>,
+    pub stacks: bool,
     pub bounds: Bounds,
     pub close_every: Option<Duration>,
     /// Where to write what each program has cost the kernel, as JSON.
@@ -171,6 +172,7 @@ fn load(
         by_group: groups.hierarchy().is_some(),
         group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
+        stacks: request.stacks,
     };
     match Probe::load(&options) {
         Ok(probe) => Ok(Ok(probe)),
@@ -376,18 +378,16 @@ fn machine(
 /// Which sensors can run here, as JSON.
 pub fn probe(without: &[String]) -> String {
     let options = Options {
-        whole_machine: false,
-        by_group: false,
-        group_controller: None,
         without: without.to_vec(),
+        stacks: true,
+        ..Options::default()
     };
     let sensors = match Probe::load(&options) {
         Ok(probe) => probe.sensors.clone(),
         Err(error) => choice::none(&why(error)),
     };
-    let samplers = Samplers::new(&Roots::default(), Scope::default());
-    let sensors = [sensors, samplers.sensors()].concat();
-    serde_json::json!({ "sensors": sensors }).to_string()
+    let sampled = Samplers::new(&Roots::default(), Scope::default()).sensors();
+    serde_json::json!({ "sensors": ([sensors, sampled].concat()) }).to_string()
 }
 
 /// Takes away a recording of a command that never ran.

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/*
+ * Of which calls and waits the user's stack is taken, and the time that it stands for.
+ *
+ * Points are set along the time that a thread spends in calls, a gap apart that is drawn
+ * anew each time; a call in which a point lies is taken, and stands for the gaps that end in it. So each call is taken
+ * with a chance in proportion to its length, whatever its neighbours are, and no time is counted twice. The first call of
+ * each place in a program is taken as well, for its own length.
+ */
+#ifndef IOWHY_STACK_POINTS_H
+#define IOWHY_STACK_POINTS_H
+
+#include "user_stack.h"
+
+/* Calls whose stacks are taken apart from each other: what others do often must not hide I/O. */
+enum sample_group {
+	SAMPLE_IO, /* calls that are recorded one by one */
+	SAMPLE_PLAIN, /* all others */
+	SAMPLE_GROUPS,
+};
+
+/* The wait whose stack was taken at `ts` has ended. */
+struct event_user_wait {
+	struct event_header header;
+	__u64 ts;
+	__u64 weight;
+};
+
+/* Places in programs of which a call was taken. */
+struct place_key {
+	__u64 ip;
+	__u32 tgid;
+	__u32 nr;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct place_key);
+	__type(value, __u8);
+} sampled_places SEC(".maps");
+
+/* User space sets these ten times a second, so that the cost stays bounded: the mean gap, and what may be taken yet. */
+__u64 gaps_ns[SAMPLE_GROUPS] = {};
+__s64 samples_left[SAMPLE_GROUPS] = {};
+/* One wait outside calls in so many is taken. */
+__u32 sampled_waits = 0;
+__s64 waits_left = 0;
+
+/* A call that has returned. */
+struct ended_call {
+	struct thread *thread;
+	struct task_struct *task;
+	struct pt_regs *regs;
+	__u64 now;
+	__u64 dur;
+	__u64 weight;
+	__s64 ret;
+	__s32 nr;
+	__u32 group;
+};
+
+static __noinline long take_call(struct ended_call *call)
+{
+	struct sample_buffer *buffer = sample_buffer(0);
+	struct thread *t = call->thread;
+	struct event_user_stack *e;
+
+	if (!buffer || !t)
+		return 0;
+	e = &buffer->event;
+	begin_sample(e, t, SAMPLE_OF_CALL, call->now);
+	e->header.nr = call->nr;
+	e->weight = call->weight;
+	e->dur = call->dur;
+	e->runnable = t->states[RUNNABLE] - t->call_runnable;
+	e->blocked = t->states[BLOCKED] - t->call_blocked;
+	e->sleeping = t->states[SLEEPING] - t->call_sleeping;
+	e->ret = call->ret;
+	if (t->call_flags & CALL_HAS_FILE) {
+		e->header.flags |= SAMPLE_HAS_FILE;
+		e->ino = t->file.ino;
+		e->dev = t->file.dev;
+		e->generation = t->file.generation;
+	}
+	read_registers(e, call->regs);
+	return emit_sample(buffer, call->task);
+}
+
+/* Whether no call of this place was taken yet. Most calls find theirs among the thread's last. */
+static __always_inline bool is_new_place(struct thread *t, __u64 ip, __s32 nr)
+{
+	__u64 known = ip ^ ((__u64)(__u32)nr << 48);
+	__u32 place = (ip ^ (ip >> 7) ^ nr) & (KNOWN_PLACES - 1);
+	struct place_key key = { .ip = ip, .tgid = t->tgid, .nr = nr };
+	__u8 yes = 1;
+
+	if (t->known_places[place] == known)
+		return false;
+	t->known_places[place] = known;
+	if (bpf_map_lookup_elem(&sampled_places, &key))
+		return false;
+	bpf_map_update_elem(&sampled_places, &key, &yes, BPF_ANY);
+	return true;
+}
+
+static __always_inline bool has_left(__s64 *left)
+{
+	if (*(volatile __s64 *)left <= 0)
+		return false;
+	__sync_fetch_and_add(left, -1);
+	return true;
+}
+
+static __always_inline __u64 draw_gap(__u64 mean)
+{
+	return mean / 2 + (((__u64)bpf_get_prandom_u32() * mean) >> 32) + 1;
+}
+
+/* Gaps that are drawn anew for what a long call leaves after its last point: more than fit in there. */
+#define GAPS_DRAWN 8
+
+/*
+ * The points that lie in what the clock shows give the weight of the call that ended, and the next one. A long call has
+ * many: they are as far apart as the first of them, but for the last, which must not leave a point behind for the next call.
+ */
+static __always_inline __u64 pass_points(__u64 ns, __u64 *next, __u64 mean)
+{
+	__u64 points = ns / *next, weight = points * *next;
+
+	if (!points)
+		return 0;
+	*next = draw_gap(mean);
+	for (int i = 0; i < GAPS_DRAWN && ns - weight >= *next; i++) {
+		weight += *next;
+		*next = draw_gap(mean);
+	}
+	return weight;
+}
+
+/* What the call that returned now, of `group`, adds to the time along which points are set. */
+static __always_inline void sample_call(struct ended_call *call, __u64 ip)
+{
+	struct thread *t = call->thread;
+	struct sample_clock *clock;
+	__u64 mean, next, before;
+	bool is_new, taken;
+
+	if (call->group >= SAMPLE_GROUPS)
+		return;
+	clock = &t->samples[call->group];
+	clock->ns += call->dur;
+	is_new = is_new_place(t, ip, call->nr);
+	if (!is_new && clock->ns < clock->next)
+		return;
+	mean = *(volatile __u64 *)&gaps_ns[call->group];
+	/* Where the first point lies is left to chance, too: many threads make one call each. */
+	if (!clock->next)
+		clock->next = 1 + (((__u64)bpf_get_prandom_u32() * mean) >> 32);
+	next = clock->next;
+	call->weight = pass_points(clock->ns, &next, mean);
+	if (is_new && !call->weight)
+		call->weight = call->dur;
+	if ((!is_new && !call->weight) || !has_left(&samples_left[call->group]))
+		return;
+	before = bpf_ktime_get_ns();
+	taken = take_call(call);
+	t->own.stacks_ns += bpf_ktime_get_ns() - before;
+	if (!taken)
+		return;
+	clock->ns -= call->weight;
+	clock->next = next;
+}
+
+/* The current thread begins to wait outside of calls. */
+static __noinline long take_wait(struct thread *t, struct task_struct *task)
+{
+	const struct pt_regs *regs = user_registers(task);
+	struct sample_buffer *buffer;
+	bool taken;
+
+	t->wait_taken = 0;
+	if (!regs || (sampled_waits > 1 && bpf_get_prandom_u32() % sampled_waits) || !has_left(&waits_left))
+		return 0;
+	buffer = sample_buffer(0);
+	if (!buffer)
+		return 0;
+	begin_sample(&buffer->event, t, SAMPLE_OF_WAIT, t->wait_since);
+	buffer->event.header.nr = 0xffff;
+	buffer->event.stack = t->wait_stack;
+	read_registers(&buffer->event, regs);
+	taken = emit_sample(buffer, task);
+	if (taken)
+		t->wait_taken = sampled_waits;
+	return taken;
+}
+
+/* A wait has ended: it stands for itself, and for those that were not taken meanwhile, as far as there are any. */
+static __always_inline void weigh_wait(struct thread *t, __u64 dur)
+{
+	struct event_user_wait *e;
+	__u64 weight;
+
+	if (t->call >= 0)
+		return;
+	t->unsampled_waits += dur;
+	if (!t->wait_taken)
+		return;
+	weight = dur * t->wait_taken;
+	if (weight > t->unsampled_waits)
+		weight = t->unsampled_waits;
+	t->wait_taken = 0;
+	e = bpf_ringbuf_reserve(&stack_ring, sizeof(*e), 0);
+	if (!e)
+		return;
+	e->header.kind = EVENT_USER_WAIT;
+	e->header.flags = 0;
+	e->header.nr = 0xffff;
+	e->header.tid = t->tid;
+	e->ts = t->wait_since;
+	e->weight = weight;
+	SUBMIT(e);
+	t->unsampled_waits -= weight;
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/*
+ * Whose code it is: the user's stack at the end of a call, in a wait outside calls (stack_points.h), and on a CPU
+ * (cpu_clock.h).
+ *
+ * What is taken are the registers and the top of the stack, as most programs keep no frame pointers; user space finds
+ * the callers by the unwind tables of the files that are mapped. They go into a ring of their own, so that they never cost
+ * another record.
+ */
+#ifndef IOWHY_USER_STACK_H
+#define IOWHY_USER_STACK_H
+
+#include "state.h"
+
+/* Bytes of the stack that are taken at most, and room for the page in which that ends. */
+#define STACK_BYTES (64 * 1024)
+#define STACK_ROOM (STACK_BYTES + PAGE_SIZE)
+#define STACK_PAGES (STACK_BYTES / PAGE_SIZE + 1)
+/* What lies above a stack's first frame of the main thread: the number of arguments (man 5 elf has the rest). */
+#define STACK_ABOVE 8
+/* Size of a thread's stack in the kernel, at whose end its user's registers lie: 4 pages on x86 and arm64. */
+#define KERNEL_STACK_BYTES (16 * 1024)
+/* Frames of the kernel's stack that are kept of a sample on a CPU. */
+#define KERNEL_FRAMES 48
+
+/* Bits of event_user_stack.header.flags. */
+enum sample_flag {
+	SAMPLE_OF_CALL = 1,
+	SAMPLE_OF_WAIT = 2, /* its weight follows (event_user_wait) */
+	SAMPLE_OF_CPU = 4,
+	SAMPLE_HAS_FILE = 8,
+	SAMPLE_HAS_USER = 16, /* the registers are those of 64-bit code */
+};
+
+struct event_user_stack {
+	struct event_header header;
+	__u64 ts;
+	__u64 weight;
+	__u64 dur; /* of the call that was taken, and of it not on a CPU */
+	__u64 runnable;
+	__u64 blocked;
+	__u64 sleeping;
+	__s64 ret;
+	__u64 ip;
+	__u64 sp;
+	__u64 fp;
+	__u64 lr; /* where the architecture has it */
+	__u64 ino;
+	__u32 dev;
+	__u32 generation;
+	__u32 tgid;
+	__s32 stack; /* of the kernel, in a wait */
+	__u32 frames; /* of the kernel, on a CPU */
+	__u32 length; /* bytes of the stack that follow */
+	__u64 kernel[KERNEL_FRAMES];
+};
+
+struct sample_buffer {
+	struct event_user_stack event;
+	char bytes[STACK_ROOM];
+	__u32 busy;
+	__u32 most; /* bytes of the stack that there are, or are taken */
+};
+
+/* Two per CPU: the clock interrupts what a call does (src/kernel/stacks.rs sets how many). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct sample_buffer);
+} sample_buffers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 * 1024 * 1024);
+} stack_ring SEC(".maps");
+
+const volatile bool take_stacks = false;
+
+static __always_inline void read_registers(struct event_user_stack *e, const struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	e->ip = BPF_CORE_READ(regs, ip);
+	e->sp = BPF_CORE_READ(regs, sp);
+	e->fp = BPF_CORE_READ(regs, bp);
+	e->lr = 0;
+	/* include: arch/x86/include/asm/segment.h, __USER_CS */
+	if ((BPF_CORE_READ(regs, cs) & 0xffff) == 0x33)
+		e->header.flags |= SAMPLE_HAS_USER;
+#elif defined(__TARGET_ARCH_arm64)
+	e->ip = BPF_CORE_READ(regs, pc);
+	e->sp = BPF_CORE_READ(regs, sp);
+	e->fp = BPF_CORE_READ(regs, regs[29]);
+	e->lr = BPF_CORE_READ(regs, regs[30]);
+	/* PSR_MODE32_BIT of arch/arm64/include/uapi/asm/ptrace.h */
+	if (!(BPF_CORE_READ(regs, pstate) & 0x10))
+		e->header.flags |= SAMPLE_HAS_USER;
+#endif
+}
+
+/* Where the kernel keeps the user's registers of the current thread; NULL: it has none. */
+static __always_inline const struct pt_regs *user_registers(struct task_struct *task)
+{
+	__u64 stack;
+
+	if (!OF_CURRENT(task, mm) || (OF_CURRENT(task, flags) & (PF_KTHREAD | PF_EXITING)))
+		return NULL;
+	if (HAS_HELPER(task_pt_regs) && HAS_TASKS)
+		return (const struct pt_regs *)bpf_task_pt_regs(task);
+	stack = (__u64)OF_CURRENT(task, stack);
+	return (const struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs));
+}
+
+/* How far it is lies in the buffer: of numbers on the stack the verifier would follow every value that they take. */
+struct stack_copy {
+	struct sample_buffer *buffer;
+};
+
+/* One page of the stack, or the rest of the one that it begins in. What is not in memory ends it. */
+static __noinline long copy_page(__u32 i, struct stack_copy *copy)
+{
+	struct sample_buffer *buffer = copy->buffer;
+	__u64 at = buffer->event.length, most = buffer->most, address = buffer->event.sp + at;
+	__u64 chunk = PAGE_SIZE - (address & (PAGE_SIZE - 1));
+
+	if (at >= most)
+		return 1;
+	if (chunk > most - at)
+		chunk = most - at;
+	/* The compiler knows these bounds; a verifier that does not follow a difference (5.10) must see them, too. */
+	barrier_var(at);
+	barrier_var(chunk);
+	if (at >= STACK_BYTES || chunk > PAGE_SIZE)
+		return 1;
+	if (bpf_probe_read_user(&buffer->bytes[at], chunk, (void *)address))
+		return 1;
+	buffer->event.length = at + chunk;
+	return 0;
+}
+
+static __always_inline void copy_stack(struct sample_buffer *buffer, struct task_struct *task)
+{
+	struct stack_copy copy = { .buffer = buffer };
+	__u64 start = BPF_CORE_READ(task, mm, start_stack) + STACK_ABOVE, sp = buffer->event.sp;
+
+	buffer->most = STACK_BYTES;
+	if (sp < start && start - sp < STACK_BYTES)
+		buffer->most = start - sp;
+	buffer->event.length = 0;
+	REPEAT(STACK_PAGES, STACK_PAGES, copy_page, &copy);
+}
+
+/* The buffer of this CPU, for one at a time; NULL: it is in use. */
+static __always_inline struct sample_buffer *sample_buffer(__u32 of_clock)
+{
+	__u32 place = bpf_get_smp_processor_id() * 2 + of_clock;
+	struct sample_buffer *buffer = bpf_map_lookup_elem(&sample_buffers, &place);
+
+	/* A program that interrupts another one on this CPU finds it busy; none does in between. */
+	if (!buffer || buffer->busy)
+		return NULL;
+	buffer->busy = 1;
+	barrier();
+	return buffer;
+}
+
+static __always_inline void begin_sample(struct event_user_stack *e, const struct thread *t, __u8 flags,
+					 __u64 now)
+{
+	e->header.kind = EVENT_USER_STACK;
+	e->header.flags = flags;
+	e->header.nr = t->call;
+	e->header.tid = t->tid;
+	e->ts = now;
+	e->tgid = t->tgid;
+	e->weight = e->ret = 0;
+	e->dur = e->runnable = e->blocked = e->sleeping = 0;
+	e->ip = e->sp = e->fp = e->lr = 0;
+	e->ino = e->dev = e->generation = 0;
+	e->stack = -1;
+	e->frames = e->length = 0;
+}
+
+/* Writes it with its stack; false where the ring has no room. */
+static __always_inline bool emit_sample(struct sample_buffer *buffer, struct task_struct *task)
+{
+	__u64 length;
+	long failed;
+
+	if (buffer->event.header.flags & SAMPLE_HAS_USER)
+		copy_stack(buffer, task);
+	length = buffer->event.length;
+	barrier_var(length);
+	if (length > STACK_ROOM)
+		length = STACK_ROOM;
+	failed = bpf_ringbuf_output(&stack_ring, buffer, sizeof(buffer->event) + length, BPF_RB_NO_WAKEUP);
+	barrier();
+	buffer->busy = 0;
+	return !failed;
+}
+
+#endif

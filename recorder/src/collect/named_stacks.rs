@@ -1,0 +1,104 @@
+//! The rows of user stacks and modules, at the end: with the names of functions, as far as there is time to find them.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
+
+use iowhy_readings::names::escaped;
+use iowhy_store::{rows, Name, Recording, Result};
+use iowhy_symbols as symbols;
+use iowhy_unwind::{Frame, Kind, Module};
+
+use super::stacks::Known;
+
+/// How long names are looked for while the user waits; `iowhy symbolize` finds the others later.
+const NAMES_MOST: Duration = Duration::from_millis(500);
+
+/// Writes the stacks, and the modules that their frames are in.
+pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> Result<()> {
+    let mut addresses: HashMap<u32, BTreeSet<u64>> = HashMap::new();
+    for frame in known.keys().flat_map(|frames| frames.iter()) {
+        if let Some(module) = frame.module {
+            addresses.entry(module).or_default().insert(frame.address);
+        }
+    }
+    let mut wanted = Vec::new();
+    for (number, module) in (0..).zip(modules) {
+        let Some(addresses) = addresses.remove(&number) else {
+            continue;
+        };
+        let build_id = module.build_id().map(str::to_owned);
+        recording.push(rows::Modules {
+            module_id: number.into(),
+            path: module.path.as_deref().map(|path| escaped(path).into()),
+            build_id: build_id.clone().map(Cow::Owned),
+            kind: module.kind.word().into(),
+            tgid: module.tgid.map(i64::from),
+        })?;
+        let of_names = symbols::Module {
+            path: OsString::from_vec(module.path.unwrap_or_default()).into(),
+            build_id,
+            kind: kind(module.kind),
+            file: module.file,
+            root: module.root,
+            process: module.process,
+        };
+        wanted.push((i64::from(number), of_names, Vec::from_iter(addresses)));
+    }
+    // Of what most frames are in first; it has the most addresses as well.
+    wanted.sort_by_key(|(_, _, addresses)| std::cmp::Reverse(addresses.len()));
+    let named = symbols::name(wanted, NAMES_MOST);
+    let mut stacks: Vec<_> = known.into_iter().collect();
+    stacks.sort_unstable_by_key(|(_, number)| *number);
+    for (frames, number) in stacks {
+        let mut depth = 0;
+        for frame in frames.iter() {
+            write_frame(number, &mut depth, frame, &named, recording)?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of an address: of the functions that were inlined there, then of the one that holds them.
+fn write_frame(
+    number: i64,
+    depth: &mut i64,
+    frame: &Frame,
+    named: &HashMap<i64, symbols::Named>,
+    recording: &mut Recording,
+) -> Result<()> {
+    let module_id = frame.module.map(i64::from);
+    let of_module = module_id.and_then(|id| named.get(&id));
+    let known = of_module.and_then(|named| named.get(&frame.address));
+    let nameless = [symbols::Frame::default()];
+    let functions = match known {
+        Some(functions) if !functions.is_empty() => functions.as_slice(),
+        _ => &nameless,
+    };
+    let name = |name: &Option<String>| name.clone().map(Name::Owned);
+    for (left, function) in (0..functions.len()).rev().zip(functions) {
+        recording.push(rows::UserStacks {
+            user_stack_id: number,
+            depth: *depth,
+            inlined: left > 0,
+            module_id,
+            offset_bytes: frame.address as i64,
+            function: name(&function.function),
+            file: name(&function.file),
+            line: function.line.map(i64::from),
+        })?;
+        *depth += 1;
+    }
+    Ok(())
+}
+
+fn kind(kind: Kind) -> symbols::Kind {
+    match kind {
+        Kind::File => symbols::Kind::File,
+        Kind::Vdso => symbols::Kind::Vdso,
+        Kind::Jit => symbols::Kind::Jit,
+        Kind::Anonymous => symbols::Kind::Anonymous,
+    }
+}

@@ -1,0 +1,161 @@
+//! User stacks: the clock on each CPU that takes those of what runs, and how many are taken.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{addr_of, addr_of_mut};
+
+use libbpf_rs::{Link, ProgramMut};
+
+use super::Probe;
+use crate::event::layout;
+
+/// Ticks of the clock a second on each CPU: no divisor or multiple of the 100, 250 and 1,000 by which others run.
+const TICKS: u64 = 99;
+
+/// Stacks of each group that are taken at most in an interval of the collector (a tenth of a second), and of waits
+/// outside calls. One takes some 5 µs, so that all of these are 2 % of a CPU at most.
+const TAKEN_MOST: i64 = 200;
+/// Between two points of the time in calls, on average: at least and at most.
+const GAP_LEAST_NS: u64 = 1_000_000;
+const GAP_MOST_NS: u64 = 1_000_000_000;
+/// One wait outside calls in so many is taken, at most.
+const WAITS_MOST: u32 = 4096;
+
+/// Groups of calls (bpf/user_stack.h).
+const GROUPS: usize = layout::SAMPLE_GROUPS as usize;
+
+/// Opens the software clock on all CPUs that are there, for a program to run at its ticks. The links end with their drop.
+pub(super) fn attach_clock(program: &ProgramMut<'_>) -> io::Result<Vec<Link>> {
+    let mut links = Vec::new();
+    for cpu in online()? {
+        match open_clock(cpu) {
+            Ok(clock) => {
+                let link = program.attach_perf_event(clock.as_raw_fd());
+                links.push(link.map_err(|error| io::Error::other(format!("{error:#}")))?);
+                // The link has the descriptor now (libbpf closes it with the link).
+                std::mem::forget(clock);
+            }
+            // It was taken out of use a moment ago.
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(links)
+}
+
+/// perf_event_open(2) with PERF_TYPE_SOFTWARE and PERF_COUNT_SW_CPU_CLOCK, for all that runs on a CPU.
+fn open_clock(cpu: i32) -> io::Result<OwnedFd> {
+    /// The first version of the structure (PERF_ATTR_SIZE_VER0) has all that is needed; a size of it that is known
+    /// to every kernel, in words of eight bytes.
+    const WORDS: usize = 8;
+    const SOFTWARE: u64 = 1;
+    const BY_FREQUENCY: u64 = 1 << 10;
+    const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+    let mut attributes = [0_u64; WORDS];
+    // type, size; config (0: PERF_COUNT_SW_CPU_CLOCK); sample_freq; sample_type; read_format; flags
+    attributes[0] = SOFTWARE | ((WORDS as u64 * 8) << 32);
+    attributes[2] = TICKS;
+    attributes[5] = BY_FREQUENCY;
+    // SAFETY: the attributes say their own size, and the kernel only reads them.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes.as_ptr(),
+            -1,
+            cpu,
+            -1,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and belongs to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// `0-3,8` of /sys/devices/system/cpu/online.
+fn online() -> io::Result<Vec<i32>> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    Ok(listed(text.trim()))
+}
+
+fn listed(text: &str) -> Vec<i32> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<i32>(), last.parse()) {
+            cpus.extend(first..=last);
+        }
+    }
+    cpus
+}
+
+impl Probe {
+    /// Lets the programs take stacks until this is called next, and sets how seldom by how many they took.
+    pub fn allow_stacks(&mut self) {
+        if !self.takes_stacks {
+            return;
+        }
+        let bss = self.bss();
+        // SAFETY: as in `drain`; aligned reads and writes do not tear, and a stack that is taken meanwhile is counted
+        // by none of the two, which does no harm.
+        unsafe {
+            for group in 0..GROUPS {
+                let left = addr_of!((*bss).samples_left[group]).read_volatile();
+                let gap = addr_of_mut!((*bss).gaps_ns[group]);
+                gap.write_volatile(next_gap(gap.read_volatile(), left));
+                addr_of_mut!((*bss).samples_left[group]).write_volatile(TAKEN_MOST);
+            }
+            let left = addr_of!((*bss).waits_left).read_volatile();
+            let waits = addr_of_mut!((*bss).sampled_waits);
+            waits.write_volatile(next_waits(waits.read_volatile(), left));
+            addr_of_mut!((*bss).waits_left).write_volatile(TAKEN_MOST);
+        }
+    }
+}
+
+/// The gap after one with which so many of the stacks that were allowed were left.
+fn next_gap(gap: u64, left: i64) -> u64 {
+    match left {
+        0 if gap == 0 => GAP_LEAST_NS,
+        i64::MIN..=50 => (gap * 2).clamp(GAP_LEAST_NS, GAP_MOST_NS),
+        150.. => (gap / 2).clamp(GAP_LEAST_NS, GAP_MOST_NS),
+        _ => gap,
+    }
+}
+
+fn next_waits(waits: u32, left: i64) -> u32 {
+    match left {
+        0 if waits == 0 => 1,
+        i64::MIN..=50 => (waits * 2).clamp(1, WAITS_MOST),
+        150.. => (waits / 2).clamp(1, WAITS_MOST),
+        _ => waits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_listed_one_by_one_and_as_ranges() {
+        assert_eq!(listed("0"), [0]);
+        assert_eq!(listed("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
+        assert!(listed("").is_empty());
+    }
+
+    #[test]
+    fn the_more_are_taken_the_farther_apart_they_come() {
+        assert_eq!(next_gap(0, 0), GAP_LEAST_NS);
+        assert_eq!(next_gap(GAP_LEAST_NS, 0), 2 * GAP_LEAST_NS);
+        assert_eq!(next_gap(4 * GAP_LEAST_NS, 100), 4 * GAP_LEAST_NS);
+        assert_eq!(next_gap(4 * GAP_LEAST_NS, 190), 2 * GAP_LEAST_NS);
+        assert_eq!(next_gap(GAP_LEAST_NS, TAKEN_MOST), GAP_LEAST_NS);
+        assert_eq!(next_gap(GAP_MOST_NS, -3), GAP_MOST_NS);
+        assert_eq!(
+            (next_waits(0, 0), next_waits(1, 0), next_waits(1, 200)),
+            (1, 2, 1)
+        );
+    }
+}

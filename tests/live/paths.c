@@ -1,0 +1,182 @@
+/*
+ * Three paths of functions, each with a known part of the time: what they wait in fsync and compute is measured here and
+ * printed, one line per path: name, nanoseconds in fsync, nanoseconds on a CPU.
+ *
+ * paths FILE HOW SUMS LIBRARY UNIT, where HOW says in what the paths run: directly, in threads, deep in a recursion, in a
+ * library that is loaded (LIBRARY: its file), in processes that are forked or run this program anew, in threads that end
+ * after one call. UNIT: milliseconds, of which they compute 1, 2 and 7. SUMS: a new file.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATHS 3
+#define DEEP 200
+#ifndef PATH
+#define PATH __attribute__((noinline, noclone)) static
+#endif
+
+static const int computes[PATHS] = { 1, 2, 7 };
+
+/* Shared with the processes that are forked. */
+static struct sums {
+	_Atomic uint64_t synced_ns, on_cpu_ns;
+	uint64_t unit_ns; /* that is computed, times the path's number (of the first alone) */
+} *sums;
+static volatile uint64_t sink;
+static const char *file_name;
+
+static uint64_t now(clockid_t clock)
+{
+	struct timespec at;
+
+	clock_gettime(clock, &at);
+	return at.tv_sec * 1000000000ull + at.tv_nsec;
+}
+
+PATH void sync_once(int path, int fd)
+{
+	uint64_t before;
+
+	if (pwrite(fd, "x", 1, 0) != 1)
+		abort();
+	before = now(CLOCK_MONOTONIC);
+	if (fsync(fd))
+		abort();
+	sums[path].synced_ns += now(CLOCK_MONOTONIC) - before;
+	sink++;
+}
+
+PATH void work(int path, int calls)
+{
+	int fd = open(file_name, O_RDWR | O_CREAT, 0600);
+	uint64_t before = now(CLOCK_THREAD_CPUTIME_ID), start;
+
+	for (int i = 0; i < calls; i++)
+		sync_once(path, fd);
+	close(fd);
+	start = now(CLOCK_THREAD_CPUTIME_ID);
+	while (calls > 1 && now(CLOCK_THREAD_CPUTIME_ID) - start < computes[path] * sums->unit_ns)
+		for (int i = 0; i < 200000; i++)
+			sink += i * i;
+	sums[path].on_cpu_ns += now(CLOCK_THREAD_CPUTIME_ID) - before;
+}
+
+/* More follows each call, so that none becomes a jump. */
+PATH void path_of_a(int calls) { work(0, calls); sink++; }
+PATH void path_of_b(int calls) { work(1, calls); sink++; }
+PATH void path_of_c(int calls) { work(2, calls); sink++; }
+
+#ifdef LIBRARY
+void run_path(int path, int calls, const char *file, struct sums *of_all)
+{
+	file_name = file;
+	sums = of_all;
+#else
+static void run_path(int path, int calls)
+{
+#endif
+	switch (path) {
+	case 0: path_of_a(calls); break;
+	case 1: path_of_b(calls); break;
+	default: path_of_c(calls);
+	}
+	sink++;
+}
+
+#ifndef LIBRARY
+static const char *const names[PATHS] = { "path_of_a", "path_of_b", "path_of_c" };
+static const int syncs[PATHS] = { 80, 120, 200 };
+
+__attribute__((noinline, noclone)) static void deeper(int left, int path)
+{
+	if (left)
+		deeper(left - 1, path);
+	else
+		run_path(path, syncs[path]);
+	sink++;
+}
+
+static void *thread(void *path)
+{
+	run_path((intptr_t)path, syncs[(intptr_t)path]);
+	return NULL;
+}
+
+static void *one_call(void *path)
+{
+	run_path((intptr_t)path, 1);
+	return NULL;
+}
+
+static void in_thread(void *(*begin)(void *), int path)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, begin, (void *)(intptr_t)path) || pthread_join(id, NULL))
+		abort();
+}
+
+static void in_process(int path, const char *self, const char *sums_file)
+{
+	char number[2] = { '0' + path, 0 };
+
+	if (fork()) {
+		wait(NULL);
+	} else if (path == 1) {
+		execl(self, self, file_name, "once", sums_file, number, NULL);
+		abort();
+	} else {
+		run_path(path, syncs[path]);
+		_exit(0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argv[2], *sums_file = argv[3];
+	void (*in_library)(int, int, const char *, struct sums *) = NULL;
+	int shared = open(sums_file, O_RDWR | O_CREAT, 0600);
+
+	file_name = argv[1];
+	if (ftruncate(shared, 4096))
+		abort();
+	sums = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+	if (argc > 5)
+		sums->unit_ns = atoi(argv[5]) * 1000000ull;
+	if (!strcmp(how, "once")) {
+		run_path(atoi(argv[4]), syncs[atoi(argv[4])]);
+		return 0;
+	}
+	if (!strcmp(how, "library"))
+		in_library = (void (*)(int, int, const char *, struct sums *))dlsym(dlopen(argv[4], RTLD_NOW), "run_path");
+	for (int path = 0; path < PATHS; path++) {
+		if (!strcmp(how, "direct"))
+			run_path(path, syncs[path]);
+		else if (!strcmp(how, "threads"))
+			in_thread(thread, path);
+		else if (!strcmp(how, "deep"))
+			deeper(DEEP, path);
+		else if (!strcmp(how, "library"))
+			in_library(path, syncs[path], file_name, sums);
+		else if (!strcmp(how, "processes"))
+			in_process(path, argv[0], sums_file);
+		else
+			for (int i = 0; i < syncs[path]; i++)
+				in_thread(one_call, path);
+	}
+	for (int path = 0; path < PATHS; path++)
+		printf("%s %llu %llu\n", names[path], (unsigned long long)sums[path].synced_ns,
+		       (unsigned long long)sums[path].on_cpu_ns);
+	return 0;
+}
+#endif

@@ -1,0 +1,81 @@
+//! Stacks of this very process: what is really on a stack, unwound by the tables that the compiler made.
+#![cfg(target_arch = "x86_64")]
+
+use std::arch::asm;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use iowhy_unwind::{Registers, Stack, Unwinder};
+
+/// More than 200 frames take in a build without optimizations.
+const BYTES: usize = 64 * 1024;
+
+#[inline(never)]
+fn capture() -> (Registers, Vec<u8>) {
+    let (ip, sp, fp): (u64, u64, u64);
+    // SAFETY: it only reads registers.
+    unsafe {
+        asm!("lea {0}, [rip]", "mov {1}, rsp", "mov {2}, rbp", out(reg) ip, out(reg) sp, out(reg) fp);
+    }
+    let mut memory = vec![0; BYTES];
+    let own = std::fs::File::open("/proc/self/mem").unwrap();
+    // As the recorder copies it: page by page, as far as there is memory.
+    let mut length = 0;
+    while length < BYTES {
+        let chunk = 4096 - (sp as usize + length) % 4096;
+        let end = (length + chunk).min(BYTES);
+        if own
+            .read_exact_at(&mut memory[length..end], sp + length as u64)
+            .is_err()
+        {
+            break;
+        }
+        length = end;
+    }
+    memory.truncate(length);
+    let registers = Registers { ip, sp, fp, lr: 0 };
+    (registers, memory)
+}
+
+#[inline(never)]
+fn recurse(deep: u32, sum: &mut u64) -> (Registers, Vec<u8>) {
+    let found = match deep {
+        0 => capture(),
+        _ => recurse(deep - 1, sum),
+    };
+    // What comes after the call keeps it from becoming a jump.
+    *sum += found.0.sp;
+    found
+}
+
+fn unwind(registers: &Registers, memory: &[u8]) -> Stack {
+    Unwinder::new(PathBuf::from("/proc")).unwind(std::process::id(), registers, memory, 1)
+}
+
+#[test]
+fn a_stack_200_deep_leads_to_the_start_of_its_thread() {
+    let mut sum = 0;
+    let (registers, memory) = recurse(200, &mut sum);
+    let stack = unwind(&registers, &memory);
+    assert!(stack.whole && sum > 0);
+    // All but the innermost of the calls return to one place.
+    let mut longest = stack.frames.chunk_by(|a, b| a == b).collect::<Vec<_>>();
+    longest.sort_by_key(|run| std::cmp::Reverse(run.len()));
+    assert!(
+        (198..=200).contains(&longest[0].len()),
+        "{}",
+        longest[0].len()
+    );
+}
+
+#[test]
+fn what_is_cut_off_is_not_whole_and_what_is_there_is_kept() {
+    let (registers, memory) = recurse(20, &mut 0);
+    let whole = unwind(&registers, &memory);
+    let cut = unwind(&registers, &memory[..memory.len().min(512)]);
+    assert!(whole.whole && !cut.whole);
+    assert!(!cut.frames.is_empty() && cut.frames.len() < whole.frames.len());
+    assert_eq!(cut.frames, whole.frames[..cut.frames.len()]);
+    let none = unwind(&registers, &[]);
+    assert_eq!((none.frames.len(), none.whole), (1, false));
+}

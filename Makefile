@@ -34,10 +34,12 @@ bench:
 snapshots: setup
 	UPDATE_SNAPSHOTS=1 $(PYTHON) -m pytest tests/snapshots tests/docs
 
-# Damaged outputs of other tools through every reader; SECONDS=3600 for an hour.
+# Damaged outputs of other tools through every reader in Python, then each parser in Rust guided by what it reaches; so many
+# seconds for the first and for each of the others (SECONDS=3600 for a night).
 SECONDS = 600
 fuzz: setup
 	$(PYTHON) -m tests.sources.fuzz $(SECONDS)
+	tools/fuzz $(SECONDS)
 
 # Damaged recordings, texts and logs, full disks, and kills at random moments (as root, alone on the machine).
 # MINUTES=300 for a night; SEED=… repeats a run, `python -m tests.torture PART --seed N --most 1` one failure.

@@ -135,6 +135,28 @@ fn what_failed_once_fails_no_more() {
     assert!(tried > 0, "the corpus is there");
 }
 
+/// What coverage-guided fuzzing begins with (`make fuzz`).
+#[test]
+fn what_fuzzing_begins_with_stops_no_reader() {
+    let _one = ONE.lock();
+    for (format, _) in FORMATS {
+        let found = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../fuzz/corpus")
+            .join(format);
+        let mut tried = 0;
+        for entry in fs::read_dir(found).unwrap() {
+            let path = entry.unwrap().path();
+            read_or_panic(
+                format,
+                &fs::read(&path).unwrap(),
+                &path.display().to_string(),
+            );
+            tried += 1;
+        }
+        assert!(tried > 0, "{format} has a corpus");
+    }
+}
+
 fn read_or_panic(format: &str, log: &[u8], what: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");

@@ -1,14 +1,14 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live
 """
 
 import re
 import sys
 from pathlib import Path
 
-from benchmarks import overhead, recorder, startup
+from benchmarks import live_view, overhead, recorder, startup
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
@@ -17,6 +17,7 @@ PARTS = {
     "verdict": recorder.verdict_time,
     "programs": recorder.per_program,
     "startup": startup.table,
+    "live": live_view.table,
 }
 
 

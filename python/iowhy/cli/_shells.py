@@ -63,8 +63,10 @@ def fish(pages: Sequence[Page]) -> str:
         first, _, below = page.path.partition(" ")
         seen = f"__fish_seen_subcommand_from {first}"
         if below:
+            names = " ".join(one.path.partition(" ")[2] for one in _below(pages, first))
+            none = f"{seen}; and not __fish_seen_subcommand_from {names}"
             lines.append(
-                f"complete -c iowhy -n {_quoted(seen)} -f -a {below} -d {_quoted(page.summary)}"
+                f"complete -c iowhy -n {_quoted(none)} -f -a {below} -d {_quoted(page.summary)}"
             )
             seen += f"; and __fish_seen_subcommand_from {below}"
         for one in page.options:
@@ -103,6 +105,11 @@ def zsh(pages: Sequence[Page]) -> str:
             *commands,
             "  )",
             "  if (( CURRENT == 2 )); then _describe command commands; return; fi",
+            "  if (( CURRENT == 3 )); then",
+            "    case $path_ in",
+            *_zsh_groups(pages),
+            "    esac",
+            "  fi",
             f'  case $path_ in {groups}) path_="$path_ $words[3]"; shift words; (( CURRENT-- )) ;; esac',
             "  shift words; (( CURRENT-- ))",
             "  case $path_ in",
@@ -134,6 +141,23 @@ def _flags(page: Page) -> list[str]:
 def _groups(pages: Sequence[Page]) -> list[str]:
     """Commands that have commands of their own."""
     return list(dict.fromkeys(page.path.partition(" ")[0] for page in pages if " " in page.path))
+
+
+def _below(pages: Sequence[Page], group: str) -> list[Page]:
+    """The commands of a command."""
+    return [page for page in pages if page.path.startswith(f"{group} ")]
+
+
+def _zsh_groups(pages: Sequence[Page]) -> list[str]:
+    return [
+        f"      {group}) commands=("
+        + " ".join(
+            _quoted(f"{page.path.partition(' ')[2]}:{page.summary}")
+            for page in _below(pages, group)
+        )
+        + "); _describe command commands; return ;;"
+        for group in _groups(pages)
+    ]
 
 
 def _bash_groups(pages: Sequence[Page]) -> list[str]:

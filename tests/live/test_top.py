@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.usefixtures("live"),
-    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
-]
+from conftest import cannot_run
+
+pytestmark = pytest.mark.usefixtures("live")
 
 PATIENCE_S = 120.0
 WORK = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=f bs=4k count=50 oflag=dsync 2>&1; echo round $i; sleep 1; done; exit 7"
@@ -51,7 +50,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def terminal(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    if shutil.which("tmux") is None:
+        cannot_run(request, "tmux is not installed: tools/setup test brings it")
     made = Terminal(tmp_path)
     yield made
     made.tmux("kill-server")

@@ -53,6 +53,7 @@ def open_side(text: str) -> Side:
             paths.append(path)
             continue
         inside = sorted(one for one in path.glob(f"*{_SUFFIX}") if (one / "manifest.json").exists())
+        inside += sorted(one for one in path.glob(f"*{PACKED_SUFFIX}") if one.is_file())
         if not inside:
             raise Problem(f"{part}: neither a recording nor a directory with {_SUFFIX} recordings")
         paths += inside

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -17,8 +18,10 @@ from tests.docs.recordings import FOLDER, kept
 #: A picture shows what a report is like, not all that it holds.
 MOST_LINES = 16
 _COLUMNS = 100
-#: No recording of docs/recordings has what they show: asynchronous calls, another tool's numbers, user stacks.
-WITHOUT = frozenset(("async-operations", "measurements", "callers", "functions"))
+#: No recording of docs/recordings has what they show: asynchronous calls, user stacks.
+WITHOUT = frozenset(("async-operations", "callers", "functions"))
+#: Another tool's numbers are in recordings of what it printed.
+PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures" / "innodb-8.0.txt"
 #: A recording in which a report has so many rows shows what it is for.
 _ROWS = 3
 
@@ -37,6 +40,8 @@ def main() -> None:
 def best(name: str) -> str:
     """What is printed of the first recording that has enough rows, or of the one with the most."""
     found: tuple[int, Path] | None = None
+    if name == "measurements":
+        return printed(name)
     for one in kept():
         rows = int(called("report", name, str(one.path), "--format", "csv").count("\n")) - 1
         if rows > 0 and (found is None or rows > found[0]):
@@ -45,6 +50,14 @@ def best(name: str) -> str:
             break
     assert found is not None, f"no recording has rows of {name}"
     return called("report", name, str(found[1]))
+
+
+def printed(name: str) -> str:
+    """What a report says of another tool's output."""
+    with tempfile.TemporaryDirectory(prefix="iowhy-pictures-") as folder:
+        to = Path(folder) / "printed.iowhy"
+        called("diagnose", str(PRINTED), "-o", str(to))
+        return called("report", name, str(to))
 
 
 def called(*words: str) -> str:

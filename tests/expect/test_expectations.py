@@ -183,3 +183,8 @@ def test_a_measure_without_its_header_is_refused(text: str, shows: str) -> None:
 
 def test_a_measure_is_found_by_its_name() -> None:
     assert find("sync_calls").classes == ("waiting for sync",)
+
+
+def test_who_asks_for_a_time_is_told_how_times_are_held() -> None:
+    with pytest.raises(Problem, match="--fail-on-regression 5%, with three recordings a side"):
+        read_growth("--fail-on", "time > +5 %")

@@ -10,6 +10,8 @@ from iowhy.measures import Measure, find, values
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 
+#: What people call the elapsed time. Counts are the same in each run; times are not, and one run against one tells nothing.
+_TIMES = frozenset(("time", "seconds", "elapsed", "elapsed_s", "elapsed_ns", "duration", "runtime"))
 _FORM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*>\s*\+\s*(\S.*?)\s*\Z")
 
 
@@ -57,6 +59,10 @@ def read_growth(option: str, text: str) -> Growth:
             "'device.written_bytes > +10 %'; `iowhy run --expect list` shows the names"
         )
     where = f"{option} '{text}'"
+    if found[1].lower() in _TIMES:
+        raise Problem(
+            f"{where}: a time is held by --fail-on-regression 5%, with three recordings a side or more"
+        )
     try:
         measure = find(found[1])
     except Problem as problem:

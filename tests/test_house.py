@@ -50,6 +50,7 @@ MAY_IMPORT = {
     "compare": BASE | {"recording", "relations", "measures", "undo", "whys", "experiment"},
     "lab": BASE | {"recording", "relations", "undo", "whys", "sources", "experiment"},
     "expect": BASE | {"recording", "relations", "measures", "whys"},
+    "fleet": BASE | {"recording", "relations", "reports", "whys"},
     "overview": BASE | {"recording", "relations", "measures", "reports", "whys"},
     "watching": BASE | {"recording", "relations", "reports", "whys"},
     "views": BASE | {
@@ -62,7 +63,7 @@ MAY_IMPORT = {
     "cli": BASE | {
         "watching",
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports",
+        "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports", "fleet",
     },
     "api": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",

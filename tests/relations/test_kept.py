@@ -74,7 +74,7 @@ def test_other_definitions_are_asked_anew(
     recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(recording)
-    monkeypatch.setattr(kept, "_definitions", lambda: "others")
+    monkeypatch.setattr(kept, "_definitions", lambda _: "others")
     assert ask(recording)[1]
 
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,10 +16,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from benchmarks.arrow_tables import arrow_schema
 from benchmarks.generated import generate
 from iowhy.errors import Problem
+from iowhy.fleet.asking import Question, fleet_result, spark_result
+from iowhy.fleet.members import LeftOut
+from iowhy.fleet.places import places
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
+from tests.fleet.hosts import write_fleet
 from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
+from tests.whys.made import Story
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +139,29 @@ def test_without_sqlglot_it_says_which_extra_brings_it(
     monkeypatch.delitem(sys.modules, "iowhy.reports.spark", raising=False)
     with pytest.raises(Problem, match=r"iowhy\[spark\]"):
         spark_statements(made, "files")
+
+
+# Last in this module: it puts the tables of a fleet in the place of those of `made`.
+@pytest.mark.parametrize("name", ["files", "sync", "outliers"])
+def test_reports_of_fleets_agree(
+    name: str, tmp_path: Path, made: Recording, spark: SparkSession
+) -> None:
+    if name == "outliers":
+        write_fleet(tmp_path, 9, slow=3)
+    else:
+        generate(tmp_path / "other.iowhy", calls=100, files=4, threads=2, seed=3)
+        Story(seconds=0.3).caller("fsync", 5, bytes_=None).write(tmp_path / "third.iowhy")
+    where = places([str(tmp_path)] + ([] if name == "outliers" else [str(made.path)]))
+    left_out, question = LeftOut(), Question(name, Filters())
+    with fleet_result(question, where, left_out) as result:
+        ours = result.table()
+    with spark_result(question, where, left_out, spark) as result:
+        theirs = result.table()
+    assert not left_out.reasons and ours.num_rows
+    assert theirs.column_names == ours.column_names
+    found, expected = (
+        sorted((tuple(map(normal, row)) for row in one.values), key=key) for one in (theirs, ours)
+    )
+    assert len(found) == len(expected)
+    for row, other in zip(expected, found, strict=True):
+        assert all(map(same, row, other)), (row, other)

@@ -24,6 +24,7 @@ COMMANDS = (
     "diagnose",
     "experiment",
     "compare",
+    "fleet",
     "lab",
     "export",
     "pack",

@@ -66,12 +66,19 @@ class RecordedFacts:
 def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
     """What the manifest tells, its gaps filled from the tables' first and last times."""
     command = rec.manifest.command
-    start, end = command.start_ns, command.end_ns
     rows = opened.row_counts()
-    if start is None or end is None:
-        first, last = _span(opened, rows)
-        start = start if start is not None else first
-        end = end if end is not None else last
+    if command.start_ns is None or command.end_ns is None:
+        return facts_by_rows(rec, rows, _span(opened, rows))
+    return facts_by_rows(rec, rows)
+
+
+def facts_by_rows(
+    rec: Recording, rows: Mapping[str, int], span: tuple[int | None, int | None] = (None, None)
+) -> RecordedFacts:
+    """What the manifest tells, with the number of rows of each table; `span` stands in for times that it lacks."""
+    command = rec.manifest.command
+    start = command.start_ns if command.start_ns is not None else span[0]
+    end = command.end_ns if command.end_ns is not None else span[1]
     start = start or 0
     end = max(start, end if end is not None else start)
     facts = RecordedFacts(

@@ -33,7 +33,7 @@ MOST_FILE_BYTES = 4 << 20
 #: Recordings whose answers are kept: the last ones.
 MOST_FILES = 64
 
-_DEFINITIONS = ("iowhy.relations", "iowhy.tables", "iowhy.recording")
+DEFINITIONS = ("iowhy.relations", "iowhy.tables", "iowhy.recording")
 
 
 @dataclass
@@ -88,10 +88,16 @@ def kept_answers(recording: Recording) -> KeptAnswers:
 
 
 def _place(recording: Recording) -> Path | None:
-    folder = _folder()
-    if folder is None:
-        return None
-    whole = hashlib.sha256(_definitions().encode())
+    folder = cache_folder()
+    found = None if folder is None else fingerprint(recording)
+    return None if folder is None or found is None else folder / f"{found}.json"
+
+
+def fingerprint(recording: Recording, packages: Sequence[str] = DEFINITIONS) -> str | None:
+    """By what an answer about a recording is found again: its manifest, the names, sizes and times of its files, and
+    the definitions in `packages`. None where it cannot be read.
+    """
+    whole = hashlib.sha256(_definitions(tuple(packages)).encode())
     try:
         whole.update((recording.folder / "manifest.json").read_bytes())
         for name in tables():
@@ -100,10 +106,10 @@ def _place(recording: Recording) -> Path | None:
                 whole.update(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
     except OSError:
         return None
-    return folder / f"{whole.hexdigest()[:40]}.json"
+    return whole.hexdigest()[:40]
 
 
-def _folder() -> Path | None:
+def cache_folder() -> Path | None:
     """The user's own directory for what can be made again; None where there is none to trust."""
     given, home = (Path(os.environ.get(name, "")) for name in ("XDG_CACHE_HOME", "HOME"))
     folder = (given if given.is_absolute() else home / ".cache") / "iowhy"
@@ -134,10 +140,10 @@ def _write(file: Path, text: bytes) -> None:
 
 
 @cache
-def _definitions() -> str:
+def _definitions(packages: tuple[str, ...]) -> str:
     """A digest of all that says what a query means."""
     whole = hashlib.sha256(__version__.encode())
-    for package in _DEFINITIONS:
+    for package in packages:
         for entry in sorted(resources.files(package).iterdir(), key=lambda entry: entry.name):
             if entry.name.endswith((".sql", ".py", ".toml")):
                 whole.update(entry.name.encode())

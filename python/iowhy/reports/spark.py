@@ -20,6 +20,11 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
         tree = sqlglot.parse_one(sql, read="duckdb")
     except sqlglot.ParseError as error:
         raise Problem(f"{where}: cannot be put into Spark's SQL: {first_line(error)}") from None
+    return spark_of(tree)
+
+
+def spark_of(tree: exp.Expression) -> list[str]:
+    """As `to_spark`, of a statement that was read; changes it."""
     for outer in tree.ctes:
         _own_names(outer)
     for table in tree.find_all(exp.Table):
@@ -36,7 +41,7 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
         )
     )
     for outer in [*tree.ctes, tree]:
-        _order_windows(outer if isinstance(outer, exp.Select) else outer.this)
+        order_windows(outer if isinstance(outer, exp.Select) else outer.this)
     views = {cte.alias: cte for cte in tree.ctes if not _is_kept(cte.alias)}
     made = []
     for cte in tree.ctes:
@@ -86,7 +91,7 @@ def _own_names(outer: exp.CTE) -> None:
             table.set("this", exp.to_identifier(names[table.name]))
 
 
-def _order_windows(query: exp.Expression) -> None:
+def order_windows(query: exp.Expression) -> None:
     """Say the order of windows that have none: rows of a definition in order, which DuckDB keeps and Spark does not."""
     orders: dict[str, exp.Order] = {}
     for name, select in [*((one.alias, one.this) for one in query.ctes), ("", query)]:

@@ -1,0 +1,137 @@
+"""`iowhy fleet`: questions to many recordings at once."""
+
+from typing import TYPE_CHECKING
+
+from iowhy.cli._rows import check_destination, write, write_list
+from iowhy.cli._statuses import NO
+from iowhy.cli.report import Part
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.messages import say
+from iowhy.options.described import group, option, switch, word
+from iowhy.options.output import TableOutput
+
+if TYPE_CHECKING:  # slow to import
+    from iowhy.fleet.members import LeftOut
+
+ABOUT = "Ask many recordings at once: every report, and what only a fleet can tell."
+
+#: Lines about recordings that were left out; `iowhy check` tells of each.
+MOST_LINES = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Which report of which recordings, and how it is written."""
+
+    name: str | None = word("A report; without it, the list of reports.", metavar="NAME")
+    where: tuple[str, ...] = word(
+        "Recordings, packed ones, folders of them, patterns.", default=(), metavar="WHERE..."
+    )
+    list_: bool = switch("--list", help="List the reports, each with the question it answers.")
+    at: str | None = option(
+        "--at", metavar="TIME", help="trend: the rollout; by itself halfway through the recordings."
+    )
+    spark: str | None = option(
+        "--spark",
+        metavar="URL",
+        help="Ask Spark: local[4], spark://…, or a Spark Connect server sc://HOST:15002.",
+    )
+    part: Part = group(Part)
+    table: TableOutput = group(TableOutput)
+
+
+def report(options: Report) -> None:
+    """One report over many recordings, with host, recording and started in front."""
+    from iowhy.fleet.asking import Question, described, fleet_result
+    from iowhy.fleet.members import LeftOut
+    from iowhy.fleet.places import places
+    from iowhy.reports import Filters
+
+    if options.list_ or options.name is None:
+        _list(options.table)
+        return
+    found = described(options.name)
+    if not options.where:
+        raise Problem(
+            f"{options.name}: of which recordings? `iowhy fleet report {options.name} FOLDER`"
+        )
+    check_destination(options.table)
+    part = options.part
+    filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+    paths = places(options.where)
+    left_out = LeftOut()
+    asked = fleet_result(
+        Question(options.name, filters, options.at), paths, left_out, options.spark
+    )
+    try:
+        write(asked, options.table, f"{options.name} of {len(paths):,} recordings", found)
+    finally:
+        _say_left_out(left_out)
+
+
+def _say_left_out(left_out: "LeftOut") -> None:
+    for path, why in list(left_out.reasons.items())[:MOST_LINES]:
+        say(why if str(path) in why else f"{path}: {why}")
+    more = len(left_out.reasons) - MOST_LINES
+    if more > 0:
+        say(f"and {more:,} more recordings were left out")
+
+
+def _list(to: TableOutput) -> None:
+    from iowhy.fleet.fleet_reports import fleet_reports
+    from iowhy.reports.report import reports
+
+    known = {name: one.report for name, one in fleet_reports().items()} | reports()
+    write_list(
+        [
+            {
+                "name": name,
+                "question": one.question,
+                "of": "fleet" if name in fleet_reports() else "recording",
+            }
+            for name, one in known.items()
+        ],
+        to,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Which recordings are checked, and how it is written."""
+
+    where: tuple[str, ...] = word(
+        "Recordings, packed ones, folders of them, patterns.", default=(), metavar="WHERE..."
+    )
+    every: bool = switch("--all", help="List the recordings that are whole too.")
+    table: TableOutput = group(TableOutput)
+
+
+def check(options: Check) -> None:
+    """Find recordings that are damaged, there twice or of another format; exit status 1 when there are any."""
+    from collections import Counter
+    from dataclasses import asdict
+
+    from iowhy.fleet.places import places
+    from iowhy.fleet.wholeness import BAD, WHOLE, health
+    from iowhy.views.progress import working
+
+    if not options.where:
+        raise Problem("of which recordings? `iowhy fleet check FOLDER`")
+    check_destination(options.table)
+    paths = places(options.where)
+    counted: Counter[str] = Counter()
+    listed = []
+    with working(f"checking {len(paths):,} recordings"):
+        for one in health(paths):
+            counted[one.state] += 1
+            if options.every or one.state != WHOLE:
+                listed.append(asdict(one))
+    if listed:
+        write_list(listed, options.table)
+    say(", ".join(f"{number:,} {state}" for state, number in sorted(counted.items())))
+    if any(counted[state] for state in BAD):
+        raise SystemExit(NO)
+
+
+COMMANDS = {"report": (Report, report), "check": (Check, check)}

@@ -1,0 +1,182 @@
+"""A report over many recordings, from the words of a call to its rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.fleet.answered import FRONT, Tables, answered, by_recording
+from iowhy.fleet.fleet_reports import JUDGED, ROLLOUT, FleetReport, facts, find
+from iowhy.fleet.gathered import Asked, Gathering
+from iowhy.fleet.members import LeftOut, written
+from iowhy.fleet.verdicts import Verdict, verdicts
+from iowhy.reports.batches import Result
+from iowhy.reports.drawing import Drawing
+from iowhy.reports.filters import Filters
+from iowhy.reports.report import Report
+
+if TYPE_CHECKING:  # an extra
+    from pyspark.sql import SparkSession
+
+_VERDICTS = {"fleet_no": "BIGINT", "answer": "VARCHAR", "judged_ns": "BIGINT", "lost": "BIGINT"}
+_FINDINGS = {
+    "fleet_no": "BIGINT",
+    "place": "BIGINT",
+    "cause": "VARCHAR",
+    "share": "DOUBLE",
+    "gain": "DOUBLE",
+    "confidence": "DOUBLE",
+    "elapsed_ns": "BIGINT",
+    "gain_ns": "BIGINT",
+    "thread_ns": "BIGINT",
+}
+
+
+def described(name: str) -> Report:
+    """The report as its rows will be: one of recordings has host, recording and started in front. Raises Problem."""
+    found = find(name)
+    if isinstance(found, FleetReport):
+        return found.report
+    return replace(found, columns=(*FRONT, *found.columns), drawing=Drawing(), in_order_of=None)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A report and what it is asked; `since` is the moment that a trend compares before and after (ISO 8601)."""
+
+    name: str
+    filters: Filters
+    since: str | None = None
+
+
+@contextmanager
+def fleet_result(
+    question: Question, paths: Sequence[Path], left_out: LeftOut, spark: str | None = None
+) -> Iterator[Result]:
+    """The rows of a report over recordings, by DuckDB or by the Spark at an address; those that cannot be read are in `left_out` then.
+
+    Raises Problem for a report that does not exist, filters that it does not take, and SQL that does not run.
+    """
+    found, asked = _asked(question)
+    if spark is None:
+        gathering = Gathering(asked, left_out)
+        gathering.gather(paths)
+        sql, tables = _answer(found, question, gathering, paths)
+        with answered(gathering.members, gathering.parts, sql, tables) as result:
+            yield result
+        return
+    from iowhy.fleet.on_spark import session_at
+
+    with session_at(spark) as session, spark_result(question, paths, left_out, session) as result:
+        yield result
+
+
+@contextmanager
+def spark_result(
+    question: Question, paths: Sequence[Path], left_out: LeftOut, session: "SparkSession"
+) -> Iterator[Result]:
+    """As `fleet_result`, by a session that is open."""
+    from iowhy.fleet.on_spark import SparkGathering, spark_answer
+
+    found, asked = _asked(question)
+    gathering = SparkGathering(asked, left_out, session)
+    try:
+        gathering.gather(paths)
+        sql, tables = _answer(found, question, gathering, paths)
+        yield spark_answer(gathering, sql if isinstance(found, FleetReport) else None, tables)
+    finally:
+        gathering.drop()
+
+
+def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
+    """The report, and what is gathered for it. Raises Problem for what it does not take."""
+    found, filters = find(question.name), question.filters
+    if question.since is not None and not (
+        isinstance(found, FleetReport) and ROLLOUT in found.reads
+    ):
+        raise Problem(f"--at does not apply to {question.name}, which compares no times")
+    if not isinstance(found, FleetReport):
+        _must_take(found, filters)
+        return found, {"found": Asked(found.sql, found.where, filters)}
+    if filters.given():
+        raise Problem(
+            f"--{filters.given()[0]} does not apply to {question.name}, which is of whole recordings"
+        )
+    return found, {
+        one: Asked(facts()[one], f"{one}.sql", Filters()) for one in found.reads if one in facts()
+    }
+
+
+def _answer(
+    found: FleetReport | Report, question: Question, gathering: Gathering, paths: Sequence[Path]
+) -> tuple[str, Tables]:
+    """The last query, and the tables that it reads beside those that were gathered."""
+    if not isinstance(found, FleetReport):
+        return by_recording("found"), {}
+    tables: Tables = {}
+    if ROLLOUT in found.reads:
+        moment = _middle(gathering.members) if question.since is None else _moment(question.since)
+        tables[ROLLOUT] = ({"since": "VARCHAR"}, [{"since": moment}])
+    if any(one in JUDGED for one in found.reads):
+        read = {member["fleet_no"] for member in gathering.members}
+        judged = [one for one in verdicts(paths, gathering.left_out) if one[0] in read]
+        tables["verdicts"] = (_VERDICTS, [_verdict(*one) for one in judged])
+        tables["findings"] = (_FINDINGS, [row for one in judged for row in _findings(*one)])
+    return found.report.sql, tables
+
+
+def _must_take(report: Report, filters: Filters) -> None:
+    for name in filters.given():
+        if name not in report.filters:
+            able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
+            raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
+
+
+def _moment(text: str) -> str:
+    """A time as `started` has it; without an offset it is UTC. Raises Problem."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise Problem(f"--at {text}: give a time: 2026-11-21T17:20, or 2026-11-21") from None
+    return written(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))
+
+
+def _middle(members: Sequence[Mapping[str, object]]) -> str:
+    """Halfway between the first and the last recording. Raises Problem where there are no two times."""
+    known = sorted({str(one["started"]) for one in members if one["started"] is not None})
+    if len(known) < 2:
+        raise Problem("no two recordings tell when they began: nothing is before or after")
+    first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
+    return written(first + (last - first) / 2)
+
+
+def _verdict(number: int, verdict: Verdict) -> Mapping[str, object]:
+    return {
+        "fleet_no": number,
+        "answer": verdict["answer"],
+        "judged_ns": _ns(verdict["judged_s"]),
+        "lost": verdict["lost"],
+    }
+
+
+def _findings(number: int, verdict: Verdict) -> Iterator[Mapping[str, object]]:
+    for place, one in enumerate(verdict["findings"], 1):
+        yield {
+            "fleet_no": number,
+            "place": place,
+            "cause": one["cause"],
+            "share": one["share"],
+            "gain": one["gain"],
+            "confidence": one["confidence"],
+            "elapsed_ns": _ns(one["seconds"]),
+            "gain_ns": _ns(one["gain_seconds"]),
+            "thread_ns": _ns(one["thread_seconds"]),
+        }
+
+
+def _ns(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)

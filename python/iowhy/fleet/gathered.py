@@ -1,0 +1,267 @@
+"""A report's rows of many recordings, in DuckDB: some recordings at a time, each statement over all of those.
+
+The rows go into Parquet files of a private directory, one for each statement, so that the memory is bounded whatever
+the fleet's size. A recording that cannot be read is found by halves and left out.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.fleet.members import (
+    MOST_ROWS_TOGETHER,
+    MOST_TOGETHER,
+    LeftOut,
+    Member,
+    by_facts,
+    opened,
+)
+from iowhy.fleet.sql_parts import KEY, RECORDINGS
+from iowhy.fleet.statement import FleetSelection, needed, row_of, statement_of
+from iowhy.recording.bounds import private_folder
+from iowhy.recording.open_tables import file_sizes, listed, reading
+from iowhy.recording.query_errors import is_query_error
+from iowhy.recording.schema import Table, tables
+from iowhy.recording.sizes import FileSize, must_be_bounded
+from iowhy.recording.sql_text import text_literal
+from iowhy.relations import RecordedFacts, recorded_facts
+from iowhy.relations.compose import filters as leaves_out
+from iowhy.relations.facts import facts_by_rows
+from iowhy.reports.filters import Filters, Selection, resolve
+from iowhy.reports.sql_errors import first_line
+
+if TYPE_CHECKING:  # slow to import
+    import duckdb
+    from sqlglot import exp
+
+Found = tuple[Member, RecordedFacts, Selection]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One SQL text over each recording; `where` names it in messages."""
+
+    sql: str
+    where: str
+    filters: Filters
+
+
+class Gathering:
+    """Rows of several SQL texts, gathered in one pass over the recordings; `parts` are where they lie."""
+
+    most_together, most_rows = MOST_TOGETHER, MOST_ROWS_TOGETHER
+
+    def __init__(self, asked: Mapping[str, Asked], left_out: LeftOut) -> None:
+        self.asked = asked
+        self.left_out = left_out
+        self.parts: dict[str, list[Path]] = {name: [] for name in asked}
+        self.members: list[Mapping[str, object]] = []
+        self._numbers = count()
+        above = private_folder()
+        if above is None:
+            raise Problem("no directory for what is gathered; set TMPDIR to one")
+        self.folder = above / f"fleet-{os.urandom(4).hex()}"
+        self.folder.mkdir(mode=0o700)
+
+    def gather(self, paths: Sequence[Path]) -> None:
+        """Reads the recordings; what cannot be read is left out. Raises Problem for SQL that does not run."""
+        for together in opened(paths, self.left_out, self.most_together):
+            self._some(together)
+
+    def _some(self, members: list[Member]) -> None:
+        parts: list[tuple[str, Path]] = []
+        try:
+            for name, asked in self.asked.items():
+                parts += [(name, part) for part in self._ask(asked, members)]
+        except Exception as error:
+            if self.of_the_query(error):
+                raise Problem(f"{name}: {first_line(error)}") from None
+            if not isinstance(error, Problem) and not self.of_a_recording(error):
+                raise
+            for _, part in parts:
+                part.unlink(missing_ok=True)
+            if len(members) == 1:
+                self.left_out.add(members[0].path, error)
+                return
+            half = len(members) // 2
+            self._some(members[:half])
+            self._some(members[half:])
+            return
+        for name, part in parts:
+            self.parts[name].append(part)
+        self.members += [member.columns() for member in members]
+
+    def _ask(self, asked: Asked, members: list[Member]) -> list[Path]:
+        names, conditions = needed(asked.sql, bool(asked.filters.given()))
+        files = {
+            member.number: {name: member.recording.files(name) for name in names}
+            for member in members
+        }
+        found = _measured(members, files, asked.filters, self.most_rows)
+        parts = []
+        for group in by_facts([(one, _facts_of(f, s)) for one, f, s in found], conditions):
+            numbers = {member.number for member, _ in group}
+            mine = [one for one in found if one[0].number in numbers]
+            part = self.folder / f"{next(self._numbers):06}.parquet"
+            self.write(asked, mine, {n: files[n] for n in numbers}, names, part)
+            parts.append(part)
+        return parts
+
+    def write(
+        self,
+        asked: Asked,
+        group: list[Found],
+        files: Mapping[int, Mapping[str, list[Path]]],
+        names: Sequence[str],
+        part: Path,
+    ) -> None:
+        """Writes the rows of some recordings for which the same conditions hold into a new part."""
+        sql = statement_for(asked, group).sql("duckdb")
+        every = [str(f.resolve()) for own in files.values() for fs in own.values() for f in fs]
+        # What may be read may be written: nothing but this writes there.
+        with closing(reading([*every, str(part)])) as connection:
+            rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
+            connection.execute(f"CREATE TABLE {RECORDINGS} AS {' UNION ALL '.join(rows)}")
+            for name in names:
+                connection.execute(_view(connection, tables()[name], files))
+            columns = connection.execute(f"DESCRIBE {sql}").fetchall()
+            # Sums are 128 bits, which Parquet has as a decimal only.
+            wide = [
+                f'CAST("{c[0]}" AS DECIMAL(38, 0)) AS "{c[0]}"'
+                for c in columns
+                if c[1] == "HUGEINT"
+            ]
+            replaced = f" REPLACE ({', '.join(wide)})" if wide else ""
+            connection.execute(
+                f"COPY (SELECT *{replaced} FROM ({sql}) AS r) TO {text_literal(str(part))} (FORMAT parquet)"
+            )
+
+    def of_the_query(self, error: Exception) -> bool:
+        """Whether the SQL is to blame, and not a recording."""
+        from iowhy.recording.database import database
+
+        return isinstance(
+            error, database.BinderException | database.CatalogException | database.ParserException
+        )
+
+    def of_a_recording(self, error: Exception) -> bool:
+        """Whether a recording may be to blame: damage, or more than the memory holds."""
+        return is_query_error(error)
+
+
+def statement_for(asked: Asked, group: list[Found]) -> "exp.Expression":
+    """The statement over recordings for which the same conditions hold."""
+    _, facts, chosen = group[0]
+    return statement_of(asked.sql, asked.where, _facts_of(facts, chosen), FleetSelection(chosen))
+
+
+def _facts_of(facts: RecordedFacts, chosen: Selection) -> RecordedFacts:
+    kept = chosen.facts(facts)
+    return kept.without_sums() if leaves_out(chosen) else kept
+
+
+def _measured(
+    members: Sequence[Member],
+    files: Mapping[int, Mapping[str, list[Path]]],
+    filters: Filters,
+    most_rows: int,
+) -> list[Found]:
+    """The members with their facts, by the footers of their files. Raises Problem for what is too much to read at once."""
+    every = {
+        str(file.resolve()): (number, name)
+        for number, own in files.items()
+        for name, paths in own.items()
+        for file in paths
+    }
+    sizes = _sizes(list(every))
+    rows: dict[int, dict[str, int]] = {member.number: {} for member in members}
+    own: dict[int, list[FileSize]] = {member.number: [] for member in members}
+    for one in sizes:
+        number, name = every[one.file]
+        own[number].append(one)
+        if one.rows:
+            rows[number][name] = rows[number].get(name, 0) + one.rows
+    for found in own.values():
+        must_be_bounded(found)
+    if len(members) > 1 and sum(one.rows for one in sizes) > most_rows:
+        raise Problem("too many rows to be read together")
+    measured = []
+    for member in members:
+        command = member.recording.manifest.command
+        if command.start_ns is None or command.end_ns is None:
+            with member.recording.opened() as tables_of:
+                facts = recorded_facts(member.recording, tables_of)
+        else:
+            facts = facts_by_rows(member.recording, rows[member.number])
+        measured.append((member, facts, resolve(filters, member.recording.manifest, facts)))
+    return measured
+
+
+def _sizes(files: list[str]) -> list[FileSize]:
+    if not files:
+        return []
+    with closing(reading(files)) as connection:
+        return file_sizes(connection, files)
+
+
+def _view(
+    connection: "duckdb.DuckDBPyConnection",
+    table: Table,
+    files: Mapping[int, Mapping[str, list[Path]]],
+) -> str:
+    """A table of all the recordings, the key in front, whatever columns their files have.
+
+    Raises Problem for a file that lacks a column or has one of another type.
+    """
+    number_of = {
+        str(file.resolve()): number for number, own in files.items() for file in own[table.name]
+    }
+    parts = []
+    for have, alike in _alike(connection, list(number_of)).items():
+        columns = _columns(table, dict(have), alike[0])
+        numbers = ", ".join(str(number_of[file]) for file in alike)
+        parts.append(
+            f"SELECT CAST([{numbers}][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS {KEY}, {columns} "
+            f"FROM read_parquet({listed(alike)})"
+        )
+    if not parts:
+        empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
+        parts = [f"SELECT NULL::BIGINT AS {KEY}, {empty} WHERE false"]
+    return f"CREATE VIEW {table.name} AS {' UNION ALL '.join(parts)}"
+
+
+def _alike(
+    connection: "duckdb.DuckDBPyConnection", files: list[str]
+) -> dict[tuple[tuple[str, str], ...], list[str]]:
+    """The files by the columns that they have, of which types: recorders of several versions wrote them."""
+    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    if not files:
+        return found
+    rows = connection.execute(
+        f"""SELECT file_name, list(name ORDER BY name), list(duckdb_type ORDER BY name)
+        FROM parquet_schema({listed(files)}) WHERE duckdb_type IS NOT NULL GROUP BY file_name ORDER BY file_name"""
+    ).fetchall()
+    for file, names, types in rows:
+        found.setdefault(tuple(zip(names, types, strict=True)), []).append(file)
+    return found
+
+
+def _columns(table: Table, have: Mapping[str, str], file: str) -> str:
+    columns = []
+    for column in table.columns:
+        if column.name in have:
+            if have[column.name] != column.sql_type:
+                raise Problem(
+                    f"{file}: column {column.name} is {have[column.name]}, the schema says {column.sql_type}"
+                )
+            columns.append(f'"{column.name}"')
+        elif column.null is None:
+            raise Problem(f"{file}: column {column.name} is missing")
+        else:
+            columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
+    return ", ".join(columns)

@@ -1,0 +1,210 @@
+"""A report of a fleet on Spark: the same lifted statements, put into its SQL by sqlglot; only the answer comes here.
+
+Spark reads the recordings' files itself, so they lie where its workers see them under the same paths. Recordings are opened here for
+what their manifests and footers tell: which can be read, and how relations are computed of them. What is kept between
+statements are tables of the session's current schema, dropped afterwards.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iowhy.errors import Problem
+from iowhy.fleet.answered import Tables
+from iowhy.fleet.gathered import Asked, Found, Gathering, statement_for
+from iowhy.fleet.members import COLUMNS, LeftOut
+from iowhy.fleet.sql_parts import KEY, RECORDINGS
+from iowhy.fleet.statement import row_of
+from iowhy.recording.schema import Table, tables
+from iowhy.reports.batches import BATCH_ROWS, Result
+from iowhy.reports.spark import spark_of, to_spark
+
+if TYPE_CHECKING:  # an extra
+    from pyspark.sql import DataFrame, SparkSession
+
+#: What Spark gives files the names of as they are (RFC 3986, unreserved characters and those that a path may have).
+_PLAIN = re.compile(r"[A-Za-z0-9/._~=+@,:-]+")
+_TYPES = {"bigint": "BIGINT", "int": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
+_SPARK = {"BIGINT": "BIGINT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "VARCHAR": "STRING"}
+_SPARK |= {"BIGINT[]": "ARRAY<BIGINT>", "VARCHAR[]": "ARRAY<STRING>"}
+
+
+@contextmanager
+def session_at(url: str) -> "Iterator[SparkSession]":
+    """A session of `local[2]` or another master, or of a Spark Connect server (`sc://HOST:15002`).
+
+    Raises Problem where pyspark is missing, or nothing answers.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError:
+        raise Problem(
+            "--spark needs pyspark, of Spark's own version: `pip install pyspark`"
+        ) from None
+    builder = SparkSession.builder
+    try:
+        made = (
+            builder.remote(url) if url.startswith("sc://") else builder.master(url)
+        ).getOrCreate()
+    except Exception as error:  # of Java's, of gRPC's
+        raise Problem(f"--spark {url}: {str(error).strip().splitlines()[0][:300]}") from None
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+class SparkGathering(Gathering):
+    """Rows of several SQL texts over recordings, gathered in tables of a session."""
+
+    #: One statement for a whole fleet: Spark divides the work itself.
+    most_together, most_rows = 100_000, 1 << 62
+
+    def __init__(
+        self, asked: Mapping[str, Asked], left_out: LeftOut, session: "SparkSession"
+    ) -> None:
+        super().__init__(asked, left_out)
+        self.session = session
+        self.made: list[str] = []
+
+    def table_of(self, part: Path) -> str:
+        """The session's table that holds a part."""
+        return f"iowhy_{self.folder.name.replace('-', '_')}_{part.stem}"
+
+    def of_the_query(self, error: Exception) -> bool:
+        """As Gathering has it."""
+        from pyspark.errors import AnalysisException
+
+        return super().of_the_query(error) or isinstance(error, AnalysisException)
+
+    def of_a_recording(self, error: Exception) -> bool:
+        """As Gathering has it."""
+        from pyspark.errors import PySparkException
+
+        return super().of_a_recording(error) or isinstance(error, PySparkException)
+
+    def write(
+        self,
+        asked: Asked,
+        group: list[Found],
+        files: Mapping[int, Mapping[str, list[Path]]],
+        names: Sequence[str],
+        part: Path,
+    ) -> None:
+        """Makes a table of the rows of some recordings for which the same conditions hold."""
+        tree = statement_for(asked, group)
+        rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
+        self._view(RECORDINGS, " UNION ALL ".join(rows))
+        for name in names:
+            self._table(tables()[name], files)
+        *before, last = spark_of(tree)
+        for statement in before:
+            if statement.startswith("DROP TABLE IF EXISTS "):
+                self.made.append(statement.removeprefix("DROP TABLE IF EXISTS "))
+            self.session.sql(statement)
+        table = self.table_of(part)
+        self.made.append(table)
+        from pyspark.sql import functions
+
+        found = self.session.sql(last).withColumn("place", functions.monotonically_increasing_id())
+        found.write.mode("overwrite").saveAsTable(table)
+        part.touch()
+
+    def _table(self, table: Table, files: Mapping[int, Mapping[str, list[Path]]]) -> None:
+        number_of = {
+            str(file.resolve()): number for number, own in files.items() for file in own[table.name]
+        }
+        columns = ", ".join(f"`{c.name}`" for c in table.columns)
+        if not number_of:
+            empty = ", ".join(
+                f"CAST(NULL AS {_SPARK[c.sql_type]}) AS `{c.name}`" for c in table.columns
+            )
+            self._view(table.name, f"SELECT CAST(NULL AS BIGINT) AS {KEY}, {empty} WHERE false")
+            return
+        for file in number_of:
+            if _PLAIN.fullmatch(file) is None:
+                raise Problem(
+                    f"{file}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)"
+                )
+        schema = ", ".join(f"`{c.name}` {_SPARK[c.sql_type]}" for c in table.columns)
+        read = self.session.read.schema(schema).parquet(*number_of)
+        read.select("*", read["_metadata.file_path"].alias("file_path")).createOrReplaceTempView(
+            f"files_of_{table.name}"
+        )
+        pairs = ", ".join(
+            f"('file://{file}', CAST({n} AS BIGINT))" for file, n in number_of.items()
+        )
+        self._view(
+            table.name,
+            f"SELECT m.{KEY}, {columns} FROM files_of_{table.name} f "
+            f"JOIN (VALUES {pairs}) AS m(file, {KEY}) ON m.file = regexp_replace(f.file_path, '^file:/+', 'file:///')",
+        )
+
+    def _view(self, name: str, sql: str) -> None:
+        self.session.sql(sql).createOrReplaceTempView(name)
+
+    def drop(self) -> None:
+        """Removes the tables that were made."""
+        for table in self.made:
+            self.session.sql(f"DROP TABLE IF EXISTS {table}")
+
+
+def spark_answer(gathering: SparkGathering, sql: str | None, given: Tables | None = None) -> Result:
+    """The rows of `sql` over `recordings`, what was gathered and other tables; without `sql` those of `found` by recording."""
+    session = gathering.session
+    for name, (columns, rows) in {
+        "recordings": (COLUMNS, gathering.members),
+        **(given or {}),
+    }.items():
+        gathering.session.sql(_rows(columns, rows)).createOrReplaceTempView(name)
+    for name, parts in gathering.parts.items():
+        if not parts:
+            raise Problem("none of the recordings can be read")
+        made = session.table(gathering.table_of(parts[0]))
+        for part in parts[1:]:
+            made = made.unionByName(session.table(gathering.table_of(part)))
+        made.createOrReplaceTempView(name)
+    if sql is None:
+        own = [c for c in session.table("found").columns if c not in (KEY, "place")]
+        listed = ", ".join(f"g.`{c}`" for c in own)
+        asked = f"""SELECT r.host, r.recording, r.started, {listed} FROM found g
+            JOIN recordings r ON r.{KEY} = g.{KEY} ORDER BY g.{KEY}, g.place"""
+    else:
+        (asked,) = to_spark(sql)
+    return _result(session.sql(asked))
+
+
+def _result(found: "DataFrame") -> Result:
+    types = {name: _TYPES.get(kind, kind.upper()) for name, kind in found.dtypes}
+    return Result(types, _batches(found))
+
+
+def _batches(found: "DataFrame") -> Iterator[Sequence[tuple[Any, ...]]]:
+    batch: list[tuple[Any, ...]] = []
+    for row in found.toLocalIterator():
+        batch.append(tuple(row))
+        if len(batch) == BATCH_ROWS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _rows(columns: Mapping[str, str], rows: Sequence[Mapping[str, object]]) -> str:
+    """A table's rows as a SELECT of Spark's."""
+    typed = ", ".join(f"CAST({c} AS {_SPARK[kind]}) AS {c}" for c, kind in columns.items())
+    if not rows:
+        return f"SELECT {typed} FROM (VALUES ({', '.join(['NULL'] * len(columns))})) AS v({', '.join(columns)}) WHERE false"
+    values = ", ".join(f"({', '.join(_literal(row[c]) for c in columns)})" for row in rows)
+    return f"SELECT {typed} FROM (VALUES {values}) AS v({', '.join(columns)})"
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, int | float):
+        return repr(value)
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"

@@ -1,0 +1,188 @@
+"""The verdicts of many recordings: each is judged once, by worker processes, and kept in the user's cache.
+
+A verdict is found again by what its recording and the definitions are (relations/kept.py); whatever of these differs, it is
+judged anew. They lie in one SQLite file, `$XDG_CACHE_HOME/iowhy/verdicts.sqlite`: a write is whole or not at all, several
+calls may write, and a fleet that was judged halfway goes on where it was. Nowhere else: a verdict that lay beside a recording
+would have to be believed.
+"""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import iowhy
+from iowhy.fleet.members import LeftOut, opened
+from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
+from iowhy.relations.kept import DEFINITIONS, cache_folder, fingerprint
+
+#: Verdicts that are kept: the last ones. One takes about a kilobyte.
+MOST_KEPT = 200_000
+#: A recording that takes longer to judge is left out.
+MOST_SECONDS = 600.0
+MOST_WORKERS = 8
+
+_DEFINITIONS = (
+    *DEFINITIONS,
+    "iowhy.whys",
+    "iowhy.whys.causes",
+    "iowhy.whys.facts",
+    "iowhy.whys.programs",
+    "iowhy.fleet",
+)
+_MADE = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdict TEXT)"
+
+Verdict = Mapping[str, Any]
+"""As `judging.judged` has it."""
+
+
+def verdicts(paths: Sequence[Path], left_out: LeftOut) -> Iterator[tuple[int, Verdict]]:
+    """The verdict of each recording, by its place in `paths`; those that cannot be judged are left out."""
+    store = _opened_store()
+    with closing(store) if store is not None else nullcontext():
+        for together in opened(paths, left_out):
+            keys = {one.number: fingerprint(one.recording, _DEFINITIONS) for one in together}
+            found = _kept(store, [key for key in keys.values() if key])
+            new = [one.number for one in together if keys[one.number] not in found]
+            for one in together:
+                if keys[one.number] in found:
+                    yield one.number, found[keys[one.number]]
+            for number, verdict in _judged({number: paths[number] for number in new}):
+                if "problem" in verdict:
+                    left_out.add(paths[number], verdict["problem"])
+                    continue
+                _keep(store, keys[number], verdict)
+                yield number, verdict
+
+
+def _opened_store() -> sqlite3.Connection | None:
+    """None where the user has no cache, or one that cannot be written."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = sqlite3.connect(folder / "verdicts.sqlite", timeout=60, isolation_level=None)
+        store.execute(_MADE)
+    except (OSError, sqlite3.Error):
+        return None
+    return store
+
+
+def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | None, Verdict]:
+    found: dict[str | None, Verdict] = {}
+    if store is None or not keys:
+        return found
+    with suppress(sqlite3.Error, ValueError):
+        marks = ", ".join("?" * len(keys))
+        rows = store.execute(f"SELECT key, verdict FROM verdicts WHERE key IN ({marks})", keys)
+        found = {key: json.loads(text) for key, text in rows.fetchall()}
+    return found
+
+
+def _keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
+    if store is None or key is None:
+        return
+    with suppress(sqlite3.Error):
+        store.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", [key, json.dumps(verdict)])
+        store.execute(
+            "DELETE FROM verdicts WHERE rowid <= (SELECT max(rowid) FROM verdicts) - ?", [MOST_KEPT]
+        )
+
+
+def _judged(paths: Mapping[int, Path]) -> Iterator[tuple[int, Verdict]]:
+    """Judges recordings by as many processes as there are CPUs."""
+    waiting: SimpleQueue[tuple[int, Path]] = SimpleQueue()
+    done: SimpleQueue[tuple[int, Verdict]] = SimpleQueue()
+    for one in paths.items():
+        waiting.put(one)
+    count = min(len(os.sched_getaffinity(0)), MOST_WORKERS, len(paths))
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=_work, args=(waiting, done, stop, count)) for _ in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in paths:
+            yield done.get()
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _work(
+    waiting: "SimpleQueue[tuple[int, Path]]",
+    done: "SimpleQueue[tuple[int, Verdict]]",
+    stop: threading.Event,
+    workers: int,
+) -> None:
+    """Has one process judge what waits; one that dies is started anew."""
+    process: subprocess.Popen[str] | None = None
+    try:
+        while not stop.is_set():
+            try:
+                number, path = waiting.get_nowait()
+            except Empty:
+                return
+            if process is None:
+                process = _started(workers)
+            verdict = _asked(process, path)
+            if verdict is None:
+                verdict = {"problem": f"{path}: judging it ended its process ({_ended(process)})"}
+                process = None
+            done.put((number, verdict))
+    finally:
+        if process is not None:
+            _ended(process)
+
+
+def _started(workers: int) -> "subprocess.Popen[str]":
+    memory = max(LEAST_MEMORY_BYTES, memory_bytes() // workers)
+    home = str(Path(iowhy.__file__).parents[1])
+    paths = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", "iowhy.fleet.judging"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, MEMORY_VARIABLE: str(memory), "PYTHONPATH": paths},
+    )
+
+
+def _asked(process: "subprocess.Popen[str]", path: Path) -> Verdict | None:
+    """The answer about one recording, None where the process ended without one."""
+    assert process.stdin is not None and process.stdout is not None
+    timer = threading.Timer(MOST_SECONDS, process.kill)
+    timer.start()
+    try:
+        process.stdin.write(json.dumps(str(path.absolute())) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        found = json.loads(line) if line.endswith("\n") else None
+    except (OSError, ValueError):
+        found = None
+    finally:
+        timer.cancel()
+    return found if isinstance(found, dict) else None
+
+
+def _ended(process: "subprocess.Popen[str]") -> str:
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):
+            assert pipe is not None
+            pipe.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    process.kill()
+    status = process.wait()
+    return f"signal {-status}" if status < 0 else f"status {status}"

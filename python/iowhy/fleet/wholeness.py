@@ -1,0 +1,73 @@
+"""Which recordings of a fleet are whole, cut off, damaged, there twice, or of another version's format."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.fleet.members import MOST_TOGETHER, LeftOut, Member, opened
+from iowhy.fleet.places import MANIFEST
+from iowhy.recording.check import check_recording
+from iowhy.recording.manifest import MANIFEST_MAX_BYTES
+from iowhy.recording.plain_file import read_plain
+from iowhy.recording.schema import VERSION
+
+WHOLE, CUT_OFF, DUPLICATE = "whole", "cut off", "duplicate"
+DAMAGED, INCOMPATIBLE = "damaged", "incompatible"
+#: States with which a recording is not to be counted on.
+BAD = (DUPLICATE, DAMAGED, INCOMPATIBLE)
+
+
+@dataclass(frozen=True)
+class Health:
+    """One recording: its state, and in words what was found."""
+
+    recording: str
+    host: str | None
+    started: str | None
+    state: str
+    found: str
+
+
+def health(paths: Sequence[Path]) -> Iterator[Health]:
+    """Looks at every file of each recording, in the order of their paths; of recordings that are the same the first counts."""
+    left_out = LeftOut()
+    seen: dict[bytes, Path] = {}
+    for at in range(0, len(paths), MOST_TOGETHER):
+        some = paths[at : at + MOST_TOGETHER]
+        found: dict[Path, Health] = {}
+        for together in opened(some, left_out):
+            found |= {member.path: _of(member, seen) for member in together}
+        for path in some:
+            yield found[path] if path in found else _unreadable(path, left_out.reasons.pop(path))
+
+
+def _of(member: Member, seen: dict[bytes, Path]) -> Health:
+    """A recording that can be opened."""
+    text = (member.recording.folder / MANIFEST).read_bytes()
+    # It names host, clock, process, counts of rows: no two recordings have the same.
+    first = seen.setdefault(hashlib.sha256(text).digest(), member.path)
+    state, found = WHOLE, "ended as it should"
+    wrong = [one for one in check_recording(member.recording) if not one.ok]
+    if wrong:
+        state, found = DAMAGED, "; ".join(f"{one.subject}: {one.found}" for one in wrong[:3])
+    elif first != member.path:
+        state, found = DUPLICATE, f"the same as {first}"
+    elif not member.recording.manifest.complete:
+        state, found = (
+            CUT_OFF,
+            "the recorder was killed, or is still recording; what it had closed is read",
+        )
+    return Health(str(member.path), member.host, member.started, state, found)
+
+
+def _unreadable(path: Path, why: str) -> Health:
+    state = DAMAGED
+    with suppress(OSError, ValueError, Problem, AttributeError, RecursionError):
+        schema = json.loads(read_plain(path / MANIFEST, MANIFEST_MAX_BYTES)).get("schema")
+        if isinstance(schema, int) and schema != VERSION:
+            state = INCOMPATIBLE
+    return Health(str(path), None, None, state, why)

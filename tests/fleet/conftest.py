@@ -1,0 +1,37 @@
+"""Recordings that differ in what was recorded of them: a fleet as it is after some years."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.generated import generate
+from benchmarks.large import Shape, generate_large
+from iowhy.recording import Recording, open_recording
+from tests.whys.made import MS, Story
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
+    """Of two generated ones, one with sums, one that waits for syncs, and one that saw little and did nothing."""
+    folder = tmp_path_factory.mktemp("fleet")
+    sync = Story(seconds=2.0).caller(
+        "fsync", 100, blocked=15 * MS, reason="device_flush", bytes_=None
+    )
+    sync.requests(100, op="write", service=5 * MS).flushes(100, 9 * MS)
+    blind = Story(seconds=1.0, missing={"waits", "page_cache", "lookups"}).thread(user=0.2)
+    return [
+        generate(folder / "a.iowhy", calls=400, files=8, threads=5, seed=1),
+        generate(folder / "b.iowhy", calls=300, files=8, threads=5, seed=2),
+        generate_large(folder / "c.iowhy", Shape(parts=1, calls=400, files=8, threads=5)),
+        sync.write(folder / "d.iowhy"),
+        blind.write(folder / "e.iowhy"),
+    ]
+
+
+def named(recording: Recording, host: str, **more: object) -> Recording:
+    """The recording as if it were of that host."""
+    manifest = recording.manifest
+    changed = replace(manifest, host=replace(manifest.host, name=host, **more))
+    (Path(recording.path) / "manifest.json").write_text(changed.as_json())
+    return open_recording(recording.path)

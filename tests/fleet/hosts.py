@@ -1,0 +1,56 @@
+"""A fleet of hosts that do the same, each a little differently: a program that writes and calls fsync, on a disk of its own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from iowhy.recording.manifest import Clock
+from tests.whys.made import MS, START, Story
+
+#: Spread of the hosts, and of one host's recordings, as standard deviations of logarithms.
+HOSTS, RECORDINGS = 0.1, 0.03
+DAY_NS = 86_400_000_000_000
+FIRST_NS = 1_762_000_000_000_000_000  # 2025-11-01
+
+
+def write_fleet(
+    folder: Path,
+    hosts: int,
+    days: tuple[int, ...] = (0,),
+    *,
+    slow: int | None = None,
+    rollout: int | None = None,
+    seed: int = 1,
+) -> None:
+    """One recording for each host and day; the disk of host `slow` takes 3 times as long, and from day `rollout` on fsync takes 10 % more."""
+    rng = np.random.default_rng(seed)
+    for host in range(hosts):
+        own = float(np.exp(rng.normal(0, HOSTS)))
+        for day in days:
+            disk = own * float(np.exp(rng.normal(0, RECORDINGS))) * (3 if host == slow else 1)
+            sync = disk * float(np.exp(rng.normal(0, RECORDINGS)))
+            if rollout is not None and day >= rollout:
+                sync *= 1.1
+            write_host(
+                folder / f"date=2025-11-{day + 1:02}" / f"host=web{host:03}", host, day, disk, sync
+            )
+
+
+def write_host(folder: Path, host: int, day: int, disk: float, sync: float) -> None:
+    """A recording in which a flush takes 5 ms times `disk`, and an fsync 8 ms times `sync`."""
+    story = Story(seconds=1.0, seed=host)
+    story.caller("fsync", 20, blocked=int(8 * MS * sync), reason="device_flush", bytes_=None)
+    story.requests(20, op="write", service=int(2 * MS * disk), first=100)
+    story.flushes(20, int(5 * MS * disk))
+    folder.mkdir(parents=True)
+    made = story.write(folder / "run.iowhy")
+    manifest = made.manifest
+    began = FIRST_NS + day * DAY_NS + host * 1_000_000_000
+    manifest = replace(
+        manifest,
+        host=replace(manifest.host, name=f"web{host:03}", kernel="6.12.1"),
+        clock=Clock(START, began),
+        command=replace(manifest.command, argv=("/usr/bin/ledger",)),
+    )
+    (made.path / "manifest.json").write_text(manifest.as_json())

@@ -1,0 +1,103 @@
+"""A report over many recordings is the rows of each of them alone."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlglot
+
+from iowhy.errors import Problem
+from iowhy.fleet.asking import Question, fleet_result
+from iowhy.fleet.lift import lifted
+from iowhy.fleet.members import LeftOut
+from iowhy.recording import Recording, open_recording
+from iowhy.reports import Filters, reports, run, run_all
+from tests.reports.test_spark import key, same
+
+Row = dict[str, Any]
+
+
+def rows(
+    name: str, paths: Sequence[Path], filters: Filters | None = None
+) -> tuple[list[Row], LeftOut]:
+    """The rows of a report over a fleet, and what was left out."""
+    left_out = LeftOut()
+    with fleet_result(Question(name, filters or Filters()), paths, left_out) as result:
+        return result.table().to_pylist(), left_out
+
+
+def alone(recording: Recording, name: str, filters: Filters | None = None) -> list[tuple[Any, ...]]:
+    """The rows of one recording, by the way that `iowhy report` takes."""
+    found = run(recording, name, filters) if filters else _all_alone(recording.path)[name]
+    return [tuple(row.values()) for row in found.to_pylist()]
+
+
+@cache
+def _all_alone(path: Path) -> dict[str, Any]:
+    """All reports of a recording, which is opened once."""
+    return dict(zip(reports(), run_all(open_recording(path), list(reports())), strict=True))
+
+
+def of(found: list[Row], recording: Recording) -> list[tuple[Any, ...]]:
+    """The rows of one recording among those of a fleet, without what stands in front."""
+    return [tuple(row.values())[3:] for row in found if row["recording"] == str(recording.path)]
+
+
+def agree(mine: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+    assert len(mine) == len(expected)
+    for row, other in zip(sorted(mine, key=key), sorted(expected, key=key), strict=True):
+        assert all(map(same, row, other)), (row, other)
+
+
+#: Whose relations are computed in other ways where other things were recorded, or are made of no rows at all.
+MIXED = ("files", "syscalls", "devices", "cache", "sync", "waits", "threads", "journal")
+
+
+@pytest.mark.parametrize("name", sorted(reports()))
+def test_the_rows_are_those_of_each_recording_alone(name: str, fleet: list[Recording]) -> None:
+    fleet = fleet if name in MIXED else fleet[:2]
+    found, left_out = rows(name, [one.path for one in fleet])
+    assert not left_out.reasons
+    assert found, "the fleet gives this report nothing to show"
+    assert list(found[0])[:3] == ["host", "recording", "started"]
+    for recording in fleet:
+        agree(of(found, recording), alone(recording, name))
+
+
+@pytest.mark.parametrize("name", ["events", "syscalls", "waits", "files"])
+@pytest.mark.parametrize(
+    "filters",
+    [Filters(since="0.005", until="12ms"), Filters(pids=(1000,)), Filters(file="*-0000?.db")],
+)
+def test_filters_are_those_of_each_recording(
+    name: str, filters: Filters, fleet: list[Recording]
+) -> None:
+    some = fleet[:2]
+    found, left_out = rows(name, [one.path for one in some], filters)
+    assert found and not left_out.reasons
+    for recording in some:
+        agree(of(found, recording), alone(recording, name, filters))
+
+
+def test_rows_are_in_the_order_of_the_report(fleet: list[Recording]) -> None:
+    found, _ = rows("files", [one.path for one in fleet])
+    assert [row["recording"] for row in found] == sorted(row["recording"] for row in found)
+    paths = [row["path"] for row in found if row["recording"] == str(fleet[0].path)]
+    assert paths == [row["path"] for row in run(fleet[0], "files").to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("SELECT a FROM t LIMIT 1", "LIMIT"),
+        ("SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)", "rows outside"),
+        ("SELECT t.a FROM t JOIN u USING (a)", "kind of join"),
+        ("SELECT a FROM elsewhere", "no recording has"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "function in FROM"),
+    ],
+)
+def test_what_cannot_be_lifted_is_refused(sql: str, what: str) -> None:
+    with pytest.raises(Problem, match=what):
+        lifted(sqlglot.parse_one(sql, read="duckdb"), {"t": True, "u": True})

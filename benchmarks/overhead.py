@@ -48,6 +48,11 @@ def _iowhy(command: Sequence[str], folder: Path) -> Sequence[str]:
     return [str(program(RECORDER)), "run", "-o", f"{folder}/bench.iowhy", "--", *command]
 
 
+def _with_stacks(command: Sequence[str], folder: Path) -> Sequence[str]:
+    recorder, run, *rest = _iowhy(command, folder)
+    return [recorder, run, "--stacks", *rest]
+
+
 def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
     del folder
     return [sys.executable, "-m", "benchmarks.floor", *command]
@@ -55,6 +60,7 @@ def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
 
 TRACERS = (
     Tracer("iowhy, all sensors", _iowhy),
+    Tracer("the same with --stacks", _with_stacks),
     Tracer(FLOOR, _floor),
     Tracer(
         "bpftrace, histogram per call",

@@ -25,6 +25,8 @@
 #define PATH __attribute__((noinline, noclone)) static
 #endif
 
+/* Milliseconds in fsync, however long one takes, and units of computing. */
+static const int syncs_ms[PATHS] = { 200, 300, 500 };
 static const int computes[PATHS] = { 1, 2, 7 };
 
 /* Shared with the processes that are forked. */
@@ -56,59 +58,64 @@ PATH void sync_once(int path, int fd)
 	sink++;
 }
 
-PATH void work(int path, int calls)
+static int is_short(int path)
+{
+	return sums[path].synced_ns < syncs_ms[path] * 1000000ull;
+}
+
+PATH void work(int path, int once)
 {
 	int fd = open(file_name, O_RDWR | O_CREAT, 0600);
 	uint64_t before = now(CLOCK_THREAD_CPUTIME_ID), start;
 
-	for (int i = 0; i < calls; i++)
+	do {
 		sync_once(path, fd);
+	} while (!once && is_short(path));
 	close(fd);
 	start = now(CLOCK_THREAD_CPUTIME_ID);
-	while (calls > 1 && now(CLOCK_THREAD_CPUTIME_ID) - start < computes[path] * sums->unit_ns)
+	while (!once && now(CLOCK_THREAD_CPUTIME_ID) - start < computes[path] * sums->unit_ns)
 		for (int i = 0; i < 200000; i++)
 			sink += i * i;
 	sums[path].on_cpu_ns += now(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 /* More follows each call, so that none becomes a jump. */
-PATH void path_of_a(int calls) { work(0, calls); sink++; }
-PATH void path_of_b(int calls) { work(1, calls); sink++; }
-PATH void path_of_c(int calls) { work(2, calls); sink++; }
+PATH void path_of_a(int once) { work(0, once); sink++; }
+PATH void path_of_b(int once) { work(1, once); sink++; }
+PATH void path_of_c(int once) { work(2, once); sink++; }
 
 #ifdef LIBRARY
-void run_path(int path, int calls, const char *file, struct sums *of_all)
+void run_path(int path, int once, const char *file, struct sums *of_all)
 {
 	file_name = file;
 	sums = of_all;
 #else
-static void run_path(int path, int calls)
+static void run_path(int path, int once)
 {
 #endif
 	switch (path) {
-	case 0: path_of_a(calls); break;
-	case 1: path_of_b(calls); break;
-	default: path_of_c(calls);
+	case 0: path_of_a(once); break;
+	case 1: path_of_b(once); break;
+	default: path_of_c(once);
 	}
 	sink++;
 }
 
 #ifndef LIBRARY
 static const char *const names[PATHS] = { "path_of_a", "path_of_b", "path_of_c" };
-static const int syncs[PATHS] = { 80, 120, 200 };
 
 __attribute__((noinline, noclone)) static void deeper(int left, int path)
 {
 	if (left)
 		deeper(left - 1, path);
 	else
-		run_path(path, syncs[path]);
+		run_path(path, 0);
 	sink++;
 }
 
 static void *thread(void *path)
 {
-	run_path((intptr_t)path, syncs[(intptr_t)path]);
+	run_path((intptr_t)path, 0);
 	return NULL;
 }
 
@@ -136,7 +143,7 @@ static void in_process(int path, const char *self, const char *sums_file)
 		execl(self, self, file_name, "once", sums_file, number, NULL);
 		abort();
 	} else {
-		run_path(path, syncs[path]);
+		run_path(path, 0);
 		_exit(0);
 	}
 }
@@ -154,24 +161,24 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		sums->unit_ns = atoi(argv[5]) * 1000000ull;
 	if (!strcmp(how, "once")) {
-		run_path(atoi(argv[4]), syncs[atoi(argv[4])]);
+		run_path(atoi(argv[4]), 0);
 		return 0;
 	}
 	if (!strcmp(how, "library"))
 		in_library = (void (*)(int, int, const char *, struct sums *))dlsym(dlopen(argv[4], RTLD_NOW), "run_path");
 	for (int path = 0; path < PATHS; path++) {
 		if (!strcmp(how, "direct"))
-			run_path(path, syncs[path]);
+			run_path(path, 0);
 		else if (!strcmp(how, "threads"))
 			in_thread(thread, path);
 		else if (!strcmp(how, "deep"))
 			deeper(DEEP, path);
 		else if (!strcmp(how, "library"))
-			in_library(path, syncs[path], file_name, sums);
+			in_library(path, 0, file_name, sums);
 		else if (!strcmp(how, "processes"))
 			in_process(path, argv[0], sums_file);
 		else
-			for (int i = 0; i < syncs[path]; i++)
+			while (is_short(path))
 				in_thread(one_call, path);
 	}
 	for (int path = 0; path < PATHS; path++)

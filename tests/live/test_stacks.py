@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.recording import Recording
+from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -22,6 +23,7 @@ MADE = {
 HOW = ("threads", "deep", "library", "processes", "short")
 #: What they compute by is enough for shares of the ticks; more ticks take more time.
 UNIT_MS = 150
+NAMES_S = 60.0
 #: Weights of the samples in whose stacks a path's function is, by path.
 WEIGHTS = """
 SELECT p.function, CAST(sum(s.weight_ns) AS BIGINT)
@@ -60,17 +62,22 @@ def _recorded(
         words = [program, scratch.mount / "file", how, tmp_path / "sums", library, unit_ms]
         shell = ["sh", "-c", '"$0" "$@" > said', *map(str, words)]
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    # On a busy machine the recorder's own time for names can be too short to read the lines, which say what is inlined.
+    symbolize(recording, NAMES_S)
     return recording, [line.split() for line in said.read_text().splitlines()]
 
 
-def _holds(recording: Recording, said: list[list[str]], *, computes: bool) -> None:
+def _holds(
+    recording: Recording, said: list[list[str]], *, computes: bool, short: bool = False
+) -> None:
     synced = {name: int(ns) for name, ns, _ in said}
     on_cpu = {name: int(ns) for name, _, ns in said}
     truths = [(synced, SYNCED), (on_cpu, ON_CPU)]
     for truth, condition in truths if computes else truths[:1]:
         found = dict(ask(recording, WEIGHTS.format(condition=condition)))
         assert _shares(found) == pytest.approx(_shares(truth), abs=POINTS)
-        assert sum(found.values()) == pytest.approx(sum(truth.values()), rel=0.1)
+        # Of threads that end before their first point most are not sampled.
+        assert short or sum(found.values()) == pytest.approx(sum(truth.values()), rel=0.1)
     ((whole, samples),) = ask(recording, WHOLE)
     assert samples > 100
     assert whole >= 0.95 * samples
@@ -86,4 +93,8 @@ def test_each_path_gets_its_time_however_it_was_compiled(made: str, tmp_path: Pa
 @pytest.mark.parametrize("how", HOW)
 def test_each_path_gets_its_time_wherever_it_runs(how: str, tmp_path: Path) -> None:
     unit_ms = UNIT_MS if how == "processes" else 0
-    _holds(*_recorded(MADE["no frame pointers"], how, unit_ms, tmp_path), computes=unit_ms > 0)
+    _holds(
+        *_recorded(MADE["no frame pointers"], how, unit_ms, tmp_path),
+        computes=unit_ms > 0,
+        short=how == "short",
+    )

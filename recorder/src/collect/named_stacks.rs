@@ -47,8 +47,11 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         };
         wanted.push((i64::from(number), of_names, Vec::from_iter(addresses)));
     }
-    // Of what most frames are in first; it has the most addresses as well.
-    wanted.sort_by_key(|(_, _, addresses)| std::cmp::Reverse(addresses.len()));
+    // Small files first: what time is left for is then most of them, and what somebody writes is smaller than the libraries.
+    wanted.sort_by_key(|(_, module, _)| {
+        let file = module.file.as_ref().and_then(|file| file.metadata().ok());
+        file.map(|file| file.len())
+    });
     let named = symbols::name(wanted, NAMES_MOST);
     let mut stacks: Vec<_> = known.into_iter().collect();
     stacks.sort_unstable_by_key(|(_, number)| *number);

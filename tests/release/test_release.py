@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,69 @@ def test_packages_hold_the_same_recorder(wheel: Path, tmp_path: Path) -> None:
     unpack = f"rpm2cpio {rpm} | cpio -i --quiet --make-directories"
     subprocess.run(["sh", "-c", unpack], cwd=tmp_path, check=True)
     assert (tmp_path / "usr/bin/iowhy-record").read_bytes() == program
+
+
+DOCUMENTS = {
+    "usr/share/man/man1/iowhy-record.1.gz",
+    "usr/share/bash-completion/completions/iowhy-record",
+    "usr/share/fish/vendor_completions.d/iowhy-record.fish",
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_dpkg_installs_and_removes_it(own: Path, tmp_path: Path) -> None:
+    state = tmp_path / "var/lib/dpkg"
+    for name in ("info", "updates", "triggers"):
+        (state / name).mkdir(parents=True)
+    (state / "status").touch()
+    deb = next(DIST.glob("*_amd64.deb" if architecture(own) == "x86_64" else "*_arm64.deb"))
+    dpkg = ["dpkg", f"--root={tmp_path}", "--log=/dev/null"]
+    subprocess.run([*dpkg, "-i", deb], check=True, stdout=subprocess.DEVNULL)
+    files = {str(one.relative_to(tmp_path)) for one in (tmp_path / "usr").rglob("*")}
+    assert files >= DOCUMENTS | {"usr/share/zsh/vendor-completions/_iowhy-record"}
+    program = tmp_path / "usr/bin/iowhy-record"
+    assert (
+        program.read_bytes() == of(own, "iowhy-record") and program.stat().st_mode & 0o777 == 0o755
+    )
+    shown = subprocess.run(
+        [*dpkg, "-s", "iowhy-record"], capture_output=True, text=True, check=True
+    )
+    assert "Status: install ok installed" in shown.stdout and "Depends:" not in shown.stdout
+    subprocess.run([*dpkg, "-r", "iowhy-record"], check=True, stdout=subprocess.DEVNULL)
+    assert not program.exists()
+
+
+def test_rpm_knows_what_is_in_it(wheel: Path) -> None:
+    rpm = next(DIST.glob(f"*.{architecture(wheel)}.rpm"))
+    question = "[%{FILENAMES} %{FILEMODES:perms} %{FILEUSERNAME}\n]"
+    asked = subprocess.run(
+        ["rpm", "-qp", "--qf", question, rpm], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in asked.stdout.splitlines()]
+    assert ["/usr/bin/iowhy-record", "-rwxr-xr-x", "root"] in rows
+    assert {user for _, _, user in rows} == {"root"}
+    assert {name.lstrip("/") for name, _, _ in rows} >= DOCUMENTS | {
+        "usr/share/zsh/site-functions/_iowhy-record"
+    }
+    needs = subprocess.run(["rpm", "-qpR", rpm], capture_output=True, text=True, check=True)
+    assert all(line.startswith("rpmlib(") for line in needs.stdout.splitlines()), needs.stdout
+
+
+def test_each_option_of_the_recorder_is_in_its_manual(own: Path, tmp_path: Path) -> None:
+    program = place(of(own, "iowhy-record"), tmp_path)
+    with tarfile.open(next(DIST.glob(f"*-linux-{architecture(own)}.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (share,) = tmp_path.glob("iowhy-record-*/share")
+    manual = (share / "man/man1/iowhy-record.1").read_text()
+    completion = (share / "bash-completion/completions/iowhy-record").read_text()
+    for command in ("run", "attach", "group", "machine", "probe"):
+        shown = subprocess.run(
+            [program, command, "--help"], capture_output=True, text=True, check=True
+        )
+        found = set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)", shown.stdout, re.M))
+        assert found, command
+        for flag in found:
+            assert flag.replace("-", "\\-") in manual and flag in completion, flag
 
 
 def test_checksums_are_of_all_files() -> None:

@@ -23,8 +23,8 @@ def overview(pages: Sequence[Page]) -> str:
     lines = [*_head("iowhy", ABOUT), ".SH SYNOPSIS", ".B iowhy", "COMMAND [OPTION]... [WORD]..."]
     lines.append(".SH COMMANDS")
     for page in pages:
-        lines += [".TP", f"\\fB{_escaped(_name(page))}\\fR(1)", _text(page.summary)]
-    lines += [".SH EXIT STATUS", _text(EPILOG.removeprefix("Exit status: "))]
+        lines += [".TP", f"\\fB{escaped(_name(page))}\\fR(1)", one_line(page.summary)]
+    lines += [".SH EXIT STATUS", one_line(EPILOG.removeprefix("Exit status: "))]
     return "\n".join(lines) + "\n"
 
 
@@ -34,18 +34,18 @@ def manual(page: Page) -> str:
     lines = [
         *_head(_name(page), page.summary),
         ".SH SYNOPSIS",
-        f".B iowhy {_escaped(page.path)}",
-        _text(f"[OPTION]... {words}"),
+        f".B iowhy {escaped(page.path)}",
+        one_line(f"[OPTION]... {words}"),
         ".SH DESCRIPTION",
         *_paragraphs(page.about),
     ]
     for one in page.words:
-        lines += [".TP", f"\\fI{_escaped(one.called)}\\fR", _text(one.described.help)]
+        lines += [".TP", f"\\fI{escaped(one.called)}\\fR", one_line(one.described.help)]
     for panel in dict.fromkeys(one.panel for one in page.options):
-        lines.append(f".SH {_escaped((panel or 'options').upper())}")
+        lines.append(f".SH {escaped((panel or 'options').upper())}")
         for one in page.options:
             if one.panel == panel:
-                lines += [".TP", _named(one), _text(one.described.help + _default(one))]
+                lines += [".TP", _named(one), one_line(one.described.help + _default(one))]
     if page.epilog:
         lines += [".SH EXAMPLES", *_examples(page.epilog)]
     lines += [".SH SEE ALSO", "\\fBiowhy\\fR(1)"]
@@ -53,8 +53,8 @@ def manual(page: Page) -> str:
 
 
 def _head(name: str, about: str) -> list[str]:
-    title = f'.TH {_escaped(name.upper())} 1 "" "iowhy {__version__}" "User Commands"'
-    return [title, ".SH NAME", f"{_escaped(name)} \\- {_escaped(about.rstrip('.'))}"]
+    title = f'.TH {escaped(name.upper())} 1 "" "iowhy {__version__}" "User Commands"'
+    return [title, ".SH NAME", f"{escaped(name)} \\- {escaped(about.rstrip('.'))}"]
 
 
 def _name(page: Page) -> str:
@@ -62,9 +62,9 @@ def _name(page: Page) -> str:
 
 
 def _named(one: Parameter) -> str:
-    flags = ", ".join(f"\\fB{_escaped(flag)}\\fR" for flag in sorted(one.described.flags, key=len))
+    flags = ", ".join(f"\\fB{escaped(flag)}\\fR" for flag in sorted(one.described.flags, key=len))
     value = one.described.metavar or one.value_name
-    return f"{flags} \\fI{_escaped(value)}\\fR" if one.takes_value else flags
+    return f"{flags} \\fI{escaped(value)}\\fR" if one.takes_value else flags
 
 
 def _default(one: Parameter) -> str:
@@ -75,24 +75,24 @@ def _default(one: Parameter) -> str:
 def _paragraphs(text: str) -> Iterator[str]:
     for block in text.strip().split("\n\n"):
         yield ".PP"
-        yield _text(" ".join(block.split()))
+        yield one_line(" ".join(block.split()))
 
 
 def _examples(text: str) -> Iterator[str]:
     for block in filter(None, text.strip("\n").split("\n\n")):
         if block.startswith(" "):
-            yield from (".PP", ".EX", *map(_text, block.split("\n")), ".EE")
+            yield from (".PP", ".EX", *map(one_line, block.split("\n")), ".EE")
         elif block.strip() != "Examples:":
             yield from _paragraphs(block)
 
 
-def _text(text: str) -> str:
+def one_line(text: str) -> str:
     """A line of text, whatever it begins with."""
-    text = _escaped(text)
+    text = escaped(text)
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Nothing of it is a request to troff; letters beyond ASCII by number, which each of them understands."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in text)

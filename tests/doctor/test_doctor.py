@@ -68,7 +68,26 @@ def test_a_plain_machine_has_nothing_to_mend(tmp_path: Path) -> None:
             "rights",
             "on the machine itself",
         ),
+        (
+            {
+                "capabilities": DOCKER_RIGHTS,
+                "environment": {"KUBERNETES_SERVICE_HOST": "10.0.0.1"},
+                "sensors": EPERM,
+            },
+            "rights",
+            "GKE Autopilot does",
+        ),
         ({"capabilities": CAP_BPF_AND_PERFMON, "seccomp": 2, "sensors": EPERM}, "seccomp", "bpf(2)"),
+        (
+            {
+                "capabilities": CAP_BPF_AND_PERFMON,
+                "seccomp": 2,
+                "files": {".dockerenv": ""},
+                "sensors": EPERM,
+            },
+            "seccomp",
+            "--security-opt seccomp=PROFILE",
+        ),
         ({"release": "5.10.0-32-amd64", "capabilities": CAP_BPF_AND_PERFMON, "sensors": EPERM}, "locked memory", "ulimit -l unlimited"),
         ({"files": {VERSION: GVISOR}, "release": "4.4.0", "sensors": EPERM}, "surroundings", "runtime class"),
         (
@@ -110,6 +129,16 @@ def test_what_stops_it_comes_first_with_what_to_do(
         {"files": {"system/build.prop": ""}},
         {"files": {VERSION: GVISOR}},
         {"without": [LOCKDOWN, UID_MAP]},
+        # What perf and programs without rights need is not what the recorder does: it opens neither tracefs nor, for its
+        # tracepoints, perf events, and who has CAP_BPF and CAP_PERFMON is asked by none of these.
+        {"files": {"proc/sys/kernel/perf_event_paranoid": "4\n"}},
+        {
+            "files": {"proc/sys/kernel/unprivileged_bpf_disabled": "2\n"},
+            "capabilities": CAP_BPF_AND_PERFMON,
+        },
+        {"without": ["sys/kernel/tracing", "sys/kernel/debug"]},
+        # Since 5.11 programs and maps are no locked memory.
+        {"release": "5.15.0-130-generic", "capabilities": CAP_BPF_AND_PERFMON},
         # Ubuntu 16.04 had 4.4.0, too.
         {"files": {VERSION: "Linux version 4.4.0-210-generic (buildd@lgw01-amd64-009)\n"}},
     ],

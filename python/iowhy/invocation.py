@@ -10,6 +10,9 @@ from pathlib import Path
 #: Where sudo looks for commands unless it is told otherwise (secure_path in Debian's and others' sudoers).
 OF_SUDO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+#: Where the program `iowhy` names the signals that its caller ignored: for us, not for commands that we run.
+IGNORED_VARIABLE = "IOWHY_IGNORED"
+
 _SHORT = {"\n": "\\n", "\t": "\\t"}
 
 

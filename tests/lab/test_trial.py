@@ -49,6 +49,23 @@ def test_what_the_command_prints_is_caught_and_ours_is_not(
     assert capfd.readouterr().out == "ours\n"
 
 
+@pytest.mark.parametrize(("reads", "tries"), [([0], 1), ([5, 0], 2), ([5, 5, 5], 3)])
+def test_what_was_to_be_warm_and_is_read_again_is_tried_again(
+    reads: list[int], tries: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    left, last = list(reads), []
+
+    def once(*_: Any, **given: bool) -> int | None:
+        last.append(given["last"])
+        found = left.pop(0)
+        return None if found and not given["last"] else found
+
+    monkeypatch.setattr(trial, "_once", once)
+    one = scenario("cold-pass")
+    assert trial.run(one, one.broken, Choice("ext4", "hdd"), parent=tmp_path) == reads[-1]
+    assert len(last) == tries and last.count(True) == (tries == trial.TRIES)
+
+
 @pytest.mark.parametrize("text", ["", "plain words", "[1, 2]", '{"a": '])
 def test_a_program_without_figures_has_none(text: str) -> None:
     assert trial._figures(Plan(("true",)), text) == {}

@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from iowhy.errors import Problem
-from iowhy.invocation import OF_SUDO, own_program
+from iowhy.invocation import IGNORED_VARIABLE, OF_SUDO, own_program
 
-#: What Python ignores by itself (signal(7)), and where the program `iowhy` names those that its caller ignored.
+#: What Python ignores by itself (signal(7)).
 _HIDDEN = (signal.SIGPIPE, signal.SIGXFSZ)
-_IGNORED = "IOWHY_IGNORED"
 
 
 def rise(argv: Sequence[str]) -> None:
@@ -31,7 +30,7 @@ def rise(argv: Sequence[str]) -> None:
     if argv:
         words[-len(argv)] = _found(argv[0])
     sys.stdout.flush()
-    ignored = os.environ.get(_IGNORED, "").split(",")
+    ignored = os.environ.get(IGNORED_VARIABLE, "").split(",")
     for number in _HIDDEN:
         if str(int(number)) not in ignored:
             signal.signal(number, signal.SIG_DFL)

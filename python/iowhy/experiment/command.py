@@ -24,6 +24,7 @@ from typing import NoReturn
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
+from iowhy.invocation import IGNORED_VARIABLE
 from iowhy.undo import MARK_VARIABLE, Undo
 from iowhy.users import User
 
@@ -199,6 +200,7 @@ def _child(
         os.chdir(place.directory)
         environment = {**os.environ, **dict(place.environment), MARK_VARIABLE: mark}
         environment["PWD"] = str(place.directory)
+        environment.pop(IGNORED_VARIABLE, None)
         for hook in place.in_child:
             hook()
         if place.user is not None:

@@ -14,6 +14,7 @@ from iowhy.lab.disks import EMULATED
 from iowhy.lab.scenario import CPU, Scenario
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
+from iowhy.units import size
 
 #: A wrong finding that claims less than this of the time is no wrong answer: it is listed, not led with.
 TOLERATED = 0.15
@@ -190,7 +191,12 @@ def check(scenario: Scenario, choice: Choice, broken: Trial, fixed: Trial | None
         why += _also(broken, scenario.broken.right_on(choice.device))
     if fixed is not None and scenario.fixed is not None:
         right = scenario.fixed.right_on(choice.device)
-        why += [f"fixed: {text}" for text in _wrong(fixed, right, must_find=False)]
+        wrong = _wrong(fixed, right, must_find=False)
+        if wrong and fixed.reread_bytes:
+            wrong.append(
+                f"{size(fixed.reread_bytes)} of what was in memory had been taken out of it again: it is no warm run"
+            )
+        why += [f"fixed: {text}" for text in wrong]
         starved = fixed.found == "cpu-saturated" and full(fixed)
         if fixed.found == broken.found and fixed.found not in right and not starved:
             why.append(f"fixed: {fixed.found} is still found")

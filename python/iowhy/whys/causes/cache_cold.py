@@ -4,13 +4,16 @@ from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
 PAGES_MIN = 32
 THROUGH_CACHE = 0.5
 FIRST_TIME = 0.5
 # A file of less than this of the pages is one among many.
 MOST = 0.2
+# Of larger requests the bytes cost more than the way, and with more under way at once the device chooses it.
+SMALL_BYTES = 256 * 1024
+DEPTH = 4.0
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -50,14 +53,8 @@ def find(facts: Facts) -> Candidate | None:
                 "share",
                 "cache",
             ),
-            None
-            if cache.top_path is None or cache.top_share is None or cache.top_share < MOST
-            else link(
-                f"most for {cache.top_path} ({percent(cache.top_share)})",
-                cache.top_share,
-                "share",
-                "cache",
-            ),
+            _heaviest(facts),
+            *_the_way(facts),
             links.device_load(facts),
         ),
         summary="reads data that are not in memory yet",
@@ -68,6 +65,34 @@ def find(facts: Facts) -> Candidate | None:
         if cache.refaults is None
         else (),
         confidence=0.85,
+    )
+
+
+def _heaviest(facts: Facts) -> Link | None:
+    """The file whose reads take most of the time that reads take; where that is not known, the one with most pages."""
+    cache = facts.cache
+    path, share, report = cache.costliest_path, cache.costliest_share, "files"
+    words = "of the time that reads take is for"
+    if share is None:
+        path, share, report, words = cache.top_path, cache.top_share, "cache", "of them are of"
+    if path is None or share is None or share < MOST:
+        return None
+    return link(f"{percent(share)} {words} {path}", share, "share", report)
+
+
+def _the_way(facts: Facts) -> tuple[Link | None, ...]:
+    """What makes few bytes take long: requests that jump, on a device where the way costs."""
+    requests = facts.requests
+    service, depth = requests.mean_service_ns, requests.own_depth
+    if requests.jump_share is None or requests.jump_share < thresholds.JUMPS:
+        return ()
+    if requests.median_bytes is None or requests.median_bytes > SMALL_BYTES:
+        return ()
+    if service is None or service < thresholds.SEEK_NS or depth is None or depth >= DEPTH:
+        return ()
+    return (
+        links.request_shape(facts),
+        link(links.answered_in(facts, service), service, "ns", "request-latency"),
     )
 
 
@@ -90,6 +115,14 @@ CAUSE = Cause(
         "before in the recording; the time waiting to read."
     ),
     thresholds=(
+        Threshold(
+            "median request for the way to be said, at most", SMALL_BYTES, "bytes",
+            "of larger ones the bytes cost more than the way to them",
+        ),
+        Threshold(
+            "requests under way for the way to be said, below", DEPTH, "requests",
+            "with more at once the device chooses the way",
+        ),
         Threshold("pages read, at least", PAGES_MIN, "pages", "fewer are a program's own start, and take some ten requests"),
         Threshold(
             "of the pages, read for the first time", FIRST_TIME, "share",

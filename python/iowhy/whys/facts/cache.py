@@ -17,7 +17,8 @@ class Cache:
 
     A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
     read its files in which pages came that had been there before, and pages that were read ahead and never used. None where requests
-    and pages do not tell of the same files.
+    and pages do not tell of the same files. `costliest_*` is the file whose reads take most of the time of all requests that read
+    data, and its part of that.
     """
 
     known: bool
@@ -38,6 +39,8 @@ class Cache:
     wasted_share: float | None = None
     reread_cost: float | None = None
     wasted_cost: float | None = None
+    costliest_path: str | None = None
+    costliest_share: float | None = None
     top_path: str | None = None
     top_bytes: float | None = None
     top_asked_bytes: float | None = None
@@ -82,6 +85,8 @@ class _Costs:
     covered: float | None
     reread: float | None
     wasted: float | None
+    path: str | None = None
+    share: float | None = None
 
 
 # Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting.
@@ -96,7 +101,10 @@ WITH r AS (
 )
 SELECT sum(time_ns) / nullif((SELECT sum(time_ns) FROM r), 0) AS covered,
   sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) AS reread,
-  sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted
+  sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted,
+  (SELECT n.path FROM r LEFT JOIN named_files AS n ON n.dev = r.dev AND n.ino = r.ino
+    ORDER BY r.time_ns DESC NULLS LAST, r.ino LIMIT 1) AS path,
+  (SELECT max(time_ns) / nullif(sum(time_ns), 0) FROM r) AS share
 FROM f
 """
 
@@ -141,7 +149,7 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
         wasted = max(0.0, 1 - sums.prefetched / sums.readahead)
     costs = relations.one(_Costs, _COSTS) if relations.has("block_requests") else None
     if costs is None or costs.covered is None or costs.covered < COVERED:
-        costs = _Costs(None, None, None)
+        costs = _Costs(None, None, None, *((costs.path, costs.share) if costs else ()))
     common = Cache(
         known=True,
         estimated=bool(sums.estimated),
@@ -163,6 +171,8 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
         wasted_share=wasted,
         reread_cost=None if sums.refaults is None else costs.reread,
         wasted_cost=costs.wasted,
+        costliest_path=costs.path,
+        costliest_share=costs.share,
     )
     top = relations.read(_Top, _TOP)
     return _with_top(relations, common, top[0]) if top else common

@@ -242,3 +242,12 @@ def test_one_sync_for_many_is_told_where_syncs_compute(
         )
     story = _at_work("sqlite3", "/usr/bin/sqlite3", story)
     assert ("BEGIN" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
+@pytest.mark.parametrize(("kind", "told"), [("xfs", True), ("ext4", False)])
+def test_a_filesystem_is_asked_for_what_it_can(kind: str, told: bool, tmp_path: Path) -> None:
+    """ext4 has no reflinks."""
+    story = Story(2.0).caller("copy_file_range", 200, blocked=8 * MS)
+    story.add("filesystems", dev=FS, kind=kind, mount="/data", options="rw")
+    story = _at_work("cp", "/usr/bin/cp", story)
+    assert ("--reflink" in _remedies(tmp_path / "x", story, "cache-cold")) == told

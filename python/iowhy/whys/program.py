@@ -19,6 +19,7 @@ documentation says so:
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
                                         # finding is about those; and enough of it to be listed)
+    filesystems = ["xfs"]               # optional: only where what is waited for longest lies on one of this kind
     computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
     files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
@@ -41,7 +42,7 @@ from typing import Any
 from iowhy.data_class import dataclass
 from iowhy.units import percent
 from iowhy.whys import classes
-from iowhy.whys.facts import Facts
+from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.synced import share_of_syncs
 from iowhy.whys.thresholds import LISTED
@@ -75,6 +76,7 @@ class Remedy:
     spares: tuple[str, ...] = ()
     syncs_by: tuple[str, ...] = ()
     computes: bool = False
+    filesystems: tuple[str, ...] = ()
 
     @property
     def partial(self) -> bool:
@@ -138,12 +140,15 @@ def remedies(
     """
     calls = _heaviest(facts, of_cpu=of_cpu)
     computes = facts.budget.elapsed(classes.USER) > facts.budget.elapsed(classes.KERNEL)
+    kind = _waited_for(facts)
     found = []
     for program in known:
         for one in program.remedies:
             if cause not in one.causes or (one.calls and not calls.intersection(one.calls)):
                 continue
-            if one.computes and not computes:
+            if (one.computes and not computes) or (
+                one.filesystems and kind not in (None, *one.filesystems)
+            ):
                 continue
             if one.files and len(matched(facts.relations, one.files)) < len(one.files):
                 continue
@@ -154,6 +159,12 @@ def remedies(
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
             found.append(Advice(f"{program.name}: {one.do}{ends}{risk} ({one.link})", part))
     return tuple(sorted(found, key=lambda advice: -advice.part))
+
+
+def _waited_for(facts: Facts) -> str | None:
+    """What kind of filesystem is waited for longest; None where that is not known."""
+    found = filesystems.of(facts.filesystems, filesystems.waited_for_most(facts.relations))
+    return None if found is None else found.kind
 
 
 def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:

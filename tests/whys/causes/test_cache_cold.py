@@ -1,6 +1,6 @@
 """cache-cold: the first visit."""
 
-from ..conftest import Judge, absent, leads
+from ..conftest import Judge, absent, chain, leads
 from ..made import KIB, MS, Story
 
 
@@ -12,6 +12,22 @@ def reader(share: float = 0.9) -> Story:
 def test_a_first_pass(judged: Judge) -> None:
     story = reader().cache(lookups=12_800, misses=400, readahead=12_400)
     leads(judged(story), "cache-cold", 0.85)
+
+
+def test_it_names_what_costs_most_and_not_what_has_most_pages(judged: Judge) -> None:
+    """A file in one piece of which much is read, and a small one whose pages lie apart: that is the one that is waited for."""
+    story = Story(2.0).caller("read", 100, blocked=18 * MS, bytes_=512 * KIB)
+    story.file(300, "/data/apart", 64 * KIB).file(301, "/data/whole", 64 << 20)
+    story.requests(200, bytes_=4 * KIB, service=8 * MS, jump=True, ino=300)
+    story.requests(40, bytes_=512 * KIB, service=2 * MS, jump=True, ino=301)
+    story.cache(lookups=200, misses=20, readahead=180, ino=300)
+    story.cache(lookups=5120, misses=400, readahead=4720, ino=301)
+    found = leads(judged(story), "cache-cold", 0.5)
+    said = chain(found)
+    assert "95 % of the time that reads take is for /data/apart" in said
+    assert (
+        "of them away from where the one before ended" in said and "each takes the device" in said
+    )
 
 
 def test_not_direct_io(judged: Judge) -> None:

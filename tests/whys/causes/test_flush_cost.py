@@ -18,6 +18,20 @@ def test_one_file_synced_over_and_over(judged: Judge) -> None:
     assert "84 % of the time inside these calls" in chain(found)
 
 
+def test_what_is_done_once_is_what_was_counted(judged: Judge) -> None:
+    """On ext4 a sync of a file that grows flushes twice: there were not so many syncs."""
+    for flushes, said in (
+        (200, "one sync in the place of 200"),
+        (400, "one flush in the place of 400"),
+    ):
+        story = Story(2.0).caller(
+            "fdatasync", 200, blocked=9 * MS, bytes_=None, reason="journal_commit"
+        )
+        story.requests(200, op="write", bytes_=4 * KIB, service=MS // 2)
+        story.flushes(flushes, 1600 * MS // flushes)
+        assert leads(judged(story), "flush-cost", 0.5).gain_condition == said
+
+
 def test_not_without_barriers(judged: Judge) -> None:
     absent(judged(syncer(0)), "flush-cost")
 

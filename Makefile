@@ -20,7 +20,7 @@ check:
 	@tools/setup test
 	cargo fmt --all --check
 	rustfmt --check recorder/src/rows/*.rs  # modules that build/sources.rs adds
-	.venv/bin/clang-format --dry-run --Werror recorder/bpf/*.[ch]
+	.venv/bin/clang-format --dry-run --Werror recorder/bpf/*.[ch] agent/bpf/*.[ch]
 	cargo clippy --release --workspace --all-targets --quiet -- -D warnings
 	.venv/bin/ruff format --check --quiet python tests benchmarks
 	.venv/bin/ruff check --quiet python tests benchmarks

@@ -50,7 +50,7 @@ def files(*suffixes: str, folders: tuple[str, ...]) -> Iterator[Path]:
 
 
 PYTHON_FOLDERS = ("python", "tests", "benchmarks")
-RUST_AND_C_FOLDERS = ("tables", "recorder", "store", "readings", "logs", "lab", "programs")
+RUST_AND_C_FOLDERS = ("tables", "recorder", "agent", "store", "readings", "logs", "lab", "programs")
 
 
 def long_parts() -> list[Long]:

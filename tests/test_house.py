@@ -59,11 +59,12 @@ MAY_IMPORT = {
     },
     "options": BASE,
     "doctor": BASE | {"recording"},
+    "agent": BASE | {"recording", "sources"},
     "pytest_plugin": BASE | {"recording", "relations", "measures", "expect", "sources", "whys"},
     "cli": BASE | {
         "watching",
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "lab", "views", "sources",
-        "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports", "fleet",
+        "undo", "options", "doctor", "expect", "measures", "api", "charts", "exports", "fleet", "agent",
     },
     "api": BASE | {
         "recording", "relations", "reports", "whys", "overview", "experiment", "compare", "views", "sources", "options",

@@ -1,5 +1,6 @@
 //! `iowhy-record`: records a command, running processes or the whole machine.
 
+mod aggregate;
 mod alone;
 mod names;
 
@@ -80,6 +81,8 @@ enum Command {
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
     },
+    /// Count and time I/O in the kernel, always on, as recordings of an hour (for `iowhy agent`)
+    Aggregate(aggregate::Arguments),
     /// Name addresses of modules, asked as JSON on stdin (for `iowhy symbolize`)
     #[command(hide = true)]
     Names {
@@ -153,6 +156,7 @@ fn main() {
             (common, None, Target::Groups { wanted, duration })
         }
         Command::Machine { common, duration } => (common, None, Target::Machine { duration }),
+        Command::Aggregate(arguments) => return aggregate::run(arguments),
         Command::Names { most } => {
             if let Err(error) = names::answer(most) {
                 eprintln!("iowhy: {error}");

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
-/*
- * Control groups: which one a task is in, on the hierarchy that the recorder goes by, and whether that lies in one that
- * is recorded. A group is known by the number of its directory's inode (kernfs_node.id).
- */
+/* Whether a task's control group lies in one that is recorded. */
 #ifndef IOWHY_CGROUP_H
 #define IOWHY_CGROUP_H
 
 #include "state.h"
+#include "group.h"
 
 /* Depth at which a group is no longer looked for. */
 #define GROUP_LEVELS 32
 
 /* The groups of `groups` are recorded, with all below them. */
 const volatile bool by_group = false;
-/* Place in css_set.subsys of a controller of version 1, whose hierarchy counts; -1: that of version 2. */
-const volatile __s32 group_controller = -1;
 /* Processes that came into a recorded group from elsewhere. */
 __u64 entered = 0;
 
@@ -24,23 +20,6 @@ struct {
 	__type(key, __u64);
 	__type(value, __u8);
 } groups SEC(".maps");
-
-static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
-{
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup_subsys_state *state;
-
-	if (group_controller < 0)
-		return BPF_CORE_READ(set, dfl_cgrp);
-	if (bpf_core_read(&state, sizeof(state), &set->subsys[0] + group_controller))
-		return NULL;
-	return BPF_CORE_READ(state, cgroup);
-}
-
-static __always_inline __u64 cgroup_id(struct cgroup *group)
-{
-	return BPF_CORE_READ(group, kn, id);
-}
 
 /* A function of its own (not static), so that the verifier looks at it once. */
 __noinline int is_chosen_group(__u64 address)

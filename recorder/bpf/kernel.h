@@ -320,6 +320,14 @@ struct block_device {
 	void *bd_holder;
 };
 
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
 struct bio {
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
@@ -327,6 +335,7 @@ struct bio {
 	struct bvec_iter bi_iter;
 	void *bi_end_io;
 	void *bi_private;
+	struct blkcg_gq *bi_blkg;
 	struct bio_vec *bi_io_vec;
 };
 

@@ -5,6 +5,7 @@
 
 #include "chunks.h"
 #include "rings.h"
+#include "request_op.h"
 
 enum owner_kind {
 	OWNER_UNKNOWN,
@@ -14,15 +15,6 @@ enum owner_kind {
 	OWNER_FLUSH,
 	OWNER_SWAP,
 	OWNER_DEVICE,
-};
-
-enum request_op {
-	OP_READ,
-	OP_WRITE,
-	OP_FLUSH,
-	OP_DISCARD,
-	OP_ZONE,
-	OP_OTHER,
 };
 
 /* Bits of event_request.flags. */
@@ -64,27 +56,6 @@ struct event_request {
 	__u8 flags;
 	__u32 end_unseen; /* `completed` is when it was over at the latest */
 };
-
-#define OP_MASK 0xff
-#define FLAG(opf, name) (!!((opf) & (1U << bpf_core_enum_value(enum req_flag_bits, name))))
-
-static __always_inline __u8 operation(__u32 opf)
-{
-	__u32 op = opf & OP_MASK;
-
-	if (op == REQ_OP_READ)
-		return OP_READ;
-	/* Writing zeroes counts as a write, as in /proc/diskstats. */
-	if (op == REQ_OP_WRITE || op == REQUEST_OP(WRITE_ZEROES))
-		return OP_WRITE;
-	if (op == REQ_OP_FLUSH)
-		return OP_FLUSH;
-	if (op == REQ_OP_DISCARD)
-		return OP_DISCARD;
-	if (op == REQUEST_OP(DRV_IN) || op == REQUEST_OP(DRV_OUT) || op == REQUEST_OP(SECURE_ERASE))
-		return OP_OTHER;
-	return OP_ZONE;
-}
 
 static __always_inline __u8 request_flags(__u32 opf)
 {

@@ -18,8 +18,8 @@ from tests.docs.recordings import FOLDER, kept
 #: A picture shows what a report is like, not all that it holds.
 MOST_LINES = 16
 _COLUMNS = 100
-#: No recording of docs/recordings has what they show: asynchronous calls, user stacks.
-WITHOUT = frozenset(("async-operations", "callers", "functions"))
+#: No recording of docs/recordings has what they show: asynchronous calls, user stacks, what the agent keeps.
+WITHOUT = frozenset(("agent-counts", "agent-latencies", "async-operations", "callers", "functions"))
 #: Another tool's numbers are in recordings of what it printed.
 PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures" / "innodb-8.0.txt"
 #: A recording in which a report has so many rows shows what it is for.

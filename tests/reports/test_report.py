@@ -127,7 +127,7 @@ def test_a_report_that_does_not_run(own: Path, make: Make, sql: str, message: st
 
 
 def test_no_such_report(make: Make) -> None:
-    with pytest.raises(Problem, match="nope: no such report; there are addresses, amplification"):
+    with pytest.raises(Problem, match="nope: no such report; there are addresses, agent-counts"):
         run(make({}), "nope")
 
 

@@ -18,6 +18,7 @@ COMMANDS = (
     "run",
     "why",
     "top",
+    "agent",
     "report",
     "html",
     "sql",

@@ -116,7 +116,7 @@ fn why_not(program: &str, name: &str, found: Tracepoint) -> Option<String> {
 }
 
 /// Whether a tracepoint's parameters begin with those that a program reads.
-fn fits(shape: &str, found: &[String]) -> bool {
+pub fn fits(shape: &str, found: &[String]) -> bool {
     let wanted: Vec<_> = shape.split(' ').collect();
     found.len() >= wanted.len()
         && wanted

@@ -16,9 +16,6 @@ use super::Options;
 use crate::calls;
 use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 
-/// Log level that shows how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
-const VERIFIER_STATISTICS: u32 = 4;
-
 /// Why no program runs.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -136,7 +133,7 @@ fn attempt(
             .to_str()
             .is_some_and(|name| choice.programs.contains(name));
         program.set_autoload(wanted);
-        program.set_log_level(if log { VERIFIER_STATISTICS } else { 0 });
+        program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
     }
     let controller = options.group_controller;
     let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));

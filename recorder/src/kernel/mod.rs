@@ -5,12 +5,12 @@ mod drain;
 mod frames;
 mod links;
 mod load;
-mod older;
-mod refusal;
+pub mod older;
+pub mod refusal;
 mod stacks;
 mod symbols;
-mod tables;
-mod tracepoints;
+pub mod tables;
+pub mod tracepoints;
 
 use std::ffi::c_void;
 use std::io::Read;
@@ -314,28 +314,7 @@ impl Probe {
 
     /// What each program has cost so far; all 0 unless the kernel counts (kernel.bpf_stats_enabled).
     pub fn costs(&self) -> Vec<Cost> {
-        let programs = self.skel.object().progs().filter(|p| p.autoload());
-        programs
-            .filter_map(|program| {
-                let mut info = bpf_prog_info::default();
-                let mut size = size_of_val(&info) as u32;
-                // SAFETY: `info` is plain data of `size` bytes; its pointers are null, so that the kernel
-                // fills in numbers alone.
-                let done = unsafe {
-                    bpf_obj_get_info_by_fd(
-                        program.as_fd().as_raw_fd(),
-                        addr_of_mut!(info).cast::<c_void>(),
-                        &mut size,
-                    )
-                };
-                (done == 0).then(|| Cost {
-                    name: program.name().to_string_lossy().into_owned(),
-                    runs: info.run_cnt,
-                    ns: info.run_time_ns,
-                    missed: info.recursion_misses,
-                })
-            })
-            .collect()
+        costs_of(self.skel.object())
     }
 
     fn set_adopting(&mut self, adopting: bool) {
@@ -372,6 +351,32 @@ fn ring_of(map: MapHandle, mut each: impl FnMut(&[u8]) + 'static) -> Result<Ring
         0
     })?;
     builder.build().context("cannot map a ring of events")
+}
+
+/// What each loaded program of an object has cost so far.
+pub fn costs_of(object: &libbpf_rs::Object) -> Vec<Cost> {
+    let programs = object.progs().filter(|p| p.autoload());
+    programs
+        .filter_map(|program| {
+            let mut info = bpf_prog_info::default();
+            let mut size = size_of_val(&info) as u32;
+            // SAFETY: `info` is plain data of `size` bytes; its pointers are null, so that the kernel
+            // fills in numbers alone.
+            let done = unsafe {
+                bpf_obj_get_info_by_fd(
+                    program.as_fd().as_raw_fd(),
+                    addr_of_mut!(info).cast::<c_void>(),
+                    &mut size,
+                )
+            };
+            (done == 0).then(|| Cost {
+                name: program.name().to_string_lossy().into_owned(),
+                runs: info.run_cnt,
+                ns: info.run_time_ns,
+                missed: info.recursion_misses,
+            })
+        })
+        .collect()
 }
 
 /// Runs a program of the kind that user space calls (SEC("syscall")).

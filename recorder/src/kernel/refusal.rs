@@ -4,6 +4,9 @@ use std::sync::Mutex;
 
 use libbpf_rs::PrintLevel;
 
+/// Log level that shows how much work the verifier had (include/linux/bpf_verifier.h, BPF_LOG_STATS).
+pub const VERIFIER_STATISTICS: u32 = 4;
+
 /// A program that the kernel did not take, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {

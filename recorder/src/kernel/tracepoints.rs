@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use libbpf_rs::btf::types::{FuncProto, Ptr, Struct, Typedef};
+use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Struct, Typedef};
 use libbpf_rs::btf::{Btf, TypeId};
 use libbpf_rs::ReferencesType as _;
 
@@ -33,7 +33,9 @@ impl<'a> Tracepoints<'a> {
     /// What the kernel's type information says of a tracepoint, its own or that of a filesystem's module.
     pub fn get(&self, name: &str) -> Tracepoint {
         let Some(typedef) = self.found.get(name) else {
-            return match choice::module_of(name).is_some_and(|module| is_in(module, name)) {
+            return match choice::module_of(name)
+                .is_some_and(|module| is_in(module, &format!("{PREFIX}{name}\0")))
+            {
                 true => Tracepoint::Has(None),
                 false => Tracepoint::Missing,
             };
@@ -43,6 +45,18 @@ impl<'a> Tracepoints<'a> {
             .and_then(|pointer| FuncProto::try_from(pointer.referenced_type()).ok());
         // The first is the kernel's own.
         Tracepoint::Has(function.map(|f| f.iter().skip(1).map(|p| self.pointed_to(p.ty)).collect()))
+    }
+
+    /// The same of a function of the kernel, or of a module that is loaded (whose parameters cannot be read).
+    pub fn function(&self, name: &str, module: &str) -> Tracepoint {
+        let Some(function) = self.btf.type_by_name::<Func<'a>>(name) else {
+            return match is_in(module, &format!("{name}\0")) {
+                true => Tracepoint::Has(None),
+                false => Tracepoint::Missing,
+            };
+        };
+        let prototype = FuncProto::try_from(function.referenced_type()).ok();
+        Tracepoint::Has(prototype.map(|f| f.iter().map(|p| self.pointed_to(p.ty)).collect()))
     }
 
     /// The structure that a parameter points to; "-" for anything else.
@@ -56,9 +70,8 @@ impl<'a> Tracepoints<'a> {
     }
 }
 
-/// Whether the types of a module name the tracepoint.
-fn is_in(module: &str, tracepoint: &str) -> bool {
-    let name = format!("{PREFIX}{tracepoint}\0");
+/// Whether the types of a module hold this name, which ends with a zero.
+fn is_in(module: &str, name: &str) -> bool {
     std::fs::read(format!("/sys/kernel/btf/{module}")).is_ok_and(|types| {
         types
             .windows(name.len())

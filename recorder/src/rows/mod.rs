@@ -33,7 +33,7 @@ fn ticks_ns(ticks: u64) -> i64 {
 }
 
 /// Length of a tick (1/CONFIG_HZ): the resolution of the clock that only ticks advance.
-fn tick_ns() -> i64 {
+pub fn tick_ns() -> i64 {
     static TICK: OnceLock<i64> = OnceLock::new();
     *TICK.get_or_init(|| {
         let coarse = nix::time::ClockId::from_raw(libc::CLOCK_MONOTONIC_COARSE);

@@ -69,7 +69,7 @@ pub fn row(e: &Request, ring: Option<i64>) -> rows::BlockRequests {
     }
 }
 
-fn operation(op: u8) -> Name {
+pub fn operation(op: u8) -> Name {
     Cow::Borrowed(match op {
         layout::OP_READ => "read",
         layout::OP_WRITE => "write",

@@ -1,0 +1,92 @@
+//! What control groups are called: their paths, and the containers and services that they are.
+
+use std::collections::HashMap;
+
+use iowhy_readings::containers::Containers;
+use iowhy_readings::{host, Roots};
+use iowhy_store::{Name, Recording, Result};
+use std::collections::HashSet;
+
+/// Groups that are remembered; when there are more, all are asked for again.
+const MOST: usize = 65_536;
+
+/// What a group is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Its path as /proc/PID/cgroup has it; None: it was gone before it could be asked for.
+    pub path: Option<Name>,
+    /// Id of the container or service that it belongs to; empty: to none; None: not known.
+    pub container: Option<Name>,
+    /// What people call that.
+    pub service: Option<Name>,
+}
+
+/// Names of groups by their numbers.
+#[derive(Default)]
+pub struct Groups {
+    containers: Option<Containers>,
+    known: HashMap<u64, Named>,
+    /// Containers that have a row in the present recording.
+    written: HashSet<(String, String)>,
+}
+
+impl Groups {
+    pub fn of_machine() -> Groups {
+        Groups {
+            containers: Containers::new(&Roots::default()),
+            ..Groups::default()
+        }
+    }
+
+    /// From here on rows go into another recording.
+    pub fn begin_recording(&mut self) {
+        self.written.clear();
+    }
+
+    /// What the group of this number is called; 0 is none that is known.
+    pub fn name(&mut self, number: u64, recording: &mut Recording) -> Result<Named> {
+        let Some(containers) = &mut self.containers else {
+            return Ok(Named::default());
+        };
+        if number == 0 {
+            return Ok(Named::default());
+        }
+        let found = containers.of_number(number, 0, host::now_ns());
+        if let Some(Some(container)) = &found {
+            let key = (container.id.clone(), container.group.clone());
+            if self.written.len() < MOST && self.written.insert(key) {
+                recording.push(container.row())?;
+            }
+        }
+        if let Some(named) = self.known.get(&number) {
+            return Ok(named.clone());
+        }
+        let container = found.as_ref().map(|found| match found {
+            Some(container) => Name::Owned(container.id.clone()),
+            None => Name::Borrowed(""),
+        });
+        let named = Named {
+            path: containers
+                .hierarchy()
+                .group_of_number(number)
+                .map(Name::Owned),
+            container,
+            service: found.flatten().map(|container| {
+                Name::Owned(
+                    container
+                        .name
+                        .clone()
+                        .unwrap_or_else(|| container.id.clone()),
+                )
+            }),
+        };
+        // One that is not in a container yet may come to be: its runtime makes the group first.
+        if named.service.is_some() {
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
+            self.known.insert(number, named.clone());
+        }
+        Ok(named)
+    }
+}

@@ -1,0 +1,211 @@
+//! The programs in the kernel: load and attach them, and take out what they have summed up.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::ptr::{addr_of, addr_of_mut};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use iowhy_readings::containers::Hierarchy;
+use iowhy_readings::mounts::Mounts;
+use iowhy_readings::Roots;
+use iowhy_recorder::calls;
+use iowhy_recorder::event::Plain;
+use iowhy_recorder::kernel::older::{self, Helpers};
+use iowhy_recorder::kernel::tracepoints::Tracepoints;
+use iowhy_recorder::kernel::{refusal, tables};
+use iowhy_recorder::rows::tick_ns;
+use iowhy_store::manifest::Sensor;
+use iowhy_tables::calls::Record;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Link, OpenObject};
+
+use crate::choice::{self, Choice, On};
+use crate::histogram::Histogram;
+use crate::skeleton::{types, AgentSkel, AgentSkelBuilder, OpenAgentSkel};
+
+/// What was counted: of which control group, on which device, by which program, and what was done there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// 0: not known.
+    pub cgroup: u64,
+    /// 0: none.
+    pub dev: u32,
+    pub what: u16,
+    pub measure: u8,
+}
+
+// SAFETY: both are of integers only, without padding (bpf/aggregate.h).
+unsafe impl Plain for Entry {}
+unsafe impl Plain for EntryKey {}
+
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Entry(types::aggregate);
+
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct EntryKey(types::aggregate_key);
+
+/// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.
+pub struct Programs {
+    skel: AgentSkel<'static>,
+    links: Vec<Link>,
+    pub sensors: Vec<Sensor>,
+    lost: u64,
+}
+
+impl Programs {
+    /// Loads what this kernel can run. An error says why it can run nothing.
+    pub fn load(with_calls: bool) -> Result<Programs> {
+        let log = refusal::listen();
+        let btf =
+            Btf::from_vmlinux().context("this kernel has no BTF (/sys/kernel/btf/vmlinux)")?;
+        let tracepoints = Tracepoints::new(&btf);
+        let helpers = Helpers::new(&btf);
+        let ask = |on| match on {
+            On::Tracepoint(name) => tracepoints.get(name),
+            On::Function(name, module) => tracepoints.function(name, module),
+        };
+        let mut refused = BTreeMap::new();
+        loop {
+            let choice = choice::choose(with_calls, ask, &refused);
+            if choice.programs.is_empty() {
+                let why = choice.sensors.iter().find_map(|s| s.why.clone());
+                anyhow::bail!(why.unwrap_or_default());
+            }
+            match attempt(&choice, &helpers, log) {
+                Ok(skel) => {
+                    return Ok(Programs {
+                        skel,
+                        links: Vec::new(),
+                        sensors: choice.sensors,
+                        lost: 0,
+                    })
+                }
+                Err(error) => match refusal::take() {
+                    // Where functions may not be traced, the verifier does not even look.
+                    Some(refusal)
+                        if !refused.contains_key(&refusal.program)
+                            && (refusal.verified || choice::is_on_function(&refusal.program)) =>
+                    {
+                        refused.insert(refusal.program, refusal.words);
+                    }
+                    _ => return Err(error).context("the kernel does not take the programs"),
+                },
+            }
+        }
+    }
+
+    /// From here on the programs run.
+    pub fn attach(&mut self) -> Result<()> {
+        for program in self.skel.object_mut().progs_mut() {
+            if program.autoload() {
+                let name = program.name().to_string_lossy().into_owned();
+                let link = program.attach();
+                self.links
+                    .push(link.with_context(|| format!("cannot attach {name}"))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted since this was last asked, and how many did not find room.
+    pub fn drain(&mut self) -> (HashMap<Key, Histogram>, u64) {
+        let bss = self.bss();
+        // SAFETY: the page of globals is mapped as long as the object lives; the programs only read it.
+        let old = unsafe {
+            let old = addr_of!((*bss).half).read_volatile();
+            addr_of_mut!((*bss).half).write_volatile(old + 1);
+            old & 1
+        };
+        // A program that began before the switch may still be counting into the old half.
+        std::thread::sleep(Duration::from_millis(1));
+        let maps = &self.skel.maps;
+        let map = match old {
+            0 => maps.aggregates_0.as_fd(),
+            _ => maps.aggregates_1.as_fd(),
+        };
+        let mut found: HashMap<Key, Histogram> = HashMap::new();
+        for (EntryKey(key), Entry(entry)) in tables::empty::<EntryKey, Entry>(map) {
+            let key = Key {
+                cgroup: key.cgroup,
+                dev: key.dev,
+                what: key.what,
+                measure: key.measure,
+            };
+            found.entry(key).or_default().add(&entry);
+        }
+        // SAFETY: as above; an aligned 64-bit read does not tear.
+        let lost = unsafe { addr_of!((*bss).lost).read_volatile() };
+        let new = lost - std::mem::replace(&mut self.lost, lost);
+        (found, new)
+    }
+
+    /// Threads that are in an uninterruptible sleep now.
+    pub fn waiting(&self) -> u64 {
+        // SAFETY: as in `drain`.
+        unsafe { addr_of!((*self.bss()).waiting).read_volatile() }
+    }
+
+    /// What each program has cost the kernel so far (all 0 unless it counts: kernel.bpf_stats_enabled).
+    pub fn costs(&self) -> Vec<iowhy_recorder::kernel::Cost> {
+        iowhy_recorder::kernel::costs_of(self.skel.object())
+    }
+
+    fn bss(&self) -> *mut types::bss {
+        let bss = self.skel.maps.bss_data.as_deref();
+        bss.map_or(std::ptr::null_mut(), |bss| {
+            std::ptr::from_ref(bss).cast_mut()
+        })
+    }
+}
+
+fn attempt(choice: &Choice, helpers: &Helpers, log: bool) -> Result<AgentSkel<'static>> {
+    // The programs live as long as the process, and so does the place of the object.
+    let place: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = AgentSkelBuilder::default()
+        .open(place)
+        .context("cannot open the programs")?;
+    for mut program in open.open_object_mut().progs_mut() {
+        let name = program.name().to_str();
+        program.set_autoload(name.is_some_and(|name| choice.programs.contains(name)));
+        program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
+    }
+    set_constants(&mut open, helpers)?;
+    let calls = choice.programs.contains("call_enter");
+    open.maps.begun.set_autocreate(calls && helpers.tasks())?;
+    open.maps
+        .begun_by_number
+        .set_autocreate(calls && !helpers.tasks())?;
+    older::prepare(open.open_object_mut(), helpers)?;
+    Ok(open.load()?)
+}
+
+fn set_constants(open: &mut OpenAgentSkel<'_>, helpers: &Helpers) -> Result<()> {
+    let rodata = open.maps.rodata_data.as_mut();
+    let rodata = rodata.context("the programs have no constants")?;
+    for known in &mut rodata.calls {
+        known.fd_argument = -1;
+    }
+    for (number, call, record) in calls::recorded() {
+        let known = &mut rodata.calls[number];
+        known.fd_argument = call.fd.map_or(-1, |at| at as i8);
+        known.does = match record {
+            Record::Read => types::call_does::DOES_READ.0 as u8,
+            Record::Write => types::call_does::DOES_WRITE.0 as u8,
+            _ => 0,
+        };
+        known.recorded = 1;
+    }
+    let mounts = Mounts::read(&Roots::default()).ok();
+    let hierarchy = mounts.and_then(|mounts| Hierarchy::of_machine(&mounts));
+    rodata.group_controller = hierarchy
+        .and_then(|hierarchy| hierarchy.controller())
+        .and_then(|name| helpers.controller(name))
+        .unwrap_or(-1);
+    rodata.tick_ns = tick_ns() as u64;
+    Ok(())
+}

@@ -1,0 +1,6 @@
+"""`iowhy agent`: always on; records fully when something happens.
+
+The counting is done in the kernel, by `iowhy-record aggregate`, which writes a recording an hour and says of each interval
+on its stdout what it came to (`counted.py`). Here is what follows from that: conditions that start a full recording
+(`conditions.py`, `triggers.py`, `capture.py`), what is kept and for how long (`keeping.py`), and metrics (`metrics.py`).
+"""

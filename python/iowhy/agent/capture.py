@@ -1,0 +1,184 @@
+"""The full recording that a trigger starts: made, judged on the spot, moved to where it belongs, and said to who asked."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from signal import SIGINT
+from typing import Any
+
+from iowhy.agent import keeping
+from iowhy.agent.settings import Settings
+from iowhy.agent.triggers import Budget, Fired, boot_ns
+from iowhy.data_class import dataclass
+from iowhy.sources.live import PARENT, RECORDER, program
+
+#: A full recording takes at most this part of what is kept.
+PART = 4
+JUDGED_WITHIN_S = 300
+POSTED_WITHIN_S = 10
+#: Until a recorder that was told to end is ended.
+PATIENCE_S = 20
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of a trigger's recording. `answer` is the verdict in a sentence, `cause` its first finding and `share` what that
+    takes of the time; None: none was found. `failed` says why there is no recording, or no verdict."""
+
+    trigger: str
+    why: str
+    recording: Path | None
+    answer: str | None = None
+    cause: str | None = None
+    share: float | None = None
+    failed: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """What a webhook gets."""
+        return {
+            "trigger": self.trigger,
+            "why": self.why,
+            "host": socket.gethostname(),
+            "recording": None if self.recording is None else str(self.recording),
+            "answer": self.answer,
+            "cause": self.cause,
+            "share": self.share,
+            "failed": self.failed,
+        }
+
+
+class Captures:
+    """One full recording at a time; `judged` is called with each, in a thread of its own."""
+
+    def __init__(
+        self, settings: Settings, budget: Budget, judged: Callable[[Judged], None]
+    ) -> None:
+        self.settings, self.budget, self.judged = settings, budget, judged
+        self._thread: threading.Thread | None = None
+        self._recorder: subprocess.Popen[bytes] | None = None
+        self._ends = False
+
+    def ask(self, fired: Fired) -> str | None:
+        """Starts a recording; or says why not: `recording` (one is under way), `cool_down`, `budget` or `disk`."""
+        if self._thread is not None and self._thread.is_alive():
+            return "recording"
+        now = boot_ns()
+        refused = self.budget.refusal(now)
+        if refused is not None:
+            return refused
+        try:
+            self.budget.start(fired.name, now)
+        except OSError:
+            return "disk"
+        self._thread = threading.Thread(target=self._capture, args=[fired], daemon=True)
+        self._thread.start()
+        return None
+
+    def end(self) -> None:
+        """Ends what is under way, and waits for it; it is kept, and judged later by who wants."""
+        self._ends = True
+        if self._recorder is not None:
+            with suppress(ProcessLookupError):
+                self._recorder.send_signal(SIGINT)
+        if self._thread is not None:
+            self._thread.join(PATIENCE_S)
+
+    def _capture(self, fired: Fired) -> None:
+        try:
+            judged = self._recorded(fired)
+        except OSError as error:
+            judged = Judged(fired.name, fired.why, None, failed=str(error))
+        self.budget.end(boot_ns())
+        self.judged(judged)
+        if self.settings.webhook is not None:
+            post(self.settings.webhook, judged)
+
+    def _recorded(self, fired: Fired) -> Judged:
+        settings = self.settings
+        path = keeping.begin(
+            settings.directory, socket.gethostname(), f"trigger-{fired.name}", datetime.now(UTC)
+        )
+        argv: list[str | Path] = [
+            program(RECORDER),
+            "machine",
+            "-o",
+            path,
+            "--duration",
+            str(settings.record_ns / 1e9),
+        ]
+        argv += ["--max-size", str(settings.keep_bytes // PART)]
+        with subprocess.Popen(
+            argv,
+            env=os.environ | {PARENT: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as self._recorder:
+            _, errors = self._recorder.communicate()
+        if not (path / "manifest.json").exists():
+            said = errors.decode(errors="replace").strip().splitlines()
+            why = (
+                said[-1] if said else f"the recorder ended with status {self._recorder.returncode}"
+            )
+            return Judged(fired.name, fired.why, None, failed=why)
+        if self._ends:
+            return Judged(
+                fired.name,
+                fired.why,
+                keeping.close(settings.directory, path),
+                failed="the agent ends",
+            )
+        found, failed = _verdict(path)
+        findings = found.get("findings") or [{}]
+        return Judged(
+            fired.name,
+            fired.why,
+            keeping.close(settings.directory, path),
+            found.get("answer"),
+            findings[0].get("cause"),
+            findings[0].get("share"),
+            failed,
+        )
+
+
+def _verdict(path: Path) -> tuple[dict[str, Any], str | None]:
+    """What `iowhy why --json` says: in a process of its own, so that what it takes of memory is given back."""
+    argv: list[str | Path] = [sys.executable, "-m", "iowhy.cli.main", "why", "--json", path]
+    try:
+        done = subprocess.run(
+            ["nice", "-n", "10", *argv],
+            capture_output=True,
+            timeout=JUDGED_WITHIN_S,
+            check=False,
+            cwd="/",
+        )
+    except subprocess.TimeoutExpired:
+        return {}, f"no verdict within {JUDGED_WITHIN_S} s"
+    try:
+        found: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        return {}, done.stderr.decode(errors="replace").strip() or "no verdict"
+    return found, None
+
+
+def post(address: str, judged: Judged) -> str | None:
+    """Sends what became of a trigger to a webhook; gives why it did not get there."""
+    request = urllib.request.Request(
+        address,
+        json.dumps(judged.as_json()).encode(),
+        {"Content-Type": "application/json"},
+        method="POST",
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=POSTED_WITHIN_S):
+            return None
+    except OSError as error:
+        return str(error)

@@ -1,0 +1,115 @@
+"""What one interval came to, as `iowhy-record aggregate` says it: a line of JSON (agent/src/interval.rs)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from iowhy.data_class import dataclass
+
+#: Of the last bucket of a histogram, which is open: 2^63 - 1.
+OPEN_NS = 2**63 - 1
+#: From here on times are in the open bucket.
+LONGEST_NS = 2**36
+#: Up to here they are in the first.
+SHORTEST_NS = 2**10
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Times of one kind, of one control group on one device. `up_to_ns` and `counts`: the buckets that hold any, by the
+    first time that is too long for each. None: not known, or none."""
+
+    measure: str
+    name: str | None
+    service: str | None
+    path: str | None
+    dev: int | None
+    count: int
+    untimed: int
+    sum_ns: int
+    bytes: int
+    up_to_ns: Sequence[int]
+    counts: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often something happened, of one control group on one device."""
+
+    name: str
+    service: str | None
+    path: str | None
+    dev: int | None
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Disk:
+    """One disk in the interval; `utilisation` is the share of it with a request in flight, None where that is not known."""
+
+    dev: int
+    reads: int
+    writes: int
+    read_bytes: int
+    written_bytes: int
+    utilisation: float | None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One interval. `pressure`: the share of it that tasks stalled, by resource and kind (`io`, `some`). `waiting`: threads
+    in uninterruptible sleep at its end. `closed`: recordings that were closed."""
+
+    at_ns: int
+    interval_ns: int
+    latencies: Sequence[Latency]
+    counts: Sequence[Count]
+    pressure: Mapping[str, Mapping[str, float]]
+    disks: Sequence[Disk]
+    waiting: int | None
+    lost: int
+    devices: Mapping[int, str]
+    mounts: Mapping[int, str]
+    closed: Sequence[str]
+
+
+def read(line: str) -> Interval:
+    """Takes one line apart."""
+    found: dict[str, Any] = json.loads(line)
+    return Interval(
+        **found
+        | {
+            "latencies": [Latency(**row) for row in found["latencies"]],
+            "counts": [Count(**row) for row in found["counts"]],
+            "disks": [Disk(**row) for row in found["disks"]],
+            "devices": {int(dev): name for dev, name in found["devices"].items()},
+            "mounts": {int(dev): mount for dev, mount in found["mounts"].items()},
+        }
+    )
+
+
+def lower_ns(up_to_ns: int) -> int:
+    """The shortest time of the bucket that ends there."""
+    if up_to_ns == OPEN_NS:
+        return LONGEST_NS
+    if up_to_ns <= SHORTEST_NS:
+        return 0
+    # Four buckets to a power of two: an end is (5, 6, 7 or 8) << n.
+    power = up_to_ns.bit_length() - 1
+    return up_to_ns - (1 << power - (3 if up_to_ns == 1 << power else 2))
+
+
+def percentile_ns(latencies: Sequence[Latency], percent: float) -> int | None:
+    """What `100 - percent` of 100 of these times are at least as long as, for certain: the lower end of the bucket that
+    the percentile is in. None: there are no times."""
+    buckets: dict[int, int] = {}
+    for latency in latencies:
+        for up_to, count in zip(latency.up_to_ns, latency.counts, strict=True):
+            buckets[up_to] = buckets.get(up_to, 0) + count
+    total, passed = sum(buckets.values()), 0
+    for up_to in sorted(buckets):
+        passed += buckets[up_to]
+        if passed * 100 >= percent * total:
+            return lower_ns(up_to)
+    return None

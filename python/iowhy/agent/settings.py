@@ -1,0 +1,182 @@
+"""The agent's file: what is watched, what is kept, where. All of it has a default; unknown keys are errors."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from iowhy.agent import conditions
+from iowhy.agent.conditions import Condition
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.quantities import MOST, duration_ns, size_bytes
+
+DIRECTORY = Path("/var/lib/iowhy")
+S = 10**9
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
+_HOST = re.compile(r"(.*):([0-9]{1,5})\Z")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. A trigger records for
+    `record_ns`, at least `cool_down_ns` after the recording before it ended, `per_hour` times at most. `calls`: every I/O
+    call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none."""
+
+    directory: Path = DIRECTORY
+    every_ns: int = 10 * S
+    rotate_ns: int = 3600 * S
+    keep_bytes: int = 2 * 2**30
+    keep_ns: int = 7 * 86400 * S
+    record_ns: int = 30 * S
+    cool_down_ns: int = 300 * S
+    per_hour: int = 4
+    calls: bool = False
+    metrics: tuple[str, int] | None = None
+    webhook: str | None = None
+    triggers: Mapping[str, Condition] = field(default_factory=dict)
+
+
+def _duration(value: Any) -> int:
+    found = duration_ns(value) if isinstance(value, str) else None
+    if not found or found > MOST:
+        raise ValueError("give a time such as 10 s or 1h")
+    return found
+
+
+def _size(value: Any) -> int:
+    found = size_bytes(value) if isinstance(value, str) else None
+    if not found or found > MOST or found < 2**20:
+        raise ValueError("give a size of 1MiB or more, such as 2GiB")
+    return found
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= 3600:
+        raise ValueError("give a number from 1 to 3600")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("give true or false")
+    return value
+
+
+def _directory(value: Any) -> Path:
+    if not isinstance(value, str) or not value.startswith("/"):
+        raise ValueError("give a path that begins with /")
+    return Path(value)
+
+
+def address(value: Any) -> tuple[str, int]:
+    """`HOST:PORT`, or `:PORT` for all addresses. Raises ValueError."""
+    found = _HOST.match(value) if isinstance(value, str) else None
+    if found is None or not 0 < int(found[2]) < 65536:
+        raise ValueError("give HOST:PORT, such as 127.0.0.1:9469")
+    return found[1] or "0.0.0.0", int(found[2])
+
+
+def _webhook(value: Any) -> str:
+    if not isinstance(value, str) or not re.match(r"https?://[^\s/]+", value):
+        raise ValueError("give an address that begins with http:// or https://")
+    return value
+
+
+#: Keys of the table [agent]: the field, and what reads its value.
+_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "directory": ("directory", _directory),
+    "every": ("every_ns", _duration),
+    "rotate": ("rotate_ns", _duration),
+    "keep-size": ("keep_bytes", _size),
+    "keep-time": ("keep_ns", _duration),
+    "record": ("record_ns", _duration),
+    "cool-down": ("cool_down_ns", _duration),
+    "per-hour": ("per_hour", _number),
+    "calls": ("calls", _truth),
+    "metrics": ("metrics", address),
+    "webhook": ("webhook", _webhook),
+}
+
+
+def read(file: Path) -> Settings:
+    """Reads the file. Raises Problem that names it and the line."""
+    try:
+        text = file.read_text("utf-8")
+        found = tomllib.loads(text)
+    except OSError as error:
+        raise Problem(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Problem(f"{file}: is no text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise Problem(f"{file}: {_placed(str(error))}") from None
+    return _settings(_Places(file, text), found)
+
+
+def _placed(message: str) -> str:
+    """`line 3, column 7: …`, as compilers say it."""
+    at = re.search(r" \(at (line \d+, column \d+)\)\Z", message)
+    return f"{at[1]}: {message[: at.start()]}" if at else message
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where a key stands in the file, for messages."""
+
+    file: Path
+    text: str
+
+    def problem(self, table: str | None, key: str, what: str) -> Problem:
+        line = self._line(table, key)
+        where = f"{self.file}: line {line}" if line else f"{self.file}"
+        return Problem(f"{where}: {key}: {what}")
+
+    def _line(self, table: str | None, key: str) -> int | None:
+        """The line of a key in a table, or of a table; None where it is written in a way of its own."""
+        inside = table is None
+        for number, line in enumerate(self.text.splitlines(), 1):
+            head = re.match(r"\s*\[\s*([\w-]+)\s*\]", line)
+            if head and table is None and head[1] == key:
+                return number
+            if head:
+                inside = head[1] == table
+            elif inside and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*=""", line):
+                return number
+        return None
+
+
+def _settings(places: _Places, found: Mapping[str, Any]) -> Settings:
+    for key in found:
+        if key not in ("agent", "triggers") or not isinstance(found[key], dict):
+            raise places.problem(None, key, "there are the tables [agent] and [triggers]")
+    values: dict[str, Any] = {}
+    for key, value in found.get("agent", {}).items():
+        if key not in _KEYS:
+            raise places.problem("agent", key, f"no such key; there are {', '.join(_KEYS)}")
+        name, reads = _KEYS[key]
+        try:
+            values[name] = reads(value)
+        except ValueError as error:
+            raise places.problem("agent", key, str(error)) from None
+    calls = values.get("calls", False)
+    triggers = {
+        key: _trigger(places, key, value, calls) for key, value in found.get("triggers", {}).items()
+    }
+    return Settings(**values, triggers=triggers)
+
+
+def _trigger(places: _Places, key: str, value: Any, calls: bool) -> Condition:
+    if not _NAME.match(key):
+        raise places.problem("triggers", key, "a name has small letters, digits and hyphens")
+    if not isinstance(value, str):
+        raise places.problem("triggers", key, f"give a condition as text: {conditions.EXAMPLES[0]}")
+    try:
+        condition = conditions.read(value)
+    except conditions.Unreadable as error:
+        raise places.problem("triggers", key, str(error)) from None
+    if condition.calls and not calls:
+        what = "this needs every call of the machine traced: `calls = true` in [agent], which costs"
+        raise places.problem("triggers", key, f"{what} each call some 150 ns")
+    return condition

@@ -1,0 +1,124 @@
+"""What the agent has counted since it began, as metrics show it: bounded, whatever runs on the machine."""
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from iowhy.agent.conditions import device_name
+from iowhy.agent.counted import Interval, Latency
+from iowhy.data_class import dataclass
+
+S = 10**9
+#: Services that have metrics of their own; all others together are OTHER.
+SERVICES = 100
+OTHER = "other"
+#: Histograms, of all keys together; what comes after that is only counted as left out.
+HISTOGRAMS = 2000
+#: Ends of the buckets: every second power of two, which the kernel's buckets end at too.
+BOUNDS_NS = tuple(2**power for power in range(10, 37, 2))
+
+
+@dataclass
+class Histogram:
+    """Times: those up to each bound (not summed over bounds; the last is above all), all of them, and their sum."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_NS) + 1))
+    sum_ns: int = 0
+    bytes: int = 0
+
+    def add(self, row: Latency) -> None:
+        """Adds the times of a row."""
+        at = 0
+        for up_to, count in zip(row.up_to_ns, row.counts, strict=True):
+            while at < len(BOUNDS_NS) and up_to > BOUNDS_NS[at]:
+                at += 1
+            self.counts[at] += count
+        self.sum_ns += row.sum_ns
+        self.bytes += row.bytes
+
+
+#: Measure, name, service, device; empty where there is none.
+Key = tuple[str, str, str, str]
+
+
+@dataclass
+class Totals:
+    """Counters since the agent began, and the last levels. Keys are labels of metrics."""
+
+    histograms: dict[Key, Histogram] = field(default_factory=dict)
+    left_out: int = 0
+    disk_bytes: dict[tuple[str, str], int] = field(default_factory=dict)
+    disk_operations: dict[tuple[str, str], int] = field(default_factory=dict)
+    disk_busy_s: dict[str, float] = field(default_factory=dict)
+    cache_bytes: dict[tuple[str, str], int] = field(default_factory=dict)
+    stalled_s: dict[tuple[str, str], float] = field(default_factory=dict)
+    waiting: int | None = None
+    lost: int = 0
+    triggers: dict[str, int] = field(default_factory=dict)
+    suppressed: dict[tuple[str, str], int] = field(default_factory=dict)
+    verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
+    kept_bytes: int = 0
+    services: set[str] = field(default_factory=set)
+
+    def add(self, interval: Interval) -> None:
+        """Adds one interval."""
+        for row in interval.latencies:
+            key = (
+                row.measure,
+                row.name or "",
+                self._service(row.service or row.path),
+                _place(interval, row),
+            )
+            if key not in self.histograms and len(self.histograms) >= HISTOGRAMS:
+                self.left_out += row.count
+                continue
+            self.histograms.setdefault(key, Histogram()).add(row)
+        for count in interval.counts:
+            of = (count.name, self._service(count.service or count.path))
+            self.cache_bytes[of] = self.cache_bytes.get(of, 0) + count.bytes
+        self._add_disks(interval)
+        for resource, kinds in interval.pressure.items():
+            for kind, share in kinds.items():
+                stalled = share * interval.interval_ns / S
+                self.stalled_s[resource, kind] = self.stalled_s.get((resource, kind), 0) + stalled
+        self.waiting = interval.waiting
+        self.lost += interval.lost
+
+    def _add_disks(self, interval: Interval) -> None:
+        for disk in interval.disks:
+            name = device_name(interval, disk.dev)
+            for way, bytes_, operations in (
+                ("read", disk.read_bytes, disk.reads),
+                ("write", disk.written_bytes, disk.writes),
+            ):
+                self.disk_bytes[name, way] = self.disk_bytes.get((name, way), 0) + max(bytes_, 0)
+                done = self.disk_operations.get((name, way), 0) + max(operations, 0)
+                self.disk_operations[name, way] = done
+            if disk.utilisation is not None:
+                busy = disk.utilisation * interval.interval_ns / S
+                self.disk_busy_s[name] = self.disk_busy_s.get(name, 0) + busy
+
+    def _service(self, name: str | None) -> str:
+        if name is None:
+            return ""
+        if name not in self.services and len(self.services) >= SERVICES:
+            return OTHER
+        self.services.add(name)
+        return name
+
+
+def _place(interval: Interval, row: Latency) -> str:
+    """The disk of a request; else where the filesystem is mounted."""
+    if row.dev is None:
+        return ""
+    if row.measure == "request":
+        return device_name(interval, row.dev)
+    return interval.mounts.get(row.dev) or device_name(interval, row.dev)
+
+
+def cumulative(counts: Sequence[int]) -> list[int]:
+    """Each with all before it."""
+    total, out = 0, []
+    for count in counts:
+        total += count
+        out.append(total)
+    return out

@@ -1,0 +1,81 @@
+"""`iowhy agent`: always on; a full recording when something happens."""
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from iowhy.data_class import dataclass
+from iowhy.options.described import option, word
+
+ABOUT = "Count I/O all the time, and record fully when something happens."
+#: Where the systemd unit has its file.
+FILE = Path("/etc/iowhy/agent.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What the agent is asked."""
+
+    settings: Path | None = option(
+        "-c", "--config", help="Its file: what is watched and kept (docs/agent.md).", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trigger:
+    """Which agent is meant."""
+
+    directory: Path | None = word(
+        "Folder of its recordings; by itself /var/lib/iowhy.", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """Which file is read."""
+
+    settings: Path = option("-c", "--config", default=FILE, help="The file.", metavar="FILE")
+
+
+def run(options: Run) -> None:
+    """Count, watch and keep, until it is told to end."""
+    from iowhy.agent import settings
+    from iowhy.agent.metrics import serve
+    from iowhy.agent.service import Service, locked, say
+
+    asked = settings.Settings() if options.settings is None else settings.read(options.settings)
+    with locked(asked.directory):
+        service = Service(asked)
+        if asked.metrics is not None:
+            serve(asked.metrics, service.totals)
+            say(f"metrics on http://{asked.metrics[0]}:{asked.metrics[1]}/metrics")
+        say(f"recordings in {asked.directory}; triggers: {', '.join(asked.triggers) or 'none'}")
+        service.run()
+
+
+def trigger(options: Trigger) -> None:
+    """Have the running agent record fully now (as SIGUSR1 does)."""
+    from iowhy.agent import service, settings
+
+    directory = options.directory or settings.DIRECTORY
+    os.kill(service.running(directory), signal.SIGUSR1)
+    print(f"{directory}: asked for a recording; the agent's log says what becomes of it")
+
+
+def check(options: Check) -> None:
+    """Read the agent's file and say what it asks for."""
+    from iowhy.agent import settings
+
+    found = settings.read(options.settings)
+    print(f"{options.settings}: recordings in {found.directory}")
+    for name, condition in found.triggers.items():
+        print(f"  {name}: {condition.text}")
+
+
+COMMANDS: Mapping[str, tuple[type, Callable[[Any], None]]] = {
+    "run": (Run, run),
+    "trigger": (Trigger, trigger),
+    "check": (Check, check),
+}

@@ -118,6 +118,11 @@ fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::
         max_request_bytes: count("queue/max_sectors_kb").map(|n| n.saturating_mul(1024)),
         queue_requests: count("queue/nr_requests"),
         size_bytes: count("size").map(|n| n.saturating_mul(512)),
+        model: text("device/model")
+            .or_else(|| text("device/name"))
+            .map(Name::Owned),
+        raid_level: text("md/level").map(Name::Owned),
+        nvme_namespace: count("nsid"),
     }
 }
 

@@ -70,6 +70,10 @@ fn put_disks(root: &Path) {
     put(root, "sys/block/vda/queue/max_sectors_kb", "1280\n");
     put(root, "sys/block/vda/queue/nr_requests", "256\n");
     put(root, "sys/block/vda/size", "2048\n");
+    put(root, "sys/block/vda/device/model", "QEMU HARDDISK   \n");
+    put(root, "sys/block/vdb/device/name", "SD32G\n");
+    put(root, "sys/block/vdb/nsid", "3\n");
+    put(root, "sys/block/md0/md/level", "raid1\n");
 }
 
 fn put_loops_and_mappings(root: &Path) {
@@ -110,8 +114,14 @@ fn disks_and_what_lies_below_them() {
         max_request_bytes: Some(1280 * 1024),
         queue_requests: Some(256),
         size_bytes: Some(1 << 20),
+        model: Some("QEMU HARDDISK".into()),
+        raid_level: None,
+        nvme_namespace: None,
     };
     assert_eq!(*find("vda"), vda);
+    assert_eq!(find("vdb").model, Some("SD32G".into()));
+    assert_eq!(find("vdb").nvme_namespace, Some(3));
+    assert_eq!(find("md0").raid_level, Some("raid1".into()));
     assert_eq!(find("loop0").below_dev, Some(VDA));
     assert_eq!(find("loop1").below_dev, Some(VDB));
     assert_eq!(find("loop2").below_dev, None);

@@ -1,7 +1,7 @@
 """The machine over time."""
 
 from iowhy.reports import run
-from tests.reports.conftest import MS, T0, Make
+from tests.reports.conftest import MS, T0, Make, request
 
 
 def test_system(make: Make) -> None:
@@ -36,3 +36,29 @@ def test_system(make: Make) -> None:
         None,
         None,
     )
+
+
+def test_devices_are_told_as_they_were(make: Make) -> None:
+    vda = {"dev": 1, "name": "vda", "rotational": True, "write_cache": "write back", "scheduler": "bfq",
+           "max_request_bytes": 1 << 20, "queue_requests": 64, "size_bytes": 1 << 40, "model": "ACME 7200"}  # fmt: skip
+    array = {"dev": 2, "name": "md0", "raid_level": "raid1", "below_dev": 1}
+    names = {"dev": 3, "name": "nvme0n2", "nvme_namespace": 2, "rotational": False}
+    unused = {"dev": 4, "name": "loop0"}
+    mounted = {"kind": "ext4", "options": "rw,noatime", "disk_dev": 2}
+    rec = make(
+        {
+            "devices": [vda, array, names, unused],
+            "filesystems": [{"dev": 21, "mount": "/b", **mounted}, {"dev": 22, "mount": "/a", **mounted}],
+            "block_requests": [request(0, MS, dev=1), request(MS, MS, dev=1), request(0, MS, dev=3)],
+        }
+    )  # fmt: skip
+    first, again, third, last = run(rec, "device-facts").to_pylist()
+    for row, mount in ((first, "/a"), (again, "/b")):
+        assert (row["device"], row["mount"], row["filesystem"]) == ("md0", mount, "ext4")
+        assert (row["options"], row["raid_level"], row["lies_on"]) == ("rw,noatime", "raid1", "vda")
+        assert row["model"] is row["rotational"] is row["nvme_namespace"] is None
+    assert (third["device"], third["nvme_namespace"], third["rotational"]) == ("nvme0n2", 2, False)
+    assert {name: last[name] for name in vda if name not in ("dev", "name")} == {
+        name: value for name, value in vda.items() if name not in ("dev", "name")
+    }
+    assert (last["device"], last["mount"], last["lies_on"]) == ("vda", None, None)

@@ -42,6 +42,14 @@ def counted(name: str, count: int, bytes_: int, at: int = 0, **more: object) -> 
     return row | more
 
 
+#: Some rows of every table of the agent's.
+AGENT = {
+    "agent_latencies": [latency(0, 60, 600_000), latency(1, 40, 5_000_000_000)],
+    "agent_buckets": [bucket(0, 1280, 60), bucket(1, 2048, 38), bucket(1, None, 2)],
+    "agent_counts": [counted("cache_missed", 2, 8192, dev=5, path="/user.slice")],
+}
+
+
 def test_intervals_add_up_and_percentiles_are_ends_of_buckets(make: Make) -> None:
     request = {
         "measure": "request",

@@ -23,7 +23,7 @@ from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
 from tests.fleet.hosts import write_fleet
-from tests.reports.test_agent import bucket, counted, latency
+from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
 from tests.whys.made import Story
 
@@ -37,13 +37,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Recording:
         for at in range(20)
         for call in ("fsync", "pread64")
     ]
-    agent = {
-        "agent_latencies": [latency(0, 60, 600_000), latency(1, 40, 5_000_000_000)],
-        "agent_buckets": [bucket(0, 1280, 60), bucket(1, 2048, 38), bucket(1, None, 2)],
-        "agent_counts": [counted("cache_missed", 2, 8192, dev=5, path="/user.slice")],
-    }
     kept = {"stack_samples": samples, "user_stacks": frames(stacks), "modules": MODULES}
-    return with_tables(made, kept | agent)
+    return with_tables(made, kept | AGENT)
 
 
 @pytest.fixture(scope="module")

@@ -34,5 +34,5 @@ SELECT
 FROM devices d
 LEFT JOIN filesystems f ON f.disk_dev = d.dev
 LEFT JOIN devices b ON b.dev = d.below_dev
-WHERE f.dev IS NOT NULL OR EXISTS (SELECT 1 FROM block_requests q WHERE q.dev = d.dev)
+WHERE f.dev IS NOT NULL OR d.dev IN (SELECT dev FROM block_requests)
 ORDER BY d.name, f.mount

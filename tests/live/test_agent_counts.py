@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cannot_run
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 from machine import ask, disk_number, filesystem, one, python, record
@@ -59,7 +60,9 @@ def opened(root: Path) -> Recording:
     return recording
 
 
-def test_counts_bytes_and_times_are_those_of_the_workload(tmp_path: Path) -> None:
+def test_counts_bytes_and_times_are_those_of_the_workload(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     root = tmp_path / "agent"
     with filesystem("ext4", tmp_path) as scratch:
         with aggregating(root, "--calls") as lines:
@@ -67,7 +70,7 @@ def test_counts_bytes_and_times_are_those_of_the_workload(tmp_path: Path) -> Non
         disk, dev = disk_number(scratch.disk), scratch.dev
     kept = opened(root)
     if not kept.ran("agent_calls"):
-        pytest.skip("this kernel does not take the programs of calls")
+        cannot_run(request, "this kernel does not take the programs of calls")
     counted = "SELECT sum(count), sum(bytes), sum(sum_ns) FROM agent_latencies WHERE measure = ? AND name = ? AND dev = ?"
     for name, calls, bytes_ in (
         ("pwrite64", WRITES + FDATASYNCS, WRITES * BLOCK + FDATASYNCS),

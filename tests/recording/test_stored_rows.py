@@ -25,3 +25,12 @@ def test_a_forked_process_has_them_as_well(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert (tmp_path / "b.parquet").stat().st_size > 0
     assert rows.value("max(a)") == 2
+
+
+def test_one_list_among_thousands_of_empty_ones_is_kept() -> None:
+    import numpy as np
+
+    flags: list[list[str] | None] = [[] for _ in range(3000)]
+    flags[2718], flags[5] = ["sync"], None
+    rows = StoredRows.of({"flags": np.fromiter(flags, object, len(flags))}, {"flags": "VARCHAR[]"})
+    assert [row["flags"] for row in rows.rows()] == flags

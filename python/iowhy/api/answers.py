@@ -72,9 +72,12 @@ class Rows:
         """What a question to a connection gives that has the rows as `rows`."""
         import duckdb
 
+        from iowhy.recording.stored_rows import LOOK_AT_ALL
         from iowhy.reports.columns import arrays
 
-        connection = duckdb.connect(":memory:", config={"enable_external_access": False})
+        connection = duckdb.connect(
+            ":memory:", config={"enable_external_access": False, **LOOK_AT_ALL}
+        )
         try:
             given = arrays(self._table.types, self._table.values)
             connection.register("given", {f"c{at}": array for at, array in enumerate(given)})

@@ -24,6 +24,9 @@ SETTINGS = """SET allowed_directories = ['/proc/self/fd/'];
     SET enable_external_access = false;
     SET enable_external_file_cache = false;
     SET enable_progress_bar = false"""
+#: How DuckDB finds the type of a column of Python's objects: by all of them. By a thousand, which it looks at otherwise, a column
+#: whose lists are mostly empty has no type, and one that is not cannot be read.
+LOOK_AT_ALL = {"pandas_analyze_sample": 2**63 - 1}
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,9 @@ def _database() -> "duckdb.DuckDBPyConnection":
     """Of this process; each use has a cursor of its own."""
     import duckdb
 
-    connection = duckdb.connect(":memory:", config={"memory_limit": "1GB", "temp_directory": ""})
+    connection = duckdb.connect(
+        ":memory:", config={"memory_limit": "1GB", "temp_directory": "", **LOOK_AT_ALL}
+    )
     # It writes the files of recordings as well, by their names; no SQL of others gets here.
     connection.execute("SET enable_external_file_cache = false; SET enable_progress_bar = false")
     return connection

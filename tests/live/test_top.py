@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,10 +21,22 @@ WORK = "for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of=f bs=4k count=50 oflag=d
 
 
 class Terminal:
-    """A terminal of tmux's, in a server of its own."""
+    """A terminal of tmux's, in a server of its own: one that is told to end still answers for a moment."""
 
     def __init__(self, folder: Path) -> None:
-        self._socket, self._folder = str(folder / "tmux"), folder
+        self._server = tempfile.TemporaryDirectory(dir=folder)
+        self._socket, self._folder = f"{self._server.name}/tmux", folder
+        self._later: list[Terminal] = []
+
+    def another(self) -> "Terminal":
+        """One that is opened later, and ends with this one's test."""
+        self._later.append(Terminal(self._folder))
+        return self._later[-1]
+
+    def close(self) -> None:
+        """Ends it, with what runs in it."""
+        for one in (*self._later, self):
+            one.tmux("kill-server")
 
     def tmux(self, *words: str) -> str:
         done = subprocess.run(
@@ -55,7 +68,7 @@ def terminal(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Termina
         cannot_run(request, "tmux is not installed: tools/setup test brings it")
     made = Terminal(tmp_path)
     yield made
-    made.tmux("kill-server")
+    made.close()
 
 
 def manifest(folder: Path) -> dict[str, object]:
@@ -70,9 +83,9 @@ def test_a_closed_terminal_ends_nothing_and_one_comes_back(
     rec = tmp_path / "a.iowhy"
     terminal.start("run", "--live", "-o", "a.iowhy", "--", "sh", "-c", WORK)
     terminal.until(lambda seen: "recording" in seen and "dd" in seen and "sync" in seen)
-    terminal.tmux("kill-server")
+    terminal.close()
     assert manifest(rec)["complete"] is False
-    again = Terminal(tmp_path)
+    again = terminal.another()
     again.start("top", "a.iowhy", columns=40)
     seen = again.until(lambda seen: "finished" in seen)
     assert all(len(line) <= 40 for line in seen.splitlines())

@@ -1,14 +1,14 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks
 """
 
 import re
 import sys
 from pathlib import Path
 
-from benchmarks import live_view, overhead, recorder, startup
+from benchmarks import live_view, overhead, recorder, stacks, startup
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
@@ -18,6 +18,7 @@ PARTS = {
     "programs": recorder.per_program,
     "startup": startup.table,
     "live": live_view.table,
+    "stacks": stacks.table,
 }
 
 

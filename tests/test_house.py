@@ -12,6 +12,7 @@ from tests import house
 #: runs commands (lab, experiment, compare) knows of them.
 BASE = {
     "",
+    "allocated",
     "data_class",
     "errors",
     "invocation",
@@ -26,6 +27,7 @@ BASE = {
 }
 MAY_IMPORT = {
     "": set(),
+    "allocated": set(),
     "data_class": set(),
     "errors": set(),
     "messages": set(),

@@ -4,6 +4,7 @@
 #define IOWHY_AGENT_CALL_H
 
 #include "aggregate.h"
+#include "entry.h"
 
 #define CALLS 512
 
@@ -25,29 +26,6 @@ static __always_inline const volatile struct call_known *known_of(__u64 number)
 		return NULL;
 	barrier_var(number);
 	return &calls[number & (CALLS - 1)];
-}
-
-/* Before 5.15: where the registers lie at the top of the thread's stack (THREAD_SIZE). */
-#define STACK_BYTES (1 << 14)
-
-static __always_inline struct pt_regs *entry_registers(struct task_struct *task)
-{
-	void *stack;
-
-	if (HAS_HELPER(task_pt_regs) && HAS_TASKS)
-		return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	stack = BPF_CORE_READ(task, stack);
-	return stack ? stack + STACK_BYTES - bpf_core_type_size(struct pt_regs) : NULL;
-}
-
-/* A 32-bit program on a 64-bit kernel, whose numbers are of another table. */
-static __always_inline bool is_compat(struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
-#else
-	return BPF_CORE_READ(task, thread_info.flags) & TIF_32BIT;
-#endif
 }
 
 static __always_inline __s64 register_of(struct pt_regs *regs, __s8 argument)
@@ -74,7 +52,7 @@ static __always_inline __u16 current_call(struct task_struct *task, struct pt_re
 {
 	__s64 number;
 
-	if (!regs || (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) || is_compat(task))
+	if ((BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) || is_compat(task))
 		return NO_CALL;
 #if defined(__TARGET_ARCH_x86)
 	number = BPF_CORE_READ(regs, orig_ax);

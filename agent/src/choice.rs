@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iowhy_recorder::kernel::choice::{fits, Tracepoint};
+use iowhy_recorder::kernel::choice::{fits, Choice, Tracepoint};
 use iowhy_store::manifest::Sensor;
 
 /// A program, what it hangs on, and of which shape that must be: the structures that its parameters point to, "-" for
@@ -136,13 +136,6 @@ const ROWS: &[Row] = &[
         calls: true,
     },
 ];
-
-/// What is loaded here, and what is not and why.
-#[derive(Debug)]
-pub struct Choice {
-    pub programs: BTreeSet<&'static str>,
-    pub sensors: Vec<Sensor>,
-}
 
 /// Chooses the programs for which the kernel has what they hang on and that it has not refused. `ask` gives what the
 /// kernel says of it, `refused` its words on programs that it did not take.

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use iowhy_readings::containers::Containers;
 use iowhy_readings::{host, Roots};
-use iowhy_store::{Name, Recording, Result};
+use iowhy_store::Name;
 use std::collections::HashSet;
+
+use crate::sink::Sink;
 
 /// Groups that are remembered; when there are more, all are asked for again.
 const MOST: usize = 65_536;
@@ -44,22 +46,22 @@ impl Groups {
     }
 
     /// What the group of this number is called; 0 is none that is known.
-    pub fn name(&mut self, number: u64, recording: &mut Recording) -> Result<Named> {
+    pub fn name(&mut self, number: u64, sink: &mut Sink) -> Named {
         let Some(containers) = &mut self.containers else {
-            return Ok(Named::default());
+            return Named::default();
         };
         if number == 0 {
-            return Ok(Named::default());
+            return Named::default();
         }
         let found = containers.of_number(number, 0, host::now_ns());
         if let Some(Some(container)) = &found {
             let key = (container.id.clone(), container.group.clone());
             if self.written.len() < MOST && self.written.insert(key) {
-                recording.push(container.row())?;
+                sink.push(container.row());
             }
         }
         if let Some(named) = self.known.get(&number) {
-            return Ok(named.clone());
+            return named.clone();
         }
         let container = found.as_ref().map(|found| match found {
             Some(container) => Name::Owned(container.id.clone()),
@@ -87,6 +89,6 @@ impl Groups {
             }
             self.known.insert(number, named.clone());
         }
-        Ok(named)
+        named
     }
 }

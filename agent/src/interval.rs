@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use iowhy_recorder::calls;
 use iowhy_recorder::event::layout as requests;
-use iowhy_store::{rows, Name, Recording, Result};
+use iowhy_store::{rows, Name};
 use serde::Serialize;
 
 use crate::groups::{Groups, Named};
 use crate::histogram::Histogram;
 use crate::levels::{Disk, Pressure};
 use crate::programs::Key;
+use crate::sink::Sink;
 use crate::skeleton::types::{cache_kind, measure as Measure, sync_kind};
 
 /// Number of no call (bpf/aggregate.h, NO_CALL).
@@ -35,6 +36,8 @@ pub struct Line {
     pub mounts: BTreeMap<i64, String>,
     /// Recordings that were closed.
     pub closed: Vec<String>,
+    /// Why what happened is in no recording, or only in a part of one.
+    pub failed: Option<String>,
 }
 
 /// A row of agent_latencies, by the names of things.
@@ -76,30 +79,30 @@ pub fn rows(
     interval: Interval,
     found: HashMap<Key, Histogram>,
     groups: &mut Groups,
-    recording: &mut Recording,
-) -> Result<(Vec<Latency>, Vec<Count>)> {
+    sink: &mut Sink,
+) -> (Vec<Latency>, Vec<Count>) {
     let mut found: Vec<_> = found.into_iter().collect();
     found.sort_by_key(|(key, _)| *key);
     let (mut latencies, mut counts) = (Vec::new(), Vec::new());
     for (key, histogram) in found {
-        let named = groups.name(key.cgroup, recording)?;
+        let named = groups.name(key.cgroup, sink);
         match measure_name(key.measure) {
             Some(measure) => {
                 let (row, latency) = latency(interval, measure, key, named, &histogram);
                 for bucket in buckets(&row, &latency) {
-                    recording.push(bucket)?;
+                    sink.push(bucket);
                 }
-                recording.push(row)?;
+                sink.push(row);
                 latencies.push(latency);
             }
             None => {
                 let (row, count) = count(interval, key, named, &histogram);
-                recording.push(row)?;
+                sink.push(row);
                 counts.push(count);
             }
         }
     }
-    Ok((latencies, counts))
+    (latencies, counts)
 }
 
 /// The row of what is a level of the machine.

@@ -10,6 +10,7 @@ mod levels;
 mod places;
 mod programs;
 mod session;
+mod sink;
 
 pub use session::{run, Request};
 

@@ -12,9 +12,10 @@ use iowhy_readings::mounts::Mounts;
 use iowhy_readings::Roots;
 use iowhy_recorder::calls;
 use iowhy_recorder::event::Plain;
+use iowhy_recorder::kernel::choice::Choice;
 use iowhy_recorder::kernel::older::{self, Helpers};
 use iowhy_recorder::kernel::tracepoints::Tracepoints;
-use iowhy_recorder::kernel::{refusal, tables};
+use iowhy_recorder::kernel::{costs_of, refusal, tables, Cost, Place};
 use iowhy_recorder::rows::tick_ns;
 use iowhy_store::manifest::Sensor;
 use iowhy_tables::calls::Record;
@@ -22,7 +23,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
 
-use crate::choice::{self, Choice, On};
+use crate::choice::{self, On};
 use crate::histogram::Histogram;
 use crate::skeleton::{types, AgentSkel, AgentSkelBuilder, OpenAgentSkel};
 
@@ -69,14 +70,15 @@ impl Programs {
             On::Tracepoint(name) => tracepoints.get(name),
             On::Function(name, module) => tracepoints.function(name, module),
         };
+        let mut place = Place::default();
         let mut refused = BTreeMap::new();
         loop {
             let choice = choice::choose(with_calls, ask, &refused);
-            if choice.programs.is_empty() {
-                let why = choice.sensors.iter().find_map(|s| s.why.clone());
-                anyhow::bail!(why.unwrap_or_default());
+            if let Some(why) = choice.nothing() {
+                anyhow::bail!(why);
             }
-            match attempt(&choice, &helpers, log) {
+            // SAFETY: what an earlier attempt put there went away with its error.
+            match attempt(unsafe { place.take() }, &choice, &helpers, log) {
                 Ok(skel) => {
                     return Ok(Programs {
                         skel,
@@ -151,8 +153,8 @@ impl Programs {
     }
 
     /// What each program has cost the kernel so far (all 0 unless it counts: kernel.bpf_stats_enabled).
-    pub fn costs(&self) -> Vec<iowhy_recorder::kernel::Cost> {
-        iowhy_recorder::kernel::costs_of(self.skel.object())
+    pub fn costs(&self) -> Vec<Cost> {
+        costs_of(self.skel.object())
     }
 
     fn bss(&self) -> *mut types::bss {
@@ -163,17 +165,16 @@ impl Programs {
     }
 }
 
-fn attempt(choice: &Choice, helpers: &Helpers, log: bool) -> Result<AgentSkel<'static>> {
-    // The programs live as long as the process, and so does the place of the object.
-    let place: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+fn attempt(
+    place: &'static mut MaybeUninit<OpenObject>,
+    choice: &Choice,
+    helpers: &Helpers,
+    log: bool,
+) -> Result<AgentSkel<'static>> {
     let mut open = AgentSkelBuilder::default()
         .open(place)
         .context("cannot open the programs")?;
-    for mut program in open.open_object_mut().progs_mut() {
-        let name = program.name().to_str();
-        program.set_autoload(name.is_some_and(|name| choice.programs.contains(name)));
-        program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
-    }
+    choice.apply(open.open_object_mut(), log);
     set_constants(&mut open, helpers)?;
     let calls = choice.programs.contains("call_enter");
     open.maps.begun.set_autocreate(calls && helpers.tasks())?;

@@ -1,23 +1,25 @@
 //! The agent's recordings, one after another, until it is told to end.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, Roots};
+use iowhy_recorder::kernel::write_costs;
 use iowhy_recorder::process::parent::Parent;
 use iowhy_recorder::process::signals::Signals;
 use iowhy_store::manifest::{Manifest, Mode, Sensor, Source};
 use iowhy_store::{Limits, Recording};
 
-use crate::folder::{Moment, Place};
+use crate::folder;
 use crate::groups::Groups;
 use crate::interval::{self, Interval, Line};
 use crate::levels::{Levels, Since};
 use crate::places::Places;
 use crate::programs::Programs;
+use crate::sink::Sink;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -37,23 +39,24 @@ pub struct Request {
 /// How often it is looked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// The present recording.
+/// The present recording, which is in the sink.
 struct Open {
-    recording: Recording,
-    place: Place,
+    path: PathBuf,
     began_ns: i64,
-    began: Moment,
+    day: i64,
 }
 
 /// What goes on over all recordings.
 struct Agent<'a> {
     request: &'a Request,
-    host: String,
     programs: Programs,
     samplers: Samplers,
     levels: Levels,
     groups: Groups,
     places: Places,
+    sink: Sink,
+    /// None: none can be written now.
+    open: Option<Open>,
 }
 
 /// Records until a signal, or until the process that started it is gone. Each interval is a line of JSON on `out`.
@@ -64,36 +67,38 @@ pub fn run(request: &Request, mut out: impl Write) -> Result<()> {
     programs.attach()?;
     let mut agent = Agent {
         request,
-        host: host::host(&Roots::default())
-            .name
-            .unwrap_or_else(|| "unknown".into()),
         programs,
         samplers: Samplers::new(&Roots::default(), Scope::default()),
         levels: Levels::default(),
         groups: Groups::of_machine(),
         places: Places::default(),
+        sink: Sink::default(),
+        open: None,
     };
-    let mut open = agent.open()?;
+    agent.open()?;
     // Counted before the first interval began; the samplers' first readings are what the next ones are counted from.
     agent.programs.drain();
     let mut start_ns = host::now_ns();
-    agent.sample(start_ns, &mut open.recording)?;
+    agent.sample(start_ns);
     loop {
         let ends = || signals.count() > 0 || parent.died();
         wait_until(start_ns + nanoseconds(request.every), &ends);
         let ends = ends();
-        let mut line = agent.interval(&mut start_ns, &mut open.recording)?;
-        if ends || agent.is_over(&open) {
-            line.closed.push(agent.close(open)?.display().to_string());
-            // Who followed is gone: what was recorded is written.
-            let said = say(&mut out, &line);
-            if ends || said.is_err() {
-                return agent.end();
-            }
-            open = agent.open()?;
-        } else if say(&mut out, &line).is_err() {
-            agent.close(open)?;
+        let mut line = agent.interval(&mut start_ns)?;
+        line.failed = agent.sink.failure();
+        if ends || line.failed.is_some() || agent.is_over() {
+            line.closed.extend(agent.close());
+        }
+        line.failed = line.failed.or_else(|| agent.sink.failure());
+        // Who followed is gone: what was recorded is written.
+        if say(&mut out, &line).is_err() || ends {
+            agent.close();
             return agent.end();
+        }
+        if agent.open.is_none() {
+            if let Err(error) = agent.open() {
+                agent.sink.fail(format!("{error:#}"));
+            }
         }
     }
 }
@@ -118,14 +123,14 @@ fn say(out: &mut impl Write, line: &Line) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn wall_now() -> Moment {
-    Moment::of(host::clock().wall_ns.unwrap_or(0).div_euclid(1_000_000_000))
+fn today() -> i64 {
+    folder::day(host::clock().wall_ns.unwrap_or(0))
 }
 
 impl Agent<'_> {
-    fn open(&mut self) -> Result<Open> {
-        let began = wall_now();
-        let place = Place::new(&self.request.root, &self.host, &began, "agent")?;
+    /// Begins a recording.
+    fn open(&mut self) -> Result<()> {
+        let path = folder::free(&self.request.root)?;
         let mut manifest = Manifest::new(Source::Live);
         manifest.host = host::host(&Roots::default());
         manifest.clock = host::clock();
@@ -133,28 +138,34 @@ impl Agent<'_> {
         manifest.command.start_ns = Some(host::now_ns());
         manifest.sensors = self.sensors();
         let limits = Limits::read_along(nanoseconds(self.request.every));
-        let mut recording = Recording::create_with(&place.open, manifest, limits)?;
+        let recording = Recording::create_with(&path, manifest, limits).inspect_err(|_| {
+            // Nothing of it can be read.
+            let _ = std::fs::remove_dir_all(&path);
+        })?;
+        self.sink.open(recording);
         self.groups.begin_recording();
-        self.places.begin_recording(&mut recording)?;
-        Ok(Open {
-            recording,
-            place,
+        self.places.begin_recording(&mut self.sink)?;
+        self.open = Some(Open {
+            path,
             began_ns: host::now_ns(),
-            began,
-        })
+            day: today(),
+        });
+        Ok(())
     }
 
     fn sensors(&self) -> Vec<Sensor> {
         [self.programs.sensors.clone(), self.samplers.sensors()].concat()
     }
 
-    fn is_over(&self, open: &Open) -> bool {
-        let age_ns = host::now_ns() - open.began_ns;
-        age_ns >= nanoseconds(self.request.rotate) || wall_now().date != open.began.date
+    fn is_over(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| {
+            let age_ns = host::now_ns() - open.began_ns;
+            age_ns >= nanoseconds(self.request.rotate) || today() != open.day
+        })
     }
 
     /// Ends the interval that began at `start_ns`, which is then the start of the next.
-    fn interval(&mut self, start_ns: &mut i64, recording: &mut Recording) -> Result<Line> {
+    fn interval(&mut self, start_ns: &mut i64) -> Result<Line> {
         let (found, lost) = self.programs.drain();
         let now = host::now_ns();
         let interval = Interval {
@@ -162,18 +173,18 @@ impl Agent<'_> {
             length_ns: now - *start_ns,
         };
         *start_ns = now;
-        let (latencies, counts) = interval::rows(interval, found, &mut self.groups, recording)?;
-        recording.lost("agent_latencies", lost);
+        let (latencies, counts) = interval::rows(interval, found, &mut self.groups, &mut self.sink);
+        self.sink.lost("agent_latencies", lost);
         let knows = |s: &Sensor| s.name == "agent_waits" && s.ran;
         let known = self.programs.sensors.iter().any(knows);
         let waiting = known.then(|| self.programs.waiting());
         if let Some(threads) = waiting {
-            recording.push(interval::waiting(interval, threads))?;
+            self.sink.push(interval::waiting(interval, threads));
         }
-        let Since { pressure, disks } = self.sample(now, recording)?;
-        self.places
-            .know(disks.iter().map(|disk| disk.dev), recording)?;
-        recording.tick(now)?;
+        let Since { pressure, disks } = self.sample(now);
+        let disks_seen = disks.iter().map(|disk| disk.dev);
+        self.places.know(disks_seen, &mut self.sink)?;
+        self.sink.tick(now);
         Ok(Line {
             at_ns: now,
             interval_ns: interval.length_ns,
@@ -186,37 +197,37 @@ impl Agent<'_> {
             devices: self.places.devices.clone(),
             mounts: self.places.mounts.clone(),
             closed: Vec::new(),
+            failed: None,
         })
     }
 
-    fn sample(&mut self, now_ns: i64, recording: &mut Recording) -> Result<Since> {
-        let (mut since, mut failed) = (Since::default(), None);
+    fn sample(&mut self, now_ns: i64) -> Since {
+        let mut since = Since::default();
         self.samplers.sample(now_ns, &mut |reading| {
             self.levels.take(&reading, &mut since);
-            if let Err(error) = reading.push(recording) {
-                failed = Some(error);
-            }
+            self.sink.reading(reading);
         });
-        failed.map_or(Ok(since), |error| Err(error.into()))
+        since
     }
 
-    fn close(&self, mut open: Open) -> Result<PathBuf> {
-        let manifest = open.recording.manifest_mut();
+    /// Ends the recording, whole or as far as it got, and gives its path.
+    fn close(&mut self) -> Option<String> {
+        let path = self.open.take()?.path;
+        let sensors = self.sensors();
+        let mut recording = self.sink.take()?;
+        let manifest = recording.manifest_mut();
         manifest.command.end_ns = Some(host::now_ns());
-        manifest.sensors = self.sensors();
-        open.recording.finish()?;
-        open.place.close()
+        manifest.sensors = sensors;
+        if let Err(error) = recording.finish() {
+            self.sink.fail(error.to_string());
+        }
+        Some(path.display().to_string())
     }
 
     fn end(&self) -> Result<()> {
         match &self.request.program_stats {
-            Some(path) => write_costs(&self.programs, path),
+            Some(path) => write_costs(&self.programs.costs(), path),
             None => Ok(()),
         }
     }
-}
-
-fn write_costs(programs: &Programs, path: &Path) -> Result<()> {
-    let json = serde_json::to_vec(&programs.costs())?;
-    std::fs::write(path, json).with_context(|| path.display().to_string())
 }

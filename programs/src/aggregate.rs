@@ -35,6 +35,6 @@ pub fn run(arguments: Arguments) {
     };
     if let Err(error) = iowhy_agent::run(&request, std::io::stdout().lock()) {
         eprintln!("iowhy: {}", visible(&format!("{error:#}")));
-        std::process::exit(125);
+        std::process::exit(iowhy_recorder::session::BROKEN);
     }
 }

@@ -46,7 +46,7 @@ pub fn answer(most: Duration) -> io::Result<()> {
         (one.module_id, module, one.addresses)
     });
     let mut found = Vec::new();
-    for (module_id, named) in name(wanted.collect(), most) {
+    for (module_id, named) in name(wanted.collect(), most).of_modules {
         for (address, frames) in named {
             let last = frames.len().saturating_sub(1);
             let of_one = frames.into_iter().enumerate().map(|(place, frame)| {

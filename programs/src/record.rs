@@ -50,6 +50,9 @@ enum Command {
             value_name = "PID"
         )]
         pids: Vec<u32>,
+        /// With the processes that these have started already
+        #[arg(long)]
+        descendants: bool,
         /// Seconds to record; without it until they end, or Ctrl-C
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
@@ -140,8 +143,16 @@ fn main() {
         Command::Attach {
             common,
             pids,
+            descendants,
             duration,
-        } => (common, None, Target::Attach { pids, duration }),
+        } => {
+            let target = Target::Attach {
+                pids,
+                descendants,
+                duration,
+            };
+            (common, None, target)
+        }
         Command::Group {
             common,
             cgroups,

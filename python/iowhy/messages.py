@@ -7,6 +7,7 @@ import sys
 #: What JSON may hold as it is and a terminal acts upon: DEL and C1 (ECMA-48), and what turns the direction of
 #: a line around (Unicode, UAX #9).
 _ACTS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = re.compile(f"[\0-\x1f]|{_ACTS.pattern}")
 
 
 def printable(text: str) -> str:
@@ -20,6 +21,18 @@ def printable(text: str) -> str:
         if ord(c) < 256
         else "\N{REPLACEMENT CHARACTER}"
         for c in text
+    )
+
+
+def without_controls(text: str) -> str:
+    """Text for a file that may be shown on a terminal: what one acts upon, also a line's end, is visible, the rest as it is."""
+    if text.isprintable():
+        return text
+    return _CONTROLS.sub(
+        lambda found: (
+            f"\\x{ord(found[0]):02x}" if found[0] < "\u0100" else f"\\u{ord(found[0]):04x}"
+        ),
+        text,
     )
 
 

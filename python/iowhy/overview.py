@@ -11,6 +11,7 @@ from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested, tested
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
+from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
 from iowhy.whys.facts import facts_of
@@ -78,14 +79,14 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
 
 
 def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
-    """As `overview`, of some of the processes of a recording as if they alone had been watched.
+    """As `overview`, of some of the processes of a recording as if they alone had been watched, while they were there.
 
     Raises Problem for one that was not recorded.
     """
-    _must_have_run(recording, pids)
+    narrowed = _as_if_alone(recording, pids)
     command = replace(recording.manifest.command, mode="attach", argv=())
     watched = replace(recording, manifest=replace(recording.manifest, command=command))
-    with facts_of(watched, narrowed=Narrowed(pids=pids)) as facts:
+    with facts_of(watched, narrowed=narrowed) as facts:
         verdict = verdict_of(facts)
         threads = _threads(facts.relations)
         beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
@@ -93,10 +94,11 @@ def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
     return Overview(recording, verdict, {}, threads, calls, devices, files)
 
 
-def _must_have_run(recording: Recording, pids: tuple[int, ...]) -> None:
+def _as_if_alone(recording: Recording, pids: tuple[int, ...]) -> Narrowed:
     with recording.damage_named(), Relations.of(recording) as relations:
         known = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM threads")}
         beside = {row[0] for row in relations.rows("SELECT DISTINCT tgid FROM neighbours")}
+        narrowed = as_if_alone(relations, pids)
     listing = f"`iowhy report processes {typed(recording.path)}` lists them"
     for pid in pids:
         if pid in beside - known:
@@ -104,7 +106,11 @@ def _must_have_run(recording: Recording, pids: tuple[int, ...]) -> None:
                 f"--pid {pid}: only what it did to devices and to the page cache was recorded, not its own time; {listing}"
             )
         if pid not in known:
-            raise Problem(f"--pid {pid}: no process of the recording; {listing}")
+            raise Problem(
+                f"--pid {pid}: no process of the recording did anything under this id: it slept all the time, or there "
+                f"was none; {listing}"
+            )
+    return narrowed
 
 
 def _threads(relations: Relations) -> int | None:

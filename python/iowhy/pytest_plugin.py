@@ -3,6 +3,7 @@
 Nothing heavy is imported before a test is recorded: pytest loads this in every project of the environment.
 """
 
+import os
 import shutil
 import tempfile
 import warnings
@@ -28,6 +29,14 @@ _MARKER = (
     "iowhy(*expectations, **counts): record this test and fail it where it costs more, e.g. "
     "iowhy(sync_calls=10), iowhy('device.written_bytes <= 2 MiB')"
 )
+_BARE = (
+    "a mark without an expectation holds the test to nothing: give one, as in "
+    "@pytest.mark.iowhy(sync_calls=10), or --iowhy-fail-on-increase"
+)
+
+
+class UnheldWarning(UserWarning):
+    """A mark that says of nothing how much it may be."""
 
 
 class UnknownWarning(UserWarning):
@@ -58,14 +67,19 @@ class Run:
         """A measure. Skips the test where it is not known, and says why."""
         from iowhy.measures import find
 
-        value = self.measures[find(name).name]
+        with _problems_fail():
+            measure = find(name)
+            value = self.measures[measure.name]
+            why = self._why(measure.sensor) if value is None else ""
         if value is None:
-            pytest.skip(f"iowhy: {name} is not known here: {self._why(find(name).sensor)}")
+            pytest.skip(f"iowhy: {name} is not known here: {why}")
         return value
 
     def expect(self, *texts: str) -> None:
         """Fails the test where an expectation is broken, in one line; warns where it cannot be known."""
-        _hold(self._ended(), _read(texts, {}))
+        with _problems_fail():
+            recording = self._ended()
+        _hold(recording, _read("run.expect", texts, {}))
 
     def _ended(self) -> "Recording":
         if self.recording is None:
@@ -137,6 +151,8 @@ class _Session:
         self.increase = bool(option("--iowhy-fail-on-increase"))
         self.every = bool(option("--iowhy")) or self.update or self.increase
         self.keep = None if option("--iowhy-keep") is None else Path(option("--iowhy-keep"))
+        if self.keep is not None:
+            _make(self.keep)
         self.worker = hasattr(config, "workerinput")  # of pytest-xdist
         self.found: dict[str, dict[str, int]] = {}
         self.blind: dict[str, set[str]] = {}
@@ -145,7 +161,10 @@ class _Session:
             from iowhy.expect.baseline import read_baseline
 
             path = config.rootpath / option("--iowhy-baseline")
-            self.baseline = read_baseline(path, new=self.update)
+            self.baseline = read_baseline(path, new=self.update, update="--iowhy-update")
+            why = _no_place(path.parent) if self.update else None
+            if why is not None:
+                raise Problem(f"{path}: {why}; choose another --iowhy-baseline")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -153,15 +172,20 @@ class _Session:
         marks = list(item.iter_markers("iowhy"))
         if not marks and not self.every:
             return (yield)
-        expected = [one for mark in marks for one in _read(mark.args, mark.kwargs)]
+        expected = [
+            one for mark in marks for one in _read("@pytest.mark.iowhy", mark.args, mark.kwargs)
+        ]
         if self.baseline is not None and not self.update:
             expected += self.baseline.expected(item.nodeid)
+        if marks and not expected and self.baseline is None and self.keep is None:
+            _warn(UnheldWarning(f"iowhy: {_BARE}"))
         with _place(self.keep, item.nodeid) as place:
             with _recorded(place) as run:
                 result = yield
             recording = run.recording
             assert recording is not None
-            self._note(item, recording)
+            with _problems_fail():
+                self._note(item, recording)
             _hold(recording, expected)
         return result
 
@@ -193,7 +217,7 @@ class _Session:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The tests with the most syncs, and what could not be seen."""
         out = terminalreporter
-        if (self.found or self.blind) and not self.worker:
+        if ((self.found and self.every) or self.blind) and not self.worker:
             out.section("iowhy")
             most = sorted(self.found.items(), key=_weight, reverse=True)
             for name, found in most[:_LISTED] if self.every else ():
@@ -203,14 +227,20 @@ class _Session:
             for why, sensors in sorted(self.blind.items()):
                 out.write_line(f"not seen: {', '.join(sorted(sensors))}: {why}")
 
-    def pytest_sessionfinish(self) -> None:
-        """--iowhy-update: the counts of the tests that passed."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """--iowhy-update: the counts of the tests that passed, once pytest has said what became of all."""
+        result = yield
         if self.worker or not self.update or self.baseline is None or not self.found:
-            return
+            return result
         kept = self.baseline
         for name, found in self.found.items():
             kept = kept.with_run(name, found)
-        kept.save()
+        try:
+            kept.save("--iowhy-baseline")
+        except Problem as problem:  # the disk is full, say
+            pytest.exit(f"iowhy: {problem}", returncode=pytest.ExitCode.INTERNAL_ERROR)
+        return result
 
 
 @contextmanager
@@ -219,13 +249,21 @@ def _recorded(place: Path) -> Iterator[Run]:
     from iowhy.sources.ongoing import recorded
 
     run = Run(place)
+    block = recorded(place)
+
+    def end(*raised: Any) -> bool | None:
+        with _problems_fail():
+            return block.__exit__(*raised)
+
     with ExitStack() as stack:
         with _problems_fail():
-            stack.enter_context(recorded(place))
+            block.__enter__()
+        stack.push(end)
         yield run
     from iowhy.recording import open_recording
 
-    run.recording = open_recording(place)
+    with _problems_fail():
+        run.recording = open_recording(place)
 
 
 @contextmanager
@@ -240,23 +278,32 @@ def _place(keep: Path | None, name: str) -> Iterator[Path]:
         return
     from iowhy.recording.free_name import free_name
 
-    keep.mkdir(parents=True, exist_ok=True)
     yield free_name(keep, "".join(one if one.isalnum() or one in "-_." else "_" for one in name))
 
 
-def _read(texts: Sequence[str], counts: Mapping[str, object]) -> "list[Expectation]":
-    """The expectations of a mark: `device__written_bytes='2 MiB'` is `device.written_bytes <= 2 MiB`."""
+def _make(keep: Path) -> None:
+    """Makes the folder of the recordings. Raises Problem where it cannot be, before any test runs."""
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(
+            f"--iowhy-keep {keep}: cannot be made: {error.strerror or error}; choose another directory"
+        ) from None
+
+
+def _read(place: str, texts: Sequence[str], counts: Mapping[str, object]) -> "list[Expectation]":
+    """The expectations of a mark, or of another place: `device__written_bytes='2 MiB'` is `device.written_bytes <= 2 MiB`."""
     from iowhy.expect import read_expectation
 
     asked = [str(text) for text in texts]
     asked += [f"{name.replace('__', '.')} <= {value}" for name, value in counts.items()]
     with _problems_fail():
-        return [read_expectation("@pytest.mark.iowhy", text) for text in asked]
+        return [read_expectation(place, text) for text in asked]
 
 
 @contextmanager
 def _problems_fail() -> Iterator[None]:
-    """What makes no sense, or cannot be recorded, fails the test in one line."""
+    """What makes no sense, or cannot be recorded or read, fails the test in one line."""
     try:
         yield
     except Problem as problem:
@@ -270,14 +317,31 @@ def _hold(recording: "Recording", expected: "Sequence[Expectation]") -> None:
     from iowhy.expect import outcomes
     from iowhy.whys.verdict import judge
 
-    verdict = judge(recording) if any(one.cause for one in expected) else None
-    found: list[Outcome] = outcomes(recording, verdict, expected)
-    for one in found:
-        if one.held is None:
-            warnings.warn(UnknownWarning(f"iowhy: {one.sentence}"), stacklevel=2)
-    broken = [f"iowhy: {one.sentence}" for one in found if one.held is False]
+    with _problems_fail():
+        verdict = judge(recording) if any(one.cause for one in expected) else None
+        found: list[Outcome] = outcomes(recording, verdict, expected)
+    said = [f"iowhy: {one.sentence}" for one in found]
+    broken = [text for text, one in zip(said, found, strict=True) if one.held is False]
+    unknown = [text for text, one in zip(said, found, strict=True) if one.held is None]
     if broken:
         pytest.fail("\n".join(broken), pytrace=False)
+    for text in unknown:
+        _warn(UnknownWarning(text))
+
+
+def _warn(warning: Warning) -> None:
+    """A warning of the test, or, with -W error, its failure in one line."""
+    try:
+        warnings.warn(warning, stacklevel=3)
+    except type(warning):
+        raise pytest.fail.Exception(str(warning), pytrace=False) from None
+
+
+def _no_place(folder: Path) -> str | None:
+    """Why no file can be written in a folder, if that is so."""
+    if not folder.is_dir():
+        return f"{folder} is no directory"
+    return None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
 
 
 def _weight(named: tuple[str, Mapping[str, int]]) -> tuple[int, int]:

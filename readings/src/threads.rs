@@ -1,6 +1,7 @@
 //! What /proc has of one thread: /proc/PID/task/TID/stat and schedstat (proc_pid_stat(5),
 //! Documentation/scheduler/sched-stats.rst), and which children a process has.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,6 +114,27 @@ pub(crate) fn parents(roots: &Roots) -> Vec<(i64, i64)> {
     all
 }
 
+/// The processes and all that descend from them now, each once: the given ones first, in their order.
+pub fn with_descendants(roots: &Roots, pids: &[i64]) -> Vec<i64> {
+    let mut children: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+    for (pid, parent) in parents(roots) {
+        children.entry(parent).or_default().push(pid);
+    }
+    let mut known = BTreeSet::new();
+    let mut found: Vec<i64> = pids
+        .iter()
+        .copied()
+        .filter(|pid| known.insert(*pid))
+        .collect();
+    let mut at = 0;
+    while let Some(pid) = found.get(at) {
+        let more = children.get(pid).map_or(&[][..], Vec::as_slice);
+        found.extend(more.iter().filter(|pid| known.insert(**pid)));
+        at += 1;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -140,6 +162,31 @@ mod tests {
         assert_eq!(stat.exit_code, None);
         let error = parse_stat(text(b"12 (a) R")).unwrap_err().to_string();
         assert_eq!(error, "stat:1: not the stat of a thread");
+    }
+
+    #[test]
+    fn children_of_children_are_taken_and_others_not() {
+        let made = tempfile::tempdir().unwrap();
+        let roots = Roots {
+            proc: made.path().into(),
+            sys: made.path().into(),
+        };
+        let tree = [
+            (10, 1, "a"),
+            (11, 10, "a) S 1 (b"),
+            (12, 11, "a"),
+            (9, 12, "a"),
+            (20, 1, "a"),
+        ];
+        for (pid, parent, name) in tree {
+            let folder = made.path().join(pid.to_string());
+            std::fs::create_dir(&folder).unwrap();
+            let stat = format!("{pid} ({name}) S {parent}{}", " 1".repeat(48));
+            std::fs::write(folder.join("stat"), stat).unwrap();
+        }
+        assert_eq!(with_descendants(&roots, &[10]), [10, 11, 12, 9]);
+        assert_eq!(with_descendants(&roots, &[20, 10, 20]), [20, 10, 11, 12, 9]);
+        assert_eq!(with_descendants(&roots, &[7]), [7]);
     }
 
     proptest! {

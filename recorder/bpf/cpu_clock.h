@@ -55,22 +55,24 @@ int on_cpu_clock(struct clock_context *ctx)
 	struct sample_buffer *buffer;
 	struct event_user_stack *e;
 	const struct pt_regs *regs;
-	__u64 now, on_cpu, before;
+	struct unsampled *unsampled = unsampled_here();
+	__u64 now, on_cpu, weight;
 	long bytes;
 
-	if (!t)
+	if (!t || !unsampled)
 		return 0;
 	now = bpf_ktime_get_ns();
 	on_cpu = time_on_cpu(t, now);
-	before = t->sampled_cpu;
-	if (on_cpu <= before)
+	if (on_cpu <= t->sampled_cpu)
 		return 0;
+	/* Ticks come at any moment alike: what runs stands for all that ran here since the last one. */
+	weight = on_cpu - t->sampled_cpu + unsampled->on_cpu_ns;
 	buffer = sample_buffer(1);
 	if (!buffer)
 		return 0;
 	e = &buffer->event;
 	begin_sample(e, t, SAMPLE_OF_CPU, now);
-	e->weight = on_cpu - before;
+	e->weight = weight;
 	if (CLOCK_IN_USER(ctx)) {
 		e->ip = CLOCK_IP(ctx);
 		e->sp = CLOCK_SP(ctx);
@@ -86,8 +88,10 @@ int on_cpu_clock(struct clock_context *ctx)
 		if (regs)
 			read_registers(e, regs);
 	}
-	if (emit_sample(buffer, task))
+	if (emit_sample(buffer, task)) {
 		t->sampled_cpu = on_cpu;
+		unsampled->on_cpu_ns = 0;
+	}
 	return 0;
 }
 

@@ -79,6 +79,7 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 		} else {
 			advance(t, now, SLEEPING);
 		}
+		leave_cpu(t);
 	}
 	t = next->pid ? thread_of(next) : NULL;
 	if (t) {

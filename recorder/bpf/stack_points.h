@@ -2,22 +2,13 @@
 /*
  * Of which calls and waits the user's stack is taken, and the time that it stands for.
  *
- * Points are set along the time that a thread spends in calls, a gap apart that is drawn
- * anew each time; a call in which a point lies is taken, and stands for the gaps that end in it. So each call is taken
- * with a chance in proportion to its length, whatever its neighbours are, and no time is counted twice. The first call of
- * each place in a program is taken as well, for its own length.
+ * Calls are taken in proportion to their time (points.h). The first call of each place in a program is taken as well: for
+ * its own length, which is left out of the time along which points are set.
  */
 #ifndef IOWHY_STACK_POINTS_H
 #define IOWHY_STACK_POINTS_H
 
 #include "user_stack.h"
-
-/* Calls whose stacks are taken apart from each other: what others do often must not hide I/O. */
-enum sample_group {
-	SAMPLE_IO, /* calls that are recorded one by one */
-	SAMPLE_PLAIN, /* all others */
-	SAMPLE_GROUPS,
-};
 
 /* The wait whose stack was taken at `ts` has ended. */
 struct event_user_wait {
@@ -39,6 +30,13 @@ struct {
 	__type(key, struct place_key);
 	__type(value, __u8);
 } sampled_places SEC(".maps");
+
+enum sample_bounds {
+	/* Stacks of each group, and of waits, in an interval of user space. One takes some 5 µs: 2 % of a CPU at most. */
+	SAMPLES_MOST = 200,
+	/* How many times as long gaps become within one, the fewer are left. */
+	SPARE_MOST = 64,
+};
 
 /* User space sets these ten times a second, so that the cost stays bounded: the mean gap, and what may be taken yet. */
 __u64 gaps_ns[SAMPLE_GROUPS] = {};
@@ -112,64 +110,66 @@ static __always_inline bool has_left(__s64 *left)
 	return true;
 }
 
-static __always_inline __u64 draw_gap(__u64 mean)
+/* The mean gap: many threads at once make it longer before all that may be taken is. */
+static __always_inline __u64 mean_gap(__u32 group)
 {
-	return mean / 2 + (((__u64)bpf_get_prandom_u32() * mean) >> 32) + 1;
+	__u64 mean, by;
+	__s64 left;
+
+	/* The verifier does not see that the compiler knows this. */
+	barrier_var(group);
+	group &= SAMPLE_GROUPS - 1;
+	mean = *(volatile __u64 *)&gaps_ns[group];
+	left = *(volatile __s64 *)&samples_left[group];
+
+	if (left <= 0 || left >= SAMPLES_MOST)
+		return mean;
+	by = SAMPLES_MOST * SAMPLES_MOST / ((__u64)left * left);
+	return mean * (by < SPARE_MOST ? by : SPARE_MOST);
 }
 
-/* Gaps that are drawn anew for what a long call leaves after its last point: more than fit in there. */
-#define GAPS_DRAWN 8
-
-/*
- * The points that lie in what the clock shows give the weight of the call that ended, and the next one. A long call has
- * many: they are as far apart as the first of them, but for the last, which must not leave a point behind for the next call.
- */
-static __always_inline __u64 pass_points(__u64 ns, __u64 *next, __u64 mean)
+/* Takes it, if more may be taken; what is not taken is sampled by none. */
+static __always_inline bool try_to_take(struct ended_call *call)
 {
-	__u64 points = ns / *next, weight = points * *next;
+	struct thread *t = call->thread;
+	__u32 group = call->group;
+	__u64 before;
+	bool taken;
 
-	if (!points)
-		return 0;
-	*next = draw_gap(mean);
-	for (int i = 0; i < GAPS_DRAWN && ns - weight >= *next; i++) {
-		weight += *next;
-		*next = draw_gap(mean);
-	}
-	return weight;
+	barrier_var(group);
+	if (!t || !has_left(&samples_left[group & (SAMPLE_GROUPS - 1)]))
+		return false;
+	before = bpf_ktime_get_ns();
+	taken = take_call(call);
+	t->own.stacks_ns += bpf_ktime_get_ns() - before;
+	return taken;
 }
 
 /* What the call that returned now, of `group`, adds to the time along which points are set. */
 static __always_inline void sample_call(struct ended_call *call, __u64 ip)
 {
-	struct thread *t = call->thread;
+	struct unsampled *unsampled = unsampled_here();
 	struct sample_clock *clock;
-	__u64 mean, next, before;
-	bool is_new, taken;
+	__u32 group = call->group;
+	__u64 mean;
 
-	if (call->group >= SAMPLE_GROUPS)
+	if (!unsampled)
 		return;
-	clock = &t->samples[call->group];
-	clock->ns += call->dur;
-	is_new = is_new_place(t, ip, call->nr);
-	if (!is_new && clock->ns < clock->next)
-		return;
-	mean = *(volatile __u64 *)&gaps_ns[call->group];
-	/* Where the first point lies is left to chance, too: many threads make one call each. */
-	if (!clock->next)
-		clock->next = 1 + (((__u64)bpf_get_prandom_u32() * mean) >> 32);
-	next = clock->next;
-	call->weight = pass_points(clock->ns, &next, mean);
-	if (is_new && !call->weight)
+	if (is_new_place(call->thread, ip, call->nr)) {
 		call->weight = call->dur;
-	if ((!is_new && !call->weight) || !has_left(&samples_left[call->group]))
+		if (try_to_take(call))
+			return;
+	}
+	barrier_var(group);
+	clock = &unsampled->calls[group & (SAMPLE_GROUPS - 1)];
+	clock->ns += call->dur;
+	if (clock->ns < clock->next)
 		return;
-	before = bpf_ktime_get_ns();
-	taken = take_call(call);
-	t->own.stacks_ns += bpf_ktime_get_ns() - before;
-	if (!taken)
-		return;
-	clock->ns -= call->weight;
-	clock->next = next;
+	mean = mean_gap(group);
+	call->weight = pass_points(clock, call->dur, mean);
+	/* Calls that come later are others' time: what this one would stand for goes with it. */
+	if (call->weight)
+		try_to_take(call);
 }
 
 /* The current thread begins to wait outside of calls. */
@@ -198,17 +198,21 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 /* A wait has ended: it stands for itself, and for those that were not taken meanwhile, as far as there are any. */
 static __always_inline void weigh_wait(struct thread *t, __u64 dur)
 {
+	struct unsampled *unsampled;
 	struct event_user_wait *e;
 	__u64 weight;
 
 	if (t->call >= 0)
 		return;
-	t->unsampled_waits += dur;
+	unsampled = unsampled_here();
+	if (!unsampled)
+		return;
+	unsampled->waits_ns += dur;
 	if (!t->wait_taken)
 		return;
 	weight = dur * t->wait_taken;
-	if (weight > t->unsampled_waits)
-		weight = t->unsampled_waits;
+	if (weight > unsampled->waits_ns)
+		weight = unsampled->waits_ns;
 	t->wait_taken = 0;
 	e = bpf_ringbuf_reserve(&stack_ring, sizeof(*e), 0);
 	if (!e)
@@ -220,7 +224,7 @@ static __always_inline void weigh_wait(struct thread *t, __u64 dur)
 	e->ts = t->wait_since;
 	e->weight = weight;
 	SUBMIT(e);
-	t->unsampled_waits -= weight;
+	unsampled->waits_ns -= weight;
 }
 
 #endif

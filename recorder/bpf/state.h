@@ -79,12 +79,6 @@ enum thread_state {
 /* Places of calls that a thread remembers (user_stack.h); a power of 2. */
 #define KNOWN_PLACES 16
 
-/* Time in calls since a point of it was sampled, and at which the next point lies; 0: not drawn yet. */
-struct sample_clock {
-	__u64 ns;
-	__u64 next;
-};
-
 /* Bytes of parts that wait in a thread: some thirty calls. */
 #define PARTS_BYTES 1024
 
@@ -160,9 +154,7 @@ struct thread {
 	struct file_id none_file;
 	__u64 none_chunk;
 	/* what stacks stand for (user_stack.h) */
-	struct sample_clock samples[2];
-	__u64 sampled_cpu; /* time on a CPU at the last tick that was taken */
-	__u64 unsampled_waits;
+	__u64 sampled_cpu; /* of its time on a CPU, what stacks stand for or is left to other threads' */
 	__u64 known_places[KNOWN_PLACES];
 	__u32 wait_taken; /* the stack of the wait was taken, one in so many */
 	__u32 ran_exec; /* its call did, and returns at the start of a program */

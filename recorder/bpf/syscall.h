@@ -14,6 +14,7 @@
 #include "journal.h"
 #include "stack_points.h"
 #include "code.h"
+#include "entry.h"
 
 /* Two halves: one is written while user space drains the other, so that no count is lost between. */
 struct totals_half {
@@ -128,16 +129,6 @@ static __always_inline void add_unreturned(struct thread *t)
 	read_times(t, &times);
 	add_call(t, t->call, &times, 0, t->call_flags | CALL_UNRETURNED);
 	t->call_kind = CALL_PLAIN;
-}
-
-/* A 32-bit program on a 64-bit kernel. */
-static __always_inline bool is_compat(struct task_struct *task)
-{
-#if defined(__TARGET_ARCH_x86)
-	return OF_CURRENT(task, thread_info.status) & TS_COMPAT;
-#else
-	return OF_CURRENT(task, thread_info.flags) & TIF_32BIT;
-#endif
 }
 
 /* The interface of 32-bit pointers in 64-bit programs has the numbers of the 64-bit one, with this bit. */

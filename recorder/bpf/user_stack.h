@@ -10,7 +10,9 @@
 #ifndef IOWHY_USER_STACK_H
 #define IOWHY_USER_STACK_H
 
+#include "entry.h"
 #include "state.h"
+#include "points.h"
 
 /* Bytes of the stack that are taken at most, and room for the page in which that ends. */
 #define STACK_BYTES (64 * 1024)
@@ -18,8 +20,6 @@
 #define STACK_PAGES (STACK_BYTES / PAGE_SIZE + 1)
 /* What lies above a stack's first frame of the main thread: the number of arguments (man 5 elf has the rest). */
 #define STACK_ABOVE 8
-/* Size of a thread's stack in the kernel, at whose end its user's registers lie: 4 pages on x86 and arm64. */
-#define KERNEL_STACK_BYTES (16 * 1024)
 /* Frames of the kernel's stack that are kept of a sample on a CPU. */
 #define KERNEL_FRAMES 48
 
@@ -30,6 +30,13 @@ enum sample_flag {
 	SAMPLE_OF_CPU = 4,
 	SAMPLE_HAS_FILE = 8,
 	SAMPLE_HAS_USER = 16, /* the registers are those of 64-bit code */
+};
+
+/* Calls whose stacks are taken apart from each other: what others do often must not hide I/O. */
+enum sample_group {
+	SAMPLE_IO, /* calls that are recorded one by one */
+	SAMPLE_PLAIN, /* all others */
+	SAMPLE_GROUPS,
 };
 
 struct event_user_stack {
@@ -75,7 +82,43 @@ struct {
 	__uint(max_entries, 16 * 1024 * 1024);
 } stack_ring SEC(".maps");
 
+/*
+ * Time of the threads in scope on this CPU for which no stack stands yet. Of the CPU and not of the thread: a thread that ends
+ * soon would end unsampled, and its time with it.
+ */
+struct unsampled {
+	struct sample_clock calls[SAMPLE_GROUPS];
+	__u64 waits_ns; /* outside calls, that ended */
+	__u64 on_cpu_ns; /* of threads that left it */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unsampled);
+} unsampled_times SEC(".maps");
+
+static __always_inline struct unsampled *unsampled_here(void)
+{
+	__u32 only = 0;
+
+	return bpf_map_lookup_elem(&unsampled_times, &only);
+}
+
 const volatile bool take_stacks = false;
+
+/* The thread leaves the CPU: what it ran since it was sampled is left to the next stack there. */
+static __always_inline void leave_cpu(struct thread *t)
+{
+	struct unsampled *unsampled = take_stacks ? unsampled_here() : NULL;
+	__u64 on_cpu = t->states[ON_CPU_USER] + t->states[ON_CPU_KERNEL];
+
+	if (!unsampled)
+		return;
+	unsampled->on_cpu_ns += on_cpu - t->sampled_cpu;
+	t->sampled_cpu = on_cpu;
+}
 
 static __always_inline void read_registers(struct event_user_stack *e, const struct pt_regs *regs)
 {
@@ -101,14 +144,9 @@ static __always_inline void read_registers(struct event_user_stack *e, const str
 /* Where the kernel keeps the user's registers of the current thread; NULL: it has none. */
 static __always_inline const struct pt_regs *user_registers(struct task_struct *task)
 {
-	__u64 stack;
-
 	if (!OF_CURRENT(task, mm) || (OF_CURRENT(task, flags) & (PF_KTHREAD | PF_EXITING)))
 		return NULL;
-	if (HAS_HELPER(task_pt_regs) && HAS_TASKS)
-		return (const struct pt_regs *)bpf_task_pt_regs(task);
-	stack = (__u64)OF_CURRENT(task, stack);
-	return (const struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs));
+	return entry_registers(task);
 }
 
 /* How far it is lies in the buffer: of numbers on the stack the verifier would follow every value that they take. */

@@ -11,7 +11,6 @@ pub const MAX_NAME_BYTES: usize = 1024;
 pub fn demangled(raw: &[u8]) -> String {
     let raw = &raw[..raw.len().min(MAX_MANGLED_BYTES)];
     let text = String::from_utf8_lossy(raw);
-    // What the compiler cut off a function is that function to people (GCC: .cold, .part.0, .constprop.0, LLVM: .llvm.N).
     let mut out = Bounded(String::new());
     if let Ok(name) = rustc_demangle::try_demangle(&text) {
         if write!(out, "{name:#}").is_ok() || !out.0.is_empty() {
@@ -23,8 +22,34 @@ pub fn demangled(raw: &[u8]) -> String {
             return name;
         }
     }
-    let _ = out.write_str(&go(&text));
+    let _ = out.write_str(&go(whole_function(&text)));
     out.0
+}
+
+/// What the compiler made of a function, or cut off it, is that function to people, as DWARF calls it, too.
+fn whole_function(name: &str) -> &str {
+    const MADE: [&str; 7] = [
+        "cold",
+        "part",
+        "constprop",
+        "isra",
+        "lto_priv",
+        "localalias",
+        "llvm",
+    ];
+    let mut name = name;
+    while let Some((before, last)) = name.rsplit_once('.') {
+        let number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+        let (whole, word) = match before.rsplit_once('.') {
+            Some((whole, word)) if number => (whole, word),
+            _ => (before, last),
+        };
+        if whole.is_empty() || !MADE.contains(&word) {
+            break;
+        }
+        name = whole;
+    }
+    name
 }
 
 fn cpp(text: &str) -> Option<String> {
@@ -85,6 +110,11 @@ mod tests {
             ("gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3.Unmarshal"),
             ("main.(*Tree).Walk", "main.(*Tree).Walk"),
             ("_Znot a name", "_Znot a name"),
+            ("load.part.0.cold", "load"),
+            ("load.constprop.12.isra.0", "load"),
+            ("main.cold", "main"),
+            ("main.main.func1", "main.main.func1"),
+            (".cold", ".cold"),
         ] {
             assert_eq!(demangled(raw.as_bytes()), name);
         }

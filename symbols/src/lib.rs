@@ -4,6 +4,7 @@
 //! mapped (one that is cut off meanwhile would end the process), sections and names have a greatest length, and a deadline
 //! ends the work with what is known by then. A damaged file costs its own names, and nothing else.
 
+mod bound;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -16,10 +17,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use bound::Bound;
 
 pub use elf::{build_id_of, MAX_SECTION_BYTES};
+pub use vdso::memory as vdso_memory;
 
 /// What a module is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,62 +61,92 @@ pub struct Frame {
 /// The frames of an address, innermost first: all but the last are inlined into the next.
 pub type Named = HashMap<u64, Vec<Frame>>;
 
-/// Names addresses (as each module's symbols count) of modules; ends after `most`, with what is known by then.
+/// What was found, and whether it is all that there is.
+#[derive(Debug, Default)]
+pub struct Names {
+    pub of_modules: HashMap<i64, Named>,
+    /// False where time ended the work.
+    pub complete: bool,
+}
+
+/// How often it is seen to that a library which does not look at the time ends.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Names addresses (as each module's symbols count) of modules; ends after `most` on a CPU, or twice that, with what is known by then.
 ///
 /// Modules come in the order in which they are wanted. An address that is not in the result has no name.
-pub fn name(wanted: Vec<(i64, Module, Vec<u64>)>, most: Duration) -> HashMap<i64, Named> {
-    let deadline = Instant::now() + most;
+pub fn name(wanted: Vec<(i64, Module, Vec<u64>)>, most: Duration) -> Names {
+    let bound = Bound::of(most);
     let (send, receive) = mpsc::channel();
     // The libraries that read DWARF cannot be told to stop: their thread is left alone when time is up.
     let spawned = std::thread::Builder::new()
         .name("names".to_owned())
-        .spawn(move || name_all(&wanted, deadline, &send));
-    let mut named: HashMap<i64, Named> = HashMap::new();
-    if spawned.is_err() {
-        return named;
-    }
-    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
-        match receive.recv_timeout(left) {
-            Ok((id, found)) => add(named.entry(id).or_default(), found),
-            Err(_) => break,
+        .spawn(move || name_all(&wanted, &bound, &send));
+    let mut names = Names::default();
+    let Ok(thread) = spawned else {
+        return names;
+    };
+    loop {
+        match receive.recv_timeout(LOOK) {
+            Ok(said) => names.take(said),
+            Err(RecvTimeoutError::Disconnected) => return names,
+            Err(RecvTimeoutError::Timeout) if bound.is_over(bound::clock_of(&thread)) => break,
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    named
+    receive.try_iter().for_each(|said| names.take(said));
+    names
+}
+
+impl Names {
+    fn take(&mut self, said: Said) {
+        match said {
+            Said::Found(id, found) => add(self.of_modules.entry(id).or_default(), found),
+            Said::Done => self.complete = true,
+        }
+    }
+}
+
+/// What the thread that looks for names says.
+enum Said {
+    Found(i64, Named),
+    /// That was all.
+    Done,
 }
 
 /// What addresses of a module are called, as far as there is time.
-type Part = fn(&Module, &[u64], Instant) -> Named;
+type Part = fn(&Module, &[u64], &Bound) -> Named;
 
 /// First by symbols, which is quick, for all modules; then with lines.
-fn name_all(
-    wanted: &[(i64, Module, Vec<u64>)],
-    deadline: Instant,
-    send: &mpsc::Sender<(i64, Named)>,
-) {
+fn name_all(wanted: &[(i64, Module, Vec<u64>)], bound: &Bound, send: &mpsc::Sender<Said>) {
     for part in [by_name as Part, by_line] {
         for (id, module, addresses) in wanted {
-            if Instant::now() >= deadline {
+            if bound.is_reached() {
                 return;
             }
             // What is damaged in a way that nobody foresaw costs its own names.
-            let found = catch_unwind(AssertUnwindSafe(|| part(module, addresses, deadline)));
+            let found = catch_unwind(AssertUnwindSafe(|| part(module, addresses, bound)));
             let found = found.unwrap_or_default();
-            if !found.is_empty() && send.send((*id, found)).is_err() {
+            if !found.is_empty() && send.send(Said::Found(*id, found)).is_err() {
                 return;
             }
         }
     }
+    if !bound.is_reached() {
+        // Nobody listens any more: it was not wanted.
+        let _ = send.send(Said::Done);
+    }
 }
 
-/// What a later part tells takes the place of what an earlier one did, but for names that it does not have.
+/// What a later part tells takes the place of what an earlier one did, but for the name of the function that the others are
+/// inlined into: that is the symbol's, so that it is the same whether there was time for lines or not.
 fn add(known: &mut Named, found: Named) {
     for (address, mut frames) in found {
         let named = known
             .remove(&address)
             .and_then(|mut before| before.pop()?.function);
         match frames.last_mut() {
-            Some(last) if last.function.is_none() => last.function = named,
-            Some(_) => {}
+            Some(last) => last.function = named.or(last.function.take()),
             None => frames.extend(named.map(|function| Frame {
                 function: Some(function),
                 ..Frame::default()
@@ -124,10 +158,10 @@ fn add(known: &mut Named, found: Named) {
     }
 }
 
-fn by_name(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
+fn by_name(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
     match module.kind {
         Kind::Anonymous => Named::new(),
-        Kind::Jit => perf_map::name(module, addresses, deadline),
+        Kind::Jit => perf_map::name(module, addresses, bound),
         Kind::Vdso => match vdso::own(module.build_id.as_deref()) {
             Some(elf) => by_symbols(&elf.symbols(), addresses),
             None => Named::new(),
@@ -144,7 +178,7 @@ fn by_name(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
     }
 }
 
-fn by_line(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
+fn by_line(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
     if module.kind != Kind::File {
         return Named::new();
     }
@@ -155,7 +189,7 @@ fn by_line(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
     else {
         return Named::new();
     };
-    let in_time = addresses.iter().take_while(|_| Instant::now() < deadline);
+    let in_time = addresses.iter().take_while(|_| !bound.is_reached());
     in_time
         .map(|&address| (address, lines.frames(address)))
         .collect()

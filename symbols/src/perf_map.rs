@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::Instant;
 
+use crate::bound::Bound;
 use crate::demangle::demangled;
 use crate::{open, Frame, Module, Named};
 
@@ -16,9 +16,9 @@ const MAX_LINE_BYTES: usize = 16 * 1024;
 const LINES_BETWEEN_LOOKS: usize = 4096;
 
 /// Names of addresses of a process's memory.
-pub fn name(module: &Module, addresses: &[u64], deadline: Instant) -> Named {
+pub fn name(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
     match map_of(module) {
-        Some(map) => read(map.take(MAX_BYTES), addresses, deadline),
+        Some(map) => read(map.take(MAX_BYTES), addresses, bound),
         None => Named::new(),
     }
 }
@@ -33,14 +33,14 @@ fn map_of(module: &Module) -> Option<File> {
 }
 
 /// Only what is asked for is kept. The last line about an address counts: code is written over code.
-fn read(map: impl Read, addresses: &[u64], deadline: Instant) -> Named {
+fn read(map: impl Read, addresses: &[u64], bound: &Bound) -> Named {
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
     let mut named = Named::new();
     let mut reader = BufReader::with_capacity(1 << 16, map);
     let mut line = Vec::new();
     for number in 0.. {
-        if number % LINES_BETWEEN_LOOKS == 0 && Instant::now() >= deadline {
+        if number % LINES_BETWEEN_LOOKS == 0 && bound.is_reached() {
             break;
         }
         if !next_line(&mut reader, &mut line) {
@@ -107,8 +107,8 @@ mod tests {
     use std::time::Duration;
 
     fn named(map: &[u8], addresses: &[u64]) -> Vec<(u64, String)> {
-        let soon = Instant::now() + Duration::from_secs(60);
-        let mut found: Vec<_> = read(map, addresses, soon)
+        let soon = Bound::of(Duration::from_secs(60));
+        let mut found: Vec<_> = read(map, addresses, &soon)
             .into_iter()
             .map(|(address, frames)| (address, frames[0].function.clone().unwrap()))
             .collect();
@@ -147,6 +147,6 @@ mod tests {
                 Ok(to.len())
             }
         }
-        assert!(read(Endless, &[1], Instant::now() + Duration::from_millis(20)).is_empty());
+        assert!(read(Endless, &[1], &Bound::of(Duration::from_millis(20))).is_empty());
     }
 }

@@ -86,9 +86,9 @@ fn module(path: &Path, build_id: Option<String>) -> Module {
 
 fn frames(module: Module, addresses: &[u64]) -> HashMap<u64, Vec<Frame>> {
     let wanted = vec![(1, module, addresses.to_vec())];
-    name(wanted, Duration::from_secs(60))
-        .remove(&1)
-        .unwrap_or_default()
+    let mut names = name(wanted, Duration::from_secs(60));
+    assert!(names.complete);
+    names.of_modules.remove(&1).unwrap_or_default()
 }
 
 fn functions(frames: &[Frame]) -> Vec<&str> {
@@ -235,7 +235,7 @@ proptest! {
             damaged.file = Some(File::open(&path).unwrap());
             let id = build_id_of(File::open(&made.program).unwrap());
             let wanted = vec![(1, damaged, addresses.clone()), (2, module(&made.program, id), addresses)];
-            let named = name(wanted, Duration::from_secs(60));
+            let named = name(wanted, Duration::from_secs(60)).of_modules;
             let start = made.start("outer");
             assert_eq!(functions(&named[&2][&start]).last(), Some(&"outer"));
         });

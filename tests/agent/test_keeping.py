@@ -1,9 +1,13 @@
 """What is kept is whole, and within its bounds."""
 
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from iowhy.agent import keeping
+from iowhy.recording.manifest import Clock, Host, Manifest
 
 DAY_NS = 86400 * 10**9
 AT = datetime(2026, 11, 23, 10, 15, tzinfo=UTC)
@@ -35,7 +39,7 @@ def test_the_oldest_go_first_until_the_others_fit(tmp_path: Path) -> None:
 
 def test_what_is_being_made_counts_and_stays(tmp_path: Path) -> None:
     path = kept(tmp_path, 9, "101500-agent")
-    made = keeping.begin(tmp_path, "db-1", "trigger-a", AT)
+    made = keeping.begin(tmp_path, "trigger-a")
     made.mkdir()
     (made / "a").write_bytes(bytes(64 * 1024))
     each = keeping.kept(tmp_path)[0].bytes
@@ -50,23 +54,47 @@ def test_what_is_too_old_goes(tmp_path: Path) -> None:
     assert keeping.prune(tmp_path, 1 << 40, DAY_NS, now + 86500) == [path]
 
 
+def made(
+    root: Path, what: str, host: str, wall_ns: int | None = int(AT.timestamp()) * 10**9
+) -> Path:
+    path = keeping.begin(root, what)
+    path.mkdir()
+    manifest = Manifest(host=Host(name=host), clock=Clock(0, wall_ns))
+    (path / "manifest.json").write_text(manifest.as_json())
+    return path
+
+
 def test_what_a_killed_agent_left_is_moved_to_its_place(tmp_path: Path) -> None:
-    made = keeping.begin(tmp_path, "a/b", "agent", AT)
-    assert made.name == "2026-11-23_a-b_101500-agent.iowhy"
-    made.mkdir()
-    (made / "manifest.json").write_text("{}")
-    empty = keeping.begin(tmp_path, "a", "agent", AT)
-    empty.mkdir()
+    assert made(tmp_path, "agent", "a/b").name == "agent.1.iowhy"
+    made(tmp_path, "trigger-disk-2", "../..", None)
+    keeping.begin(tmp_path, "agent").mkdir()
     (tmp_path / keeping.GONE / "x").mkdir(parents=True)
-    (moved,) = keeping.recover(tmp_path)
-    assert moved == tmp_path / "date=2026-11-23/host=a-b/101500-agent.iowhy"
+    first, second = keeping.recover(tmp_path)
+    assert first == tmp_path / "date=2026-11-23/host=a-b/101500-agent.iowhy"
+    # What has no time of its own has that of the file system.
+    assert second.parent.name == "host=-.." and second.name.endswith("-trigger-disk-2.iowhy")
     assert not any((tmp_path / keeping.OPEN).iterdir()) and not (tmp_path / keeping.GONE).exists()
 
 
 def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
-    closed = []
-    for _ in range(2):
-        made = keeping.begin(tmp_path, "a", "agent", AT)
-        made.mkdir()
-        closed.append(keeping.close(tmp_path, made).name)
+    closed = [keeping.close(tmp_path, made(tmp_path, "agent", "a")).name for _ in range(2)]
     assert closed == ["101500-agent.iowhy", "101500-agent-2.iowhy"]
+
+
+@pytest.mark.parametrize("wall_ns", [-(2**63), 2**63 - 1])
+def test_a_clock_that_is_anywhere_gives_a_name(tmp_path: Path, wall_ns: int) -> None:
+    path = keeping.close(tmp_path, made(tmp_path, "agent", "a", wall_ns))
+    assert path.exists() and keeping.kept(tmp_path)[0].path == path
+
+
+def test_who_still_writes_is_waited_for(tmp_path: Path) -> None:
+    with keeping.writing(tmp_path, 0) as held:
+        assert held is not None
+        writer = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[held])
+    with writer:
+        # Who started it is gone; it goes on.
+        with keeping.writing(tmp_path, 0) as held:
+            assert held is None
+        writer.communicate()
+    with keeping.writing(tmp_path, 0) as held:
+        assert held is not None

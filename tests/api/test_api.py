@@ -102,6 +102,79 @@ def test_commands_are_compared_with_the_options_of_the_command_line() -> None:
         iowhy.compare("a.iowhy", "b.iowhy", runs=3)  # type: ignore[operator]
 
 
+def test_what_a_comparison_may_not_show_is_on_the_answer(rec, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    compare = iowhy.compare
+    more = syncing(60).write(tmp_path / "more.iowhy").path
+    assert compare(rec, more, fail_on="sync_calls > +20").broken == ()  # type: ignore[operator]
+    (grown,) = compare(rec, more, fail_on=["sync_calls > +0"]).broken  # type: ignore[operator]
+    assert grown.startswith("failed on sync_calls > +0") and grown.endswith("40 → 60")
+    (unknown,) = compare(rec, more, fail_on_regression="5%").broken  # type: ignore[operator]
+    assert unknown.startswith("more: cannot tell whether it is slower by more than 5 %: fewer than")
+    steps = compare(rec, more, more, baseline=True, fail_on="sync_calls > +0")  # type: ignore[operator]
+    assert len(steps.result) == 3 and len(steps.json()) == 3 and len(steps.broken) == 1
+    slow = compare("true", vs="sleep 0.05", runs=3, warmup=0, fail_on_regression=5)  # type: ignore[operator]
+    (slower,) = slow.broken
+    assert slower.startswith("sleep 0.05: takes ") and slower.endswith("5 % more allowed")
+
+
+@pytest.mark.parametrize(
+    ("sides", "options", "says"),
+    [
+        (("a", "b"), {"fail_on": "calls"}, "--fail-on 'calls': give NAME > "),
+        (("a", "b"), {"runs": 3}, "runs: such options are for commands"),
+        (("a", "b"), {"export_json": "x"}, "export_json: such options are for commands"),
+        (("a", "b"), {"json": True}, "json is the command line's alone; here ask .*json()"),
+        (("true",), {"vs": "true", "fail_on": "sync_calls > +0"}, "--fail-on goes with recordings"),
+        (("true",), {"vs": "true", "baseline": True}, "--baseline goes with recordings"),
+        (("true", "true"), {"vs": "true"}, "with vs= give one command"),
+        (("a", 5.0, None), {}, "sides=None: give"),
+        (("true",), {"vs": "true", "runs": 2.5}, "runs=2.5: give a whole number"),
+    ],
+)
+def test_no_option_of_compare_is_dropped_without_a_word(
+    sides: tuple[str, ...], options: dict[str, object], says: str
+) -> None:
+    with pytest.raises(iowhy.Problem, match=f"^iowhy.compare: {says}"):
+        iowhy.compare(*sides, **options)  # type: ignore[operator]
+
+
+def test_an_experiment_done_elsewhere_is_judged_and_saved(tmp_path: Path) -> None:
+    table = Path(__file__).parents[1] / "experiment" / "fixtures" / "android-squeeze.csv"
+    kept = tmp_path / "kept.md"
+    found = iowhy.experiment(**{"from": table, "export_markdown": kept})  # type: ignore[operator]
+    assert found.result.answers and kept.read_text()
+    for words, options, says in (
+        ((), {"list": True}, "iowhy.experiment: list is the command line's alone"),
+        (("true",), {"json": True}, "iowhy.experiment: json is the command line's alone"),
+        ((5, None), {}, "iowhy.experiment: words=None: give"),
+    ):
+        with pytest.raises(iowhy.Problem, match=f"^{says}"):
+            iowhy.experiment(*words, **options)  # type: ignore[operator]
+
+
+def test_a_value_of_the_wrong_kind_is_a_problem_that_names_it(rec) -> None:  # type: ignore[no-untyped-def]
+    rows = rec.report("syscalls")
+    wrong = {
+        "iowhy.open: path=5: give the path": lambda: iowhy.open(5),
+        "iowhy.recording: output=5: give": lambda: iowhy.recording(output=5).__enter__(),  # type: ignore[operator]
+        "report: --pid abc: not a process id": lambda: rec.report("files", pid="abc"),
+        "report: since=True: give": lambda: rec.report("files", since=True),
+        "report: file=.* give": lambda: rec.report("files", file=["a"]),
+        "report: name=5: give the name": lambda: rec.report(5),
+        "sql: select=5: give the text": lambda: rec.sql(5),
+        "sql: select=None: give the text": lambda: rows.sql(None),
+        "head: rows='x': give a whole number": lambda: rows.head("x"),
+        "expect: texts=5: give NAME": lambda: rec.expect(5),
+        "there is no chart 5": lambda: rec.chart(5),
+    }
+    for says, ask in wrong.items():
+        with pytest.raises(iowhy.Problem, match=f"^{says}"):
+            ask()
+    assert len(rec.report("syscalls", pid=[], device=None, until=10.0)) == 1
+    with pytest.raises(KeyError):
+        rec.measures["nope"]
+
+
 def test_a_chart_is_a_page_in_a_frame(rec) -> None:  # type: ignore[no-untyped-def]
     drawn = rec.chart("budget-over-time")
     assert drawn.missing is None and drawn.rows()[0].keys() >= {"at_s", "span_s"}
@@ -167,3 +240,77 @@ def test_the_magic_explains_what_it_takes(capsys: pytest.CaptureFixture[str]) ->
     load_ipython_extension(shell)
     assert shell.magic("--mode fast", "1") is None
     assert "--mode fast: choose auto" in capsys.readouterr().out
+
+
+@pytest.fixture
+def made_instead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """`record` makes a recording of 40 fsyncs without a recorder; here is where."""
+
+    def record(_asked: object, place: Path, *_: object) -> int:
+        syncing(40).write(place)
+        return 0
+
+    monkeypatch.setattr(run, "record_asked", record)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_a_record_is_to_cost_is_judged_as_on_the_command_line(
+    made_instead: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = iowhy.record(["./load"], expect="sync_calls <= 40", baseline="io.json", update=True)
+    assert kept.broken == () and (made_instead / "io.json").exists()
+    done = iowhy.record(["./load"], expect=["sync_calls <= 1"], junit="out.xml", name="load")
+    (broken,) = done.broken
+    assert broken.startswith("expected sync_calls <= 1, found 40") and done.expect(
+        "sync_calls <= 1"
+    )
+    assert "<failure" in (made_instead / "out.xml").read_text()
+    assert "sync_calls <= 1" in capsys.readouterr().err
+    unheld = iowhy.record(["./load"], baseline="io.json", name="another")
+    assert unheld.broken == ("the baseline knows no run called 'another'",)
+
+
+@pytest.mark.parametrize(
+    ("argv", "options", "says"),
+    [
+        (["./load"], {"expect": "nonsense"}, "--expect 'nonsense': give NAME <= NUMBER"),
+        (["./load"], {"update": True}, "--update goes with --baseline"),
+        (["./load"], {"json": True}, "json is the command line's alone; here ask .*json()"),
+        (["./load"], {"live": True}, "live is the command line's alone"),
+        (["./load"], {"sudo": True}, "sudo goes with on=HOST"),
+        (["./load"], {"pid": 1}, "choose one of"),
+        (["./load"], {"duration": "1s"}, "--duration goes with"),
+        ([], {}, "nothing to record: give the words of a command, or .*pid=.*all="),
+        ([], {"all": False}, "nothing to record"),
+        (5, {}, "argv=5: give the words"),
+        ("make -j2", {}, "argv='make -j2': give the words"),
+        ([None], {}, "argv=None: give a text"),
+        (["./load"], {"output": 5}, "output=5: give a text or a path"),
+        (["./load"], {"quiet": "no"}, "quiet='no': give True or False"),
+        (["./load"], {"user": ["x"]}, r"user=\['x'\]: give a text"),
+        (["./load"], {"max_time": True}, "max_time=True: give a text, a number or a path"),
+    ],
+)
+def test_no_option_of_record_is_dropped_without_a_word(
+    made_instead: Path, argv: list[str], options: dict[str, object], says: str
+) -> None:
+    with pytest.raises(iowhy.Problem, match=f"^iowhy.record: {says}"):
+        iowhy.record(argv, **options)  # type: ignore[arg-type]
+    assert not list(made_instead.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(127, "command not found: nope"), (126, "cannot run nope: "), (2, "the recorder has said")],
+)
+def test_why_nothing_was_recorded_is_in_the_problem(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int, says: str
+) -> None:
+    def record(*_: object) -> int:
+        raise SystemExit(status)
+
+    monkeypatch.setattr(run, "record_asked", record)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(iowhy.Problem, match=f"^nothing was recorded; {says}"):
+        iowhy.record(["nope"])

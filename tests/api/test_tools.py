@@ -1,6 +1,7 @@
 """What an agent may ask by `iowhy mcp`: the same answers, no more rows than are said."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_rows_are_capped_and_said_to_be(rec: str) -> None:
     assert {row["column_name"] for row in tools.sql(rec, "DESCRIBE syscalls")["rows"]} >= {"name"}
 
 
+@pytest.mark.parametrize("limit", [-1, 0])
+def test_a_limit_that_gives_no_row_is_refused(rec: str, limit: int) -> None:
+    for ask in (
+        lambda: tools.sql(rec, "SELECT 1", limit),
+        lambda: tools.report(rec, "events", limit=limit),
+    ):
+        with pytest.raises(iowhy.Problem, match=f"^limit {limit}: give 1 to 200$"):
+            ask()
+
+
 def test_answers_are_those_of_the_command_line(rec: str) -> None:
     assert json.loads(invoke(["why", rec, "--json"]).stdout) == json.loads(
         json.dumps(tools.verdict(rec))
@@ -52,6 +63,9 @@ def test_each_tool_says_what_it_does_and_none_writes(rec: str) -> None:
 
 
 def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "mcp", None)
+    # What of it was imported by another test would be found without it.
+    for name in [one for one in sys.modules if one == "mcp" or one.startswith("mcp.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
     done = invoke(["mcp"])
     assert isinstance(done.exception, iowhy.Problem) and "iowhy[mcp]" in str(done.exception)

@@ -25,7 +25,7 @@ _SPAN = re.compile(r"`(?:sudo )?(iowhy [a-z][^`\n]*)`")
 #: Where a line of a shell goes on with something else.
 _ENDS = {"|", "<", ">", ">>", "&&", "||", ";", "#", "&"}
 #: What stands for words of the reader's own, or for several lines at once.
-_SKETCH = re.compile(r"…|\.\.\.|\[|\{|^iowhy COMMAND")
+_SKETCH = re.compile(r"…|\.\.\.|(?<![\w'])\[|\{|^iowhy COMMAND")
 
 
 #: Words of the reader's own, and one that each could be.

@@ -69,18 +69,27 @@ def test_a_terminal_obeys_no_name(rec: Path, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
-def test_rows_are_shown_on_a_terminal_and_kept_in_a_file(
-    rec: Path, form: str, tmp_path: Path
-) -> None:
+def test_rows_act_neither_on_a_terminal_nor_in_a_file(rec: Path, form: str, tmp_path: Path) -> None:
     query = [str(rec), f"SELECT '{NASTY}' AS a, ['{NASTY}'] AS b", "--format", form]
     shown = on_a_terminal("sql", *query)
     assert not [c for c in ACTING if c in shown], shown
     if form != "table":
         subprocess.run([*IOWHY, "sql", *query, "-o", tmp_path / "out"], check=True)
         kept = (tmp_path / "out").read_text()
-        assert (
-            kept.count(NASTY) == 2 if form == "csv" else json.loads(kept)["rows"][0]["a"] == NASTY
-        )
+        assert not [c for c in ACTING if c in kept], kept
+        if form == "json":
+            assert json.loads(kept)["rows"][0]["a"] == NASTY
+        else:
+            assert kept == shown.replace("\r\n", "\n")
+            assert kept.count(r"x\x1b[31m\x9b2J\x7f\u202ey") == 2
+
+
+def test_a_row_of_csv_is_one_line_and_no_line_is_a_formula(rec: Path) -> None:
+    query = "SELECT E'é　a\n=cmd()\r@x' AS a, ['=cmd()', 'b'] AS b, [-1] AS c, E'\t=cmd()' AS d"
+    done = subprocess.run(
+        [*IOWHY, "sql", rec, query, "--format", "csv"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "a,b,c,d\né　a\\x0a=cmd()\\x0d@x,'=cmd()|b,-1,\\x09=cmd()\n"
 
 
 def test_json_means_the_same_with_what_is_escaped() -> None:

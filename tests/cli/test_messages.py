@@ -19,6 +19,7 @@ from tests.command_line import invoke
         (["run", "-a", "--duration", "soon"], "--duration soon"),
         (["run", "--mode", "magic", "--", "ls"], "--mode magic"),
         (["run", "-o", ".", "--", "ls"], "exists already"),
+        (["run", "-q", "--json", "--", "ls"], "-q prints nothing, and --json"),
         (["run", "--on", "-oProxyCommand=x", "--", "ls"], "give a machine as ssh knows it"),
         (["run", "--on", "h", "-p", "1"], "--no-children"),
         (["run", "-o", "/no/such/name", "--", "ls"], "there is no folder /no/such"),

@@ -44,7 +44,7 @@ def test_prepare_and_conclude_run_around_each_run_and_setup_once(run, tmp_path):
     # One warm-up and three runs of each, and perhaps a disturbed one again.
     around = lines[1:-1]
     assert len(around) >= 24 and around == ["p", "run", "c"] * (len(around) // 3)
-    assert len(json.loads(done.output)["results"][0]["times"]) == 3
+    assert len(json.loads(done.stdout)["results"][0]["times"]) == 3
 
 
 def test_a_command_that_fails_or_hangs_is_told(run):

@@ -3,12 +3,18 @@
 python -m tests.docs.recordings [NAME…]
 """
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from iowhy.sources.live import RECORDER, program
 
 FOLDER = Path(__file__).parents[2] / "docs" / "recordings"
 #: An absolute path of the interpreter is not looked at by the commands: they run in a directory that says nothing of it.
@@ -16,18 +22,39 @@ IOWHY = (sys.executable, "-m", "iowhy")
 #: A recording lists what is mounted. What is mounted beside the system is the machine's own affair, and is out of sight here.
 _ALONE = (
     "unshare", "--mount", "sh", "-c",
-    "findmnt -rno TARGET | grep -E '^/(home|media|mnt|srv)/' | while read -r at; do umount -l \"$at\"; done; "
+    "findmnt -rno TARGET | grep -E '^/(home|media|mnt|srv|tmp|var/tmp)/' | while read -r at; do umount -l \"$at\"; done; "
     'exec "$@"', "sh",
 )  # fmt: skip
 
 
+#: Texts of other tools' that pages open, too.
+_PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures"
+_MADE = ("-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-pthread")
+_DATA_BYTES = 64 << 20
+#: The agent's own control group, and that of a service which it watches.
+OWN, SERVICE = "iowhy-agent.service", "orders.service"
+#: Some 10 s of lines that are made durable one by one, and read again.
+_LINES = """
+import os, time
+input()
+end = time.monotonic() + 10
+lines = os.open("lines", os.O_CREAT | os.O_RDWR, 0o600)
+while time.monotonic() < end:
+    for number in range(50):
+        os.pwrite(lines, b"one more order" * 64, number * 896)
+        os.fsync(lines)
+    for number in range(500):
+        os.pread(lines, 896, number % 50 * 896)
+    time.sleep(0.05)
+"""
+
+
 @dataclass(frozen=True)
 class Kept:
-    """A recording of docs/recordings: which scenario it is of, and what is found first in it (None: not said)."""
+    """A recording of docs/recordings: what it is of, as recordings.toml says, and what is found first in it (None: not said)."""
 
     name: str
-    scenario: str
-    variant: str
+    of: Mapping[str, str]
     cause: str | None
 
     @property
@@ -39,10 +66,7 @@ class Kept:
 def kept() -> list[Kept]:
     """All of them, in the order of recordings.toml."""
     listed = tomllib.loads((FOLDER / "recordings.toml").read_text())
-    return [
-        Kept(name, one["scenario"], one["variant"], one.get("cause"))
-        for name, one in listed.items()
-    ]
+    return [Kept(name, one, one.get("cause")) for name, one in listed.items()]
 
 
 def main(names: list[str]) -> None:
@@ -54,16 +78,93 @@ def main(names: list[str]) -> None:
 
 
 def record(one: Kept) -> None:
-    """Runs the scenario and packs what was recorded."""
-    with tempfile.TemporaryDirectory(prefix="iowhy-recordings-") as folder:
+    """Runs the scenario or the program, or reads the text, and packs what was recorded."""
+    with tempfile.TemporaryDirectory(prefix="iowhy-recordings-", dir="/var/tmp") as folder:
         recording = Path(folder) / f"{one.name}.iowhy"
-        run = ("lab", "run", one.scenario, "--variant", one.variant, "--keep", str(recording))
-        # A command inherits them: the recording would name the files that they are.
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run([*_ALONE, *IOWHY, *run], check=True, cwd="/var/tmp", **quiet)
-        pack = ("pack", "--force", str(recording), "-o", str(one.path))
-        subprocess.run([*IOWHY, *pack], check=True, stderr=subprocess.DEVNULL)
+        if "printed" in one.of:
+            call(("diagnose", one.of["printed"], "-o", str(recording)), _PRINTED)
+        elif "agent" in one.of:
+            watch(recording, Path(folder))
+        elif "program" in one.of:
+            words = made(FOLDER.parents[1] / one.of["program"], one.of["words"], Path(folder))
+            call(("run", "--stacks", "-o", str(recording), "--", *words), Path(folder))
+        else:
+            run = ("lab", "run", one.of["scenario"], "--variant", one.of["variant"])
+            call((*run, "--keep", str(recording)), Path("/var/tmp"))
+        call(("pack", "--force", str(recording), "-o", str(one.path)), Path(folder))
         one.path.chmod(0o644)
+
+
+def watch(recording: Path, folder: Path) -> None:
+    """What the agent counts of a service that writes lines and makes each durable, and of itself."""
+    kept = folder / "kept"
+    kept.mkdir()
+    aggregate = (program(RECORDER), "aggregate", "-o", kept, "--every", "2", "--calls")
+    # Whoever waits for them is in their group, too: else it would be told of, and with it how this machine is run.
+    with control_group(OWN) as own, control_group(SERVICE) as service, being_in(own):
+        inside = ("sh", "-c", 'echo $$ > "$0" && exec "$@"', service / "cgroup.procs")
+        words = [*inside, sys.executable, "-c", _LINES]
+        with (
+            subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE) as lines,
+            subprocess.Popen([*_ALONE, *aggregate], stdout=subprocess.PIPE) as agent,
+        ):
+            assert agent.stdout is not None
+            agent.stdout.readline()  # it counts from here on
+            lines.communicate(b"begin\n")
+            agent.send_signal(signal.SIGINT)
+            agent.stdout.read()
+    assert lines.returncode == agent.returncode == 0
+    (found,) = kept.iterdir()
+    found.rename(recording)
+
+
+def _groups() -> Path:
+    """Of the memory controller, or the one tree of all."""
+    below = Path("/sys/fs/cgroup")
+    return below / "memory" if (below / "memory").is_dir() else below
+
+
+@contextmanager
+def control_group(name: str) -> Iterator[Path]:
+    """A new control group, which goes with the block."""
+    group = _groups() / name
+    group.mkdir()
+    try:
+        yield group
+    finally:
+        group.rmdir()
+
+
+@contextmanager
+def being_in(group: Path) -> Iterator[None]:
+    """This process is in the group meanwhile."""
+    mine = Path("/proc/self/cgroup").read_text().splitlines()
+    fields = [line.split(":", 2) for line in mine]
+    kind = "memory" if _groups().name == "memory" else ""
+    (home,) = (path for _, kinds, path in fields if kind in kinds.split(","))
+    (group / "cgroup.procs").write_text("0")
+    try:
+        yield
+    finally:
+        (_groups() / home.lstrip("/") / "cgroup.procs").write_text("0")
+
+
+def made(source: Path, words: str, folder: Path) -> tuple[str, ...]:
+    """The command of a program that is compiled in the folder, beside a file `data` of its own."""
+    subprocess.run(("cc", *_MADE, "-o", folder / source.stem, source), check=True)
+    (folder / "data").write_bytes(os.urandom(_DATA_BYTES))
+    os.sync()
+    return (f"./{source.stem}", *words.split())
+
+
+def call(words: Sequence[str], folder: Path) -> None:
+    """Calls iowhy there, with nothing of this machine in sight. A command inherits its streams: the recording names the files that they are."""
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
+    subprocess.run([*_ALONE, *IOWHY, *words], check=True, cwd=folder, **quiet)  # type: ignore[call-overload]
 
 
 if __name__ == "__main__":

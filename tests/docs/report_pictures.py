@@ -18,8 +18,6 @@ from tests.docs.recordings import FOLDER, kept
 #: A picture shows what a report is like, not all that it holds.
 MOST_LINES = 16
 _COLUMNS = 100
-#: No recording of docs/recordings has what they show: asynchronous calls, user stacks, what the agent keeps.
-WITHOUT = frozenset(("agent-counts", "agent-latencies", "async-operations", "callers", "functions"))
 #: Another tool's numbers are in recordings of what it printed.
 PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures" / "innodb-8.0.txt"
 #: A recording in which a report has so many rows shows what it is for.
@@ -33,8 +31,7 @@ def main() -> None:
     for old in to.glob("*.svg"):
         old.unlink()
     for name in reports():
-        if name not in WITHOUT:
-            (to / f"{name}.svg").write_text(picture(best(name), f"iowhy report {name}"))
+        (to / f"{name}.svg").write_text(picture(best(name), f"iowhy report {name}"))
 
 
 def best(name: str) -> str:

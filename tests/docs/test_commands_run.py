@@ -1,38 +1,31 @@
-"""What pages say to type of a recording is run, of recordings of docs/recordings: those of tutorials and causes have tests of their own.
+"""What pages say to type is typed: here what reads recordings, texts and tables; what records and stages, in tests/live/test_typed.py.
 
-What records, experiments or stages a scenario is typed as root on a machine of its own, and is for the live tests.
+The screens of tutorials and the pages of causes have tests of their own as well.
 """
 
-import re
 import shlex
-import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_documented_commands import PAGES, ROOT, calls
 from tests.command_line import invoke
-from tests.docs.recordings import FOLDER
+from tests.docs import typed
+from tests.docs.readers_files import PRINTED_PID, place, printed_by
+from tests.docs.typed import Typed
 
-#: Commands that only read what was recorded. (`symbolize` needs user stacks, and has tests with them.)
-READING = {"why", "report", "sql", "html", "export", "check", "pack", "compare"}
-_RECORDING = re.compile(r"\S+\.iowhy|REC|RECORDING|BEFORE|AFTER|[\w-]+/")
-#: What the reader puts in its place: a report; a process and a container that his recording has, which ours has not.
-_OWN = {"NAME": "files"}
+#: What the reader puts in its place: a report, a command, a folder at the root, the text of another tool.
+_OWN = {
+    "NAME": "files", "CMD": "run", "FOLDER": "recordings", "/srv/recordings": "recordings", "/srv/packs": "packs", "FILE": "incident.txt",
+}  # fmt: skip
+#: A process and a container that the reader's recording has, and ours has not.
 _NOT_OURS = {"--pid", "--container"}
-_OTHERS = ("docs/tutorials", "docs/causes")
 
 
-def typed() -> list[tuple[str, ...]]:
-    """Each call once, however its recordings are named."""
-    pages = [page for page in PAGES if not str(page.relative_to(ROOT)).startswith(_OTHERS)]
-    found = dict.fromkeys(tuple(words) for page in pages for words in calls(page))
-    once: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for words in found:
-        read = words[0] in READING and not {"--", "--vs"} & set(words)
-        if read and any(_RECORDING.fullmatch(word) for word in words[1:]):
-            once.setdefault(tuple(_RECORDING.sub("R", word) for word in words), words)
-    return list(once.values())
+def here() -> list[Typed]:
+    return typed.once(
+        one for one in typed.typed() if typed.reading(one) and not typed.elsewhere(one)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -40,42 +33,55 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("typed")
 
 
-def test_there_are_many() -> None:
-    assert len(typed()) > 20
-
-
-@pytest.mark.parametrize("words", typed(), ids=shlex.join)
-def test_what_a_page_says_to_type_of_a_recording_works(
-    words: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("one", here(), ids=lambda one: one.call)
+def test_what_a_page_says_to_type_works(
+    one: Typed, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr("webbrowser.open", lambda _: True)
-    line = [_OWN.get(word, word) if at == 1 else word for at, word in enumerate(words)]
-    kept = iter(("one-row", "batched", "free", "in-order"))
-    for word in (word for word in line[1:] if _RECORDING.fullmatch(word)):
-        place(folder / word, next(kept))
-    for word in (word for word in line if word.endswith(".iowhy.zip")):
-        shutil.copy(FOLDER / "one-row.iowhy.zip", folder / word)
+    line = [_OWN.get(word, word) for word in one.words]
+    names = iter(("one-row", "batched", "free", "in-order"))
+    for before, word in pairwise(line):
+        if before not in ("-o", "--to"):
+            place(folder, word, names)
     at = next((line.index(word) for word in _NOT_OURS if word in line), None)
     if at is not None:
-        del line[at : at + 2]
+        line[at : at + 2] = ["--pid", PRINTED_PID] if line[0] == "diagnose" else []
     if line[0] in ("html", "export", "pack"):
         line.append("--force")
-    done = invoke(line)
+    done = invoke(line, input=printed_by(one.line))
     assert done.exception is None, done.exception
-    # A comparison that is asked to fail on what grew may end with 1.
-    fails = any(word.startswith("--fail-on") for word in line)
-    assert done.exit_code in ((0, 1) if fails else (0,)), done.output
+    # A comparison that is asked to fail on what grew may end with 1, and 3 is of a broken expectation.
+    answers = {"--fail-on": (0, 1), "--fail-on-regression": (0, 1), "--expect": (0, 3)}
+    allowed = next((answers[word] for word in line if word in answers), (0,))
+    assert done.exit_code in allowed, done.output
 
 
-def place(at: Path, name: str) -> None:
-    """Puts a recording there, or a directory of three."""
-    if at.exists():
-        return
-    if at.suffix or at.name.isupper():
-        shutil.unpack_archive(FOLDER / f"{name}.iowhy.zip", at.parent / f"{at.name}-unpacked")
-        (at.parent / f"{at.name}-unpacked" / f"{name}.iowhy").rename(at)
-    else:
-        at.mkdir()
-        for number in range(3):
-            shutil.copy(FOLDER / f"{name}.iowhy.zip", at / f"{number}.iowhy.zip")
+def test_there_are_many() -> None:
+    assert len(here()) > 40
+
+
+@pytest.mark.parametrize("pattern", typed.ELSEWHERE)
+def test_what_is_not_typed_is_still_there_and_its_test_too(pattern: str) -> None:
+    assert any(typed.matches(pattern, one.call) for one in typed.typed()), (
+        "no page gives it any more"
+    )
+    assert (typed.ROOT / typed.ELSEWHERE[pattern].split(":")[0]).exists()
+
+
+@pytest.mark.parametrize("line", typed.others())
+def test_what_else_is_typed_has_a_test_or_a_reason(line: str) -> None:
+    assert any(typed.matches(pattern, line) for pattern in typed.OTHERS_ELSEWHERE), line
+
+
+@pytest.mark.parametrize("pattern", typed.OTHERS_ELSEWHERE)
+def test_what_else_is_listed_is_still_there(pattern: str) -> None:
+    assert any(typed.matches(pattern, line) for line in typed.others())
+    by = typed.OTHERS_ELSEWHERE[pattern].split(":")[0]
+    assert (typed.ROOT / by).exists() or by == "not iowhy's"
+
+
+def test_lines_are_found_in_blocks_and_sentences() -> None:
+    text = "    $ iowhy why a.iowhy  # says\n    iowhy: an answer\n\n```yaml\n  - iowhy check b.iowhy\n```\nand `sudo iowhy run -- CMD`"
+    assert list(typed.block_lines(text)) == ["iowhy why a.iowhy  # says", "iowhy check b.iowhy"]
+    assert shlex.split(next(typed.block_lines(text)), comments=True) == ["iowhy", "why", "a.iowhy"]

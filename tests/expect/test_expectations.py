@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,6 +122,17 @@ def test_the_command_line_says_each_and_ends_with_its_own_status(recording: Reco
     assert (one["held"], one["value"], one["bound"], one["unit"]) == (False, 400, 1, "count")
 
 
+def test_a_cause_that_has_too_much_says_what_its_finding_says() -> None:
+    path = str(Path(__file__).parents[2] / "docs/recordings/scattered.iowhy.zip")
+    broken = invoke(["why", "--expect", "cause file-fragmented < 20 %", path])
+    assert broken.exit_code == 3
+    assert "expected cause file-fragmented < 20 %, found 69 %: goes to /" in broken.stderr
+    assert "/database/table, which lies in 15,218 extents" in broken.stderr
+    assert (
+        "found 69 %\n" in invoke(["why", "--expect", "cause file-fragmented > 90 %", path]).stderr
+    )
+
+
 def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
     few, many = (str(syncing(n).write(tmp_path / f"{n}.iowhy").path) for n in (100, 109))
     for limit, worse in (("+0", 1), ("+8", 1), ("+9", 0), ("+9 %", 0), ("+8.9 %", 1)):
@@ -134,6 +146,36 @@ def test_compare_fails_on_counts_that_grew(tmp_path: Path) -> None:
     unknown = invoke(["compare", "--fail-on", "sync_calls > +0", few, unseen])
     assert isinstance(unknown.exception, Problem)
     assert "cannot tell sync_calls > +0: sync calls: 100 → unknown" in unknown.stderr
+
+
+def test_compare_fails_on_times_only_where_chance_does_not_explain_them(tmp_path: Path) -> None:
+    def runs(name: str, *lengths: int) -> str:
+        for number, ms in enumerate(lengths):
+            story = Story(seconds=4.0).caller("fsync", 100, blocked=ms * MS)
+            story.write(tmp_path / name / f"{number}.iowhy")
+        return str(tmp_path / name)
+
+    quick, slow, noisy = runs("quick", 5, 5, 6), runs("slow", 9, 10, 9), runs("noisy", 4, 30, 4)
+
+    def gate(*sides: str, limit: str = "+5 %") -> Any:
+        return invoke(["compare", "--fail-on", f"sync_mean_ns > {limit}", *sides])
+
+    assert gate(quick, slow).exit_code == 1 and gate(slow, quick).exit_code == 0
+    assert gate(quick, slow, limit="+200 %").exit_code == 0
+    assert gate(quick, noisy).exit_code == 0
+    one_each = gate(f"{quick}/0.iowhy", f"{slow}/0.iowhy")
+    assert isinstance(one_each.exception, Problem)
+    assert "a time differs from run to run" in str(one_each.exception)
+
+
+def test_a_path_that_is_made_anew_counts_as_one(tmp_path: Path) -> None:
+    story = Story(seconds=2.0).file(1, "/srv/a.db").file(2, "/srv/a.db-journal")
+    story.file(3, "/srv/a.db-journal")
+    for ino, times in ((1, 3), (2, 2), (3, 2)):
+        story.caller("fsync", times, blocked=MS, ino=ino)
+    path = story.write(tmp_path / "a.iowhy").path
+    done = invoke(["why", "--expect", "sync_calls <= 1", str(path)])
+    assert "found 7, 4 of /srv/a.db-journal" in done.stderr
 
 
 @pytest.mark.parametrize(

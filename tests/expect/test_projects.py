@@ -71,6 +71,52 @@ def test_a_project_expects_of_its_commands_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("argv", "name", "holds"),
+    [
+        (["./load"], None, True),
+        (["./load", "5", "a b"], None, True),
+        (["./loader"], None, False),
+        (["nice", "./load"], None, False),
+        (["bash", "-euo", "pipefail", "-c", "./load 5"], "./load 5", True),
+        (["bash", "-euo", "pipefail", "-c", "./load 5\n"], "nightly", True),
+        (["/bin/sh", "-c", "./load"], None, True),
+        (["sh", "-o", "errexit", "-ec", "./load", "zero"], None, True),
+        (["bash", "--rcfile", "-c", "./load"], None, False),
+        (["sh", "./load"], None, False),
+        (["python3", "-c", "./load"], None, False),
+        (["/tmp/x8/load"], "./load", True),
+        ([], None, False),
+    ],
+)
+def test_a_pattern_is_for_a_command_with_and_without_words_from_a_shell_and_by_its_name(
+    folder: Path, argv: list[str], name: str | None, holds: bool
+) -> None:
+    path = folder / "iowhy.toml"
+    path.write_text('[[command]]\nrun = "./load *"\nexpect = ["sync_calls <= 10"]')
+    project = read_project(path)
+    assert bool(project.expected(argv, name)) == holds == project.knows(argv, name)
+
+
+def test_a_project_that_says_nothing_of_the_command_is_not_kept_to(folder: Path) -> None:
+    Path("iowhy.toml").write_text(PROJECT.replace("baseline", "#").replace("made *", "make *"))
+    recording = made(folder, 11)
+    done = why(recording)
+    assert done.exit_code == 0 and "expected holds" not in done.stderr
+    assert done.stderr.splitlines() == [
+        "iowhy: no [[command]] of iowhy.toml is for this command: made up",
+        "iowhy: the other expectation holds",
+    ]
+    named = why(recording, "--name", "make all", "--annotate", "github")
+    assert named.exit_code == 3 and "no [[command]]" not in named.stderr
+    warned = why(recording, "--annotate", "github", "--name", "100 %")
+    assert "\n::warning title=iowhy::no [[command]] of iowhy.toml is for this command: 100 %25" in (
+        warned.stderr
+    )
+    Path("iowhy.toml").write_text("expect = ['sync_calls <= 11']")
+    assert "iowhy: what was expected holds\n" in why(recording).stderr
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ("a = 1\nexpects = []", ":1: a: no such key; there are baseline, expect, command"),
@@ -139,7 +185,8 @@ def test_a_baseline_that_does_not_know_the_run_holds_nothing_and_says_so(folder:
         ).exit_code
         == 2
     )
-    assert why(ten, "--baseline", "io.json", "--name", "mine").exit_code == 0
+    known = why(ten, "--baseline", "io.json", "--name", "mine")
+    assert known.exit_code == 0 and "io.json: holds nothing yet: 1 of 3 runs" in known.stderr
 
 
 def test_no_time_and_no_failed_run_gets_into_a_baseline(folder: Path) -> None:

@@ -236,3 +236,46 @@ def test_a_small_share_of_a_cpu_is_not_rounded_up(unified, setting):
     with lever.apply(lever.levels(setting, ("0.02",))[0], setting):
         made = next(path for path in unified.root.iterdir() if path.is_dir())
         assert (made / "cpu.max").read_text() == "1000 50000"
+
+
+@pytest.mark.parametrize(
+    ("limits", "acts"),
+    [
+        ({"user.slice": "254:16 rbps=1000 wbps=max riops=max wiops=max\n"}, True),
+        ({"user.slice/shell.scope": "8:0 rbps=1\n254:16 wiops=9\n"}, True),
+        ({"user.slice": "254:16 rbps=max wbps=max riops=max wiops=max\n"}, False),
+        ({"user.slice": "8:0 rbps=1000\n"}, False),
+        ({"other.slice": "254:16 rbps=1000\n"}, False),
+        ({}, False),
+    ],
+)
+def test_a_limit_around_us_is_left(unified, setting, monkeypatch, limits, acts):
+    monkeypatch.setattr(Setting, "device", DISK)
+    monkeypatch.setattr(groups, "_own_groups", lambda: "0::/user.slice/shell.scope\n")
+    for name in ("user.slice", "user.slice/shell.scope", "other.slice"):
+        unified.add(name, "io", procs="77\n")
+    for name, text in limits.items():
+        (unified.root / name / "io.max").write_text(text)
+    lever = levers()["io-unlimited"]
+    why = lever.refusal(setting)
+    assert (why is None) is acts
+    if not acts:
+        assert "limits I/O on vdb" in why
+        return
+    before = set(unified.root.iterdir())
+    with lever.apply(lever.levels(setting, ())[0], setting) as effect:
+        (made,) = set(unified.root.iterdir()) - before
+        (made / "cgroup.procs").write_text("")
+        effect.in_child[0]()
+        assert (made / "cgroup.procs").read_text() == "0"
+    assert set(unified.root.iterdir()) == before
+
+
+def test_a_limit_of_version_1_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(groups, "ROOT", tmp_path)
+    monkeypatch.setattr(groups, "_own_groups", lambda: "7:blkio:/a/b\n0::/\n")
+    (tmp_path / "blkio/a/b").mkdir(parents=True)
+    (tmp_path / "blkio/cgroup.procs").write_text("")
+    (tmp_path / "blkio/a/limit").write_text("254:16 1000\n")
+    assert groups.around("io", ("limit",)) == ["254:16 1000\n"]
+    assert groups.find_top("io") == groups.Hierarchy(1, tmp_path / "blkio")

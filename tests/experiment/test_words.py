@@ -280,3 +280,11 @@ def test_each_lever_that_a_cause_names_exists():
 )
 def test_ratios_are_written_without_exponents(ratio, text):
     assert plain(ratio) == text
+
+
+def test_less_of_a_resource_that_makes_it_faster_refutes_nothing():
+    """The lever took something else away with it: a limit that held before, a neighbour."""
+    answers = made({"cpu-quota 50 %": 0.4}).answers
+    (judged,) = confirm.judge([finding("cpu-serial", "cpu-quota")], answers)
+    assert judged.outcome == "not resolved" and judged.confidence_after == 0.8
+    assert "something else changed" in judged.because

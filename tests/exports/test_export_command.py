@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("recorded")
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = Story(seconds=0.2).thread(user=0.5).caller("fsync", 3, blocked=9 * MS).file(77, "a,b")
-    made.tables["threads"][0]["comm"] = "=cmd()"
+    made.tables["threads"][0]["comm"] = "=cmd()\x1b[31m\n=x()"
     made.write(Path("a.iowhy"))
 
 
@@ -43,9 +43,11 @@ def test_each_table_is_a_file_with_all_of_its_rows(form: str) -> None:
             continue
         head, *rows = list(csv.reader(file.open(newline="")))
         assert head == expected.column_names and len(rows) == expected.num_rows
-    if form == "csv":  # a spreadsheet must not run it
+    if form == "csv":  # a spreadsheet must not run it, nor a terminal that shows the file obey it
         names = {row["comm"] for row in csv.DictReader(files["threads"].open(newline=""))}
-        assert "'=cmd()" in names and "=cmd()" not in names
+        assert r"'=cmd()\x1b[31m\x0a=x()" in names
+        lines = files["threads"].read_text().split("\n")
+        assert not [line for line in lines if line.startswith("=") or not line.isprintable()]
 
 
 @pytest.mark.parametrize("form", ["perfetto", "chrome", "folded", "csv"])

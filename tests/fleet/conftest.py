@@ -7,6 +7,9 @@ import pytest
 
 from benchmarks.generated import generate
 from benchmarks.large import Shape, generate_large
+from iowhy.fleet.members import LeftOut
+from iowhy.fleet.packing import pack_fleet
+from iowhy.fleet.places import places
 from iowhy.recording import Recording, open_recording
 from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import with_tables
@@ -29,6 +32,16 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
         sync.write(folder / "d.iowhy"),
         blind.write(folder / "e.iowhy"),
     ]
+
+
+@pytest.fixture(scope="session")
+def packed(fleet: list[Recording], tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
+    """The same recordings in packs, each by the path that it has alone."""
+    to, left_out = tmp_path_factory.mktemp("packs"), LeftOut()
+    list(pack_fleet([one.path for one in fleet], to, left_out))
+    assert not left_out.reasons
+    by_name = {path.name: path for path in places([str(to)])}
+    return {one.path: by_name[one.path.name] for one in fleet}
 
 
 def named(recording: Recording, host: str, **more: object) -> Recording:

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from iowhy.fleet import judging, verdicts
@@ -102,6 +104,22 @@ def test_causes_are_those_of_each_verdict(fleet: list[Recording], tree: Path) ->
     assert {row["kernel"] for row in found} == {"6.12.1"}
     worst = listed("worst", str(tree))
     assert worst[0]["gain_ns"] == str(max(int(row["gain_ns"]) for row in worst))
+
+
+def test_causes_are_told_apart_by_the_model_of_the_disk(
+    fleet: list[Recording], tmp_path: Path
+) -> None:
+    """Of the disk that had the most requests."""
+    for name, model in (("one", "Fast 9"), ("two", "Slow 1"), ("three", None)):
+        copied = Path(shutil.copytree(fleet[3].path, tmp_path / f"{name}.iowhy"))
+        file = next((copied / "devices").iterdir())
+        table = pq.read_table(file)
+        at = table.column_names.index("model")
+        models = pa.array([model] * table.num_rows, pa.string())
+        pq.write_table(table.set_column(at, "model", models), file)
+        named(Recording(copied, fleet[3].manifest), name)
+    found = {row["device"].split(", ")[0] for row in listed("causes", str(tmp_path))}
+    assert found == {"Fast 9", "Slow 1", "unknown"}
 
 
 def test_a_verdict_is_made_once_and_anew_where_its_recording_changed(

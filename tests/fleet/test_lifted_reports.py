@@ -1,6 +1,6 @@
 """A report over many recordings is the rows of each of them alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,12 @@ def _all_alone(path: Path) -> dict[str, Any]:
     return dict(zip(reports(), run_all(open_recording(path), list(reports())), strict=True))
 
 
-def of(found: list[Row], recording: Recording) -> list[tuple[Any, ...]]:
-    """The rows of one recording among those of a fleet, without what stands in front."""
-    return [tuple(row.values())[3:] for row in found if row["recording"] == str(recording.path)]
+def of(
+    found: list[Row], recording: Recording, packed: Mapping[Path, Path] | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of one recording, or of that in a pack, among those of a fleet, without what stands in front."""
+    path = str(packed[recording.path] if packed else recording.path)
+    return [tuple(row.values())[3:] for row in found if row["recording"] == path]
 
 
 def agree(mine: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
@@ -56,14 +59,19 @@ MIXED = ("files", "syscalls", "devices", "cache", "sync", "waits", "threads", "j
 
 
 @pytest.mark.parametrize("name", sorted(reports()))
-def test_the_rows_are_those_of_each_recording_alone(name: str, fleet: list[Recording]) -> None:
+def test_the_rows_are_those_of_each_recording_alone(
+    name: str, fleet: list[Recording], packed: dict[Path, Path]
+) -> None:
+    """Of recordings that lie by themselves, and of the same in a pack."""
     fleet = fleet if name in MIXED else fleet[:2]
-    found, left_out = rows(name, [one.path for one in fleet])
+    paths = [one.path for one in fleet]
+    found, left_out = rows(name, [*paths, *(packed[path] for path in paths)])
     assert not left_out.reasons
     assert found, "the fleet gives this report nothing to show"
     assert list(found[0])[:3] == ["host", "recording", "started"]
     for recording in fleet:
         agree(of(found, recording), alone(recording, name))
+        agree(of(found, recording, packed), alone(recording, name))
 
 
 @pytest.mark.parametrize("name", ["events", "syscalls", "waits", "files"])
@@ -72,13 +80,12 @@ def test_the_rows_are_those_of_each_recording_alone(name: str, fleet: list[Recor
     [Filters(since="0.005", until="12ms"), Filters(pids=(1000,)), Filters(file="*-0000?.db")],
 )
 def test_filters_are_those_of_each_recording(
-    name: str, filters: Filters, fleet: list[Recording]
+    name: str, filters: Filters, fleet: list[Recording], packed: dict[Path, Path]
 ) -> None:
-    some = fleet[:2]
-    found, left_out = rows(name, [one.path for one in some], filters)
+    found, left_out = rows(name, [fleet[0].path, packed[fleet[1].path]], filters)
     assert found and not left_out.reasons
-    for recording in some:
-        agree(of(found, recording), alone(recording, name, filters))
+    agree(of(found, fleet[0]), alone(fleet[0], name, filters))
+    agree(of(found, fleet[1], packed), alone(fleet[1], name, filters))
 
 
 def test_rows_are_in_the_order_of_the_report(fleet: list[Recording]) -> None:

@@ -11,43 +11,19 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.experiment.device import device_of
 from iowhy.lab.stage import Choice, stage
 from iowhy.recording import open_recording
 from iowhy.whys.verdict import judge
+from shells import shell, typed
 from tests.whys.advice import commands_of
 
 pytestmark = pytest.mark.usefixtures("live")
+__all__ = ["shell"]
 
 #: Also on the page, beside what findings say: `Devices  iowhy report devices x.iowhy`.
 _REPORTS = re.compile(r"(?:^|[\s`])(iowhy report [a-z-]+ \S+\.iowhy)")
 _SYNCS = "dd if=/dev/zero of={data}/log bs=512 count=400 oflag=dsync"
 _COMPUTES = f"{sys.executable} -S -c 'n = sum(range(12_000_000))'"
-
-
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory to type in, where `iowhy` is found."""
-    place = tmp_path / "bin"
-    place.mkdir()
-    (place / "iowhy").write_text(f'#!/bin/sh\nexec {sys.executable} -m iowhy.cli.main "$@"\n')
-    (place / "iowhy").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
-    monkeypatch.setenv("IOWHY_STATE", str(tmp_path / "state"))
-    monkeypatch.setenv("COLUMNS", "400")
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-    return here
-
-
-def typed(command: str) -> subprocess.CompletedProcess[str]:
-    """What it prints, run by a shell; asserts that it ends well."""
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-    # In a container's own layers there is no disk to take away or to leave out.
-    nowhere = device_of(Path.cwd()) is None and "is not on a block device" in done.stderr
-    assert done.returncode == 0 or nowhere, (command, done.stdout, done.stderr)
-    return done
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """The page and the notebook of the Python API, as they stand: each of their lines runs."""
 
-import json
 import os
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 import iowhy
 from tests.whys.made import Story
@@ -37,16 +38,39 @@ def test_the_page(folder: Path) -> None:
     assert here.path == folder / "python.iowhy"  # type: ignore[attr-defined]
 
 
-def test_the_notebook() -> None:
-    book = json.loads((DOCS / "notebooks" / "first.ipynb").read_text())
-    names: dict[str, object] = {}
-    for cell in book["cells"]:
-        if cell["cell_type"] == "code":
-            exec("".join(cell["source"]), names)
-    each, once = names["each"], names["once"]
-    assert each.measures["sync_calls"] == 200  # type: ignore[attr-defined]
-    assert once.measures["sync_calls"] == 0  # type: ignore[attr-defined]
-    assert once.expect("sync_calls <= 10") == []  # type: ignore[attr-defined]
+def test_the_notebook(folder: Path) -> None:
+    """In a kernel of Jupyter, as readers run it, without ipywidgets; what it shows is drawn, not printed."""
+    book = nbformat.read(DOCS / "notebooks" / "first.ipynb", as_version=4)
+    book.cells.append(
+        nbformat.v4.new_code_cell(
+            "assert each.measures['sync_calls'] == 200\n"
+            "assert once.measures['sync_calls'] == 0\n"
+            "assert once.expect('sync_calls <= 10') == []"
+        )
+    )
+    done = _run(book, folder)
+    shown = [
+        [out["data"] for out in cell.outputs if "data" in out]
+        for cell in done.cells
+        if "outputs" in cell
+    ]
+    assert max(map(len, shown)) == 1, "a cell shows one answer"
+    assert any("sync-storm" in data.get("text/html", "") for outs in shown for data in outs)
+
+
+def test_the_magic_of_notebooks(folder: Path) -> None:
+    cells = ["%load_ext iowhy", "%%iowhy\nopen('some', 'w').write('x' * 9)", "%%iowhy --such\n1"]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    done = _run(book, folder)
+    value, shown = [out["data"] for out in done.cells[1].outputs if "data" in out]
+    assert value["text/plain"] == "9" and "python.iowhy" in shown["text/html"]
+    (refused,) = done.cells[2].outputs
+    assert refused["text"].startswith("iowhy: ") and "--such" in refused["text"]
+
+
+def _run(book: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    client = NotebookClient(book, timeout=120, resources={"metadata": {"path": str(folder)}})
+    return client.execute()
 
 
 def test_a_block_that_fails_leaves_its_recording_and_no_recorder() -> None:

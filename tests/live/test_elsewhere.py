@@ -1,74 +1,30 @@
-"""`iowhy run --on HOST`: a real sshd on a port of its own, with keys of its own, on this machine."""
+"""`iowhy run --on HOST`: over a real sshd on this machine."""
 
 import os
-import shlex
-import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hosts import HOST, ssh_to_here
 from iowhy.recording import open_recording
 from machine import ask
 
 pytestmark = pytest.mark.usefixtures("live")
 
-CONFIGURATION = """
-Port {port}
-ListenAddress 127.0.0.1
-HostKey {folder}/host
-AuthorizedKeysFile {folder}/user.pub
-PidFile none
-StrictModes no
-UsePAM no
-PermitRootLogin yes
-PasswordAuthentication no
-"""
-
 
 @pytest.fixture
 def ssh(tmp_path: Path) -> Iterator[str]:
     """The words that reach this machine over ssh."""
-    for name in ("host", "user"):
-        key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name]
-        subprocess.run(key, check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (tmp_path / "sshd").write_text(CONFIGURATION.format(port=port, folder=tmp_path))
-    Path("/run/sshd").mkdir(exist_ok=True)
-    sshd = shutil.which("sshd", path="/usr/sbin:/usr/bin")
-    assert sshd is not None, "tools/setup test installs openssh-server"
-    with subprocess.Popen(
-        [sshd, "-D", "-e", "-f", tmp_path / "sshd"], stderr=(tmp_path / "log").open("w")
-    ) as server:
-        try:
-            for _ in range(200):
-                if "listening" in (tmp_path / "log").read_text():
-                    break
-                assert server.poll() is None, (tmp_path / "log").read_text()
-                time.sleep(0.05)
-            yield shlex.join(
-                [
-                    "ssh",
-                    "-F/dev/null",
-                    f"-p{port}",
-                    f"-i{tmp_path}/user",
-                    "-oStrictHostKeyChecking=no",
-                    f"-oUserKnownHostsFile={tmp_path}/known",
-                ]
-            )
-        finally:
-            server.terminate()
+    with ssh_to_here(tmp_path) as words:
+        yield words
 
 
 def iowhy(folder: Path, ssh: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "iowhy", "run", "--on", "root@127.0.0.1", *words],
+        [sys.executable, "-m", "iowhy", "run", "--on", HOST, *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh, **more},
         input="3 lines\nof\ninput\n",

@@ -1,19 +1,22 @@
 """User stacks: each path of functions gets the time that the program itself measures in it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import pwd
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from iowhy.lab.stage import Choice, stage
+from conftest import cannot_run
 from iowhy.recording import Recording
 from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run
 
 pytestmark = pytest.mark.usefixtures("live")
 
-SOURCE = Path(__file__).parent / "paths.c"
+SOURCES = Path(__file__).parent / "paths"
+SOURCE = SOURCES / "paths.c"
 #: How the program is made.
 MADE = {
     "no frame pointers": ["-O2", "-fomit-frame-pointer"],
@@ -23,18 +26,28 @@ MADE = {
     "inlined": ["-O3", "-DPATH=static inline __attribute__((always_inline))"],
 }
 #: In what its paths run.
-HOW = ("threads", "deep", "library", "processes", "short")
+HOW = ("threads", "deep", "library", "processes", "short", "pool")
+#: Other languages: what makes the program. Go and Rust keep frame pointers, or have unwind tables, as their compilers choose.
+LANGUAGES = {
+    "C++": ["g++", "-O2", "-g", "-o", "paths", str(SOURCES / "paths.cpp")],
+    "Rust": ["rustc", "-O", "-g", "-o", "paths", str(SOURCES / "paths.rs")],
+    "Go": ["go", "build", "-o", "paths", str(SOURCES / "paths.go")],
+}
 #: What they compute by is enough for shares of the ticks; more ticks take more time.
 UNIT_MS = 150
 NAMES_S = 60.0
 #: Weights of the samples in whose stacks a path's function is, by path.
 WEIGHTS = """
-SELECT p.function, CAST(sum(s.weight_ns) AS BIGINT)
+SELECT p.path, CAST(sum(s.weight_ns) AS BIGINT)
 FROM stack_samples s
-JOIN (SELECT DISTINCT user_stack_id, function FROM user_stacks WHERE function LIKE 'path_of_%') p
-    ON p.user_stack_id = s.user_stack_id
+JOIN (
+    -- As its language writes it: main.path_of_a, path_of_a<long long>.
+    SELECT DISTINCT user_stack_id, regexp_extract(function, 'path_of_[abc]') AS path
+    FROM user_stacks
+    WHERE function LIKE '%path_of_%'
+) p ON p.user_stack_id = s.user_stack_id
 WHERE {condition}
-GROUP BY p.function
+GROUP BY p.path
 """
 SYNCED = "s.kind = 'call' AND s.syscall = 'fsync'"
 ON_CPU = "s.kind = 'cpu'"
@@ -52,20 +65,6 @@ def _shares(of: dict[str, int]) -> dict[str, float]:
     return {name: value / whole for name, value in of.items()}
 
 
-@contextmanager
-def _place(how: str, tmp_path: Path) -> Iterator[Path]:
-    """A filesystem; for threads that make one call each one on a disk whose syncs take longer than points are apart (1 ms): of shorter
-    ones most are not sampled, and the longer ones more often than their time (docs/budget.md)."""
-    if how != "short":
-        with filesystem("ext4", tmp_path) as scratch:
-            yield scratch.mount
-        return
-    with stage(Choice(fs="ext4", device="ssd"), tmp_path) as made:
-        slow = made.scratch_filesystem(64).path
-        made.start_clock()
-        yield slow
-
-
 def _recorded(
     made: list[str], how: str, unit_ms: int, tmp_path: Path
 ) -> tuple[Recording, list[list[str]]]:
@@ -75,8 +74,8 @@ def _recorded(
     if how == "library":
         run("gcc", "-g", "-shared", "-fPIC", "-DLIBRARY", *made, "-o", str(library), str(SOURCE))
     said = tmp_path / "said"
-    with _place(how, tmp_path) as place:
-        words = [program, place / "file", how, tmp_path / "sums", library, unit_ms]
+    with filesystem("ext4", tmp_path) as scratch:
+        words = [program, scratch.mount / "file", how, tmp_path / "sums", library, unit_ms]
         shell = ["sh", "-c", '"$0" "$@" > said', *map(str, words)]
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
     # On a busy machine the recorder's own time for names can be too short to read the lines, which say what is inlined.
@@ -84,17 +83,14 @@ def _recorded(
     return recording, [line.split() for line in said.read_text().splitlines()]
 
 
-def _holds(
-    recording: Recording, said: list[list[str]], *, computes: bool, short: bool = False
-) -> None:
+def _holds(recording: Recording, said: list[list[str]], *, computes: bool) -> None:
     synced = {name: int(ns) for name, ns, _ in said}
     on_cpu = {name: int(ns) for name, _, ns in said}
     truths = [(synced, SYNCED), (on_cpu, ON_CPU)]
     for truth, condition in truths if computes else truths[:1]:
         found = dict(ask(recording, WEIGHTS.format(condition=condition)))
         assert _shares(found) == pytest.approx(_shares(truth), abs=POINTS)
-        # Of threads that end before their first point most are not sampled.
-        assert short or sum(found.values()) == pytest.approx(sum(truth.values()), rel=0.1)
+        assert sum(found.values()) == pytest.approx(sum(truth.values()), rel=0.1)
     ((whole, samples),) = ask(recording, WHOLE)
     assert samples > 100
     assert whole >= 0.95 * samples
@@ -113,5 +109,71 @@ def test_each_path_gets_its_time_wherever_it_runs(how: str, tmp_path: Path) -> N
     _holds(
         *_recorded(MADE["no frame pointers"], how, unit_ms, tmp_path),
         computes=unit_ms > 0,
-        short=how == "short",
     )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_so_does_each_path_of_another_language(
+    language: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    compiler, *options = LANGUAGES[language]
+    if shutil.which(compiler) is None:
+        cannot_run(request, f"{compiler} is not installed")
+    made = subprocess.run(
+        [compiler, *options], cwd=tmp_path, env={**os.environ, "GO111MODULE": "off"}, check=False
+    )
+    assert made.returncode == 0
+    with filesystem("ext4", tmp_path) as scratch:
+        shell = ["sh", "-c", './paths "$0" > said', str(scratch.mount / "file")]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    assert len(said) == 3
+    _holds(recording, said, computes=False)
+
+
+def test_a_program_that_runs_as_another_user_has_its_paths(tmp_path: Path) -> None:
+    """A setuid program: who records it is root, and may see it; its own user may not look at what root runs."""
+    with filesystem("ext4", tmp_path) as scratch:
+        program = scratch.mount / "paths"
+        run("gcc", "-g", "-O2", "-pthread", "-o", str(program), str(SOURCE))
+        nobody = pwd.getpwnam("nobody")
+        os.chown(program, nobody.pw_uid, -1)
+        program.chmod(0o4755)
+        scratch.mount.chmod(0o777)
+        # What lies above is root's alone: the program is run where it lies.
+        shell = ["sh", "-c", "./paths file direct sums none 0 > said"]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=scratch.mount)
+        assert (scratch.mount / "file").stat().st_uid == nobody.pw_uid
+        said = [line.split() for line in (scratch.mount / "said").read_text().splitlines()]
+        _holds(recording, said, computes=False)
+
+
+def test_paths_of_javascript_are_those_of_its_map(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if shutil.which("node") is None:
+        cannot_run(request, "node is not installed")
+    options = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
+    with filesystem("ext4", tmp_path) as scratch:
+        command = ["node", *options, str(SOURCES / "paths.js"), str(scratch.mount / "file")]
+        shell = ["sh", "-c", '"$@" > said', "sh", *command]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
+        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
+    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    _holds(recording, said, computes=False)
+
+
+def test_a_stack_that_cannot_be_read_is_counted_and_not_whole(tmp_path: Path) -> None:
+    run("gcc", "-O2", "-o", str(tmp_path / "program"), str(SOURCES / "unreadable.c"))
+    with filesystem("ext4", tmp_path) as scratch:
+        command = [tmp_path / "program", scratch.mount / "file", "2"]
+        recording = record(command, tmp_path / "r.iowhy", "--stacks")
+    ((samples, whole, weight),) = ask(
+        recording,
+        "SELECT count(*), count(*) FILTER (whole), sum(weight_ns) FROM stack_samples WHERE syscall = 'fsync'",
+    )
+    assert samples > 50 and whole == 0
+    ((synced,),) = ask(recording, "SELECT sum(dur_ns) FROM syscalls WHERE name = 'fsync'")
+    assert weight == pytest.approx(synced, rel=0.1)
+    assert recording.manifest.lost() == 0

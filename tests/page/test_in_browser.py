@@ -13,7 +13,7 @@ from iowhy.recording import open_recording
 from iowhy.reports import run as run_report
 from tests.page.browser import Page, browser, found
 from tests.page.test_recording_page import hostile_tables, mixed, page_of
-from tests.reports.conftest import MS, Make, request
+from tests.reports.conftest import MS, T0, Make, request
 
 #: Whether what was drawn on a canvas is more than one colour.
 _DRAWN = """(figure => [...figure.querySelectorAll("canvas")].every(canvas => {
@@ -25,14 +25,19 @@ _DRAWN = """(figure => [...figure.querySelectorAll("canvas")].every(canvas => {
 _BOX = "(e => { e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })"
 
 
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
+def a_page() -> Iterator[Page]:
+    """A browser's page; where there is no browser, the test is skipped, and fails in CI."""
     if found() is None:
         if os.environ.get("CI") == "true":
             pytest.fail("chromium is missing: CI has it by tools/setup test")
         pytest.skip("chromium is missing (tools/setup test)")
     with browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    yield from a_page()
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +131,27 @@ def test_what_a_device_did_in_one_interval_only_is_drawn(page: Page, make: Make)
     })()""")
         >= 2
     )
+
+
+def test_memory_has_ticks_that_are_round_as_they_are_written(page: Page, make: Make) -> None:
+    """In steps of ten they were 977 KiB and 1.91 MiB."""
+    for most in (3 << 10, 1900 << 10, 5 << 20, 777 << 20, 21 << 30):
+        samples = [
+            {"ts_ns": T0 + at * 20 * MS, "dirty_bytes": at * most // 40, "writeback_bytes": 0}
+            for at in range(41)
+        ]
+        recording = make({"memory_samples": samples})
+        page_of(recording.path)
+        opened(page, recording.path)
+        ticks = page.run("""(() => {
+            const seen = [], value = iowhy.format.value;
+            iowhy.format.value = (v, unit) => { if (unit === "bytes") seen.push(v); return value(v, unit); };
+            dispatchEvent(new Event("beforeprint"));
+            return new Promise((done) => setTimeout(() => done([...new Set(seen)].sort((a, b) => a - b)), 200));
+        })()""")
+        assert len(ticks) >= 3 and ticks[0] == 0 and ticks[-1] <= most
+        step = ticks[1]
+        assert step & (step - 1) == 0 and ticks == [step * nth for nth in range(len(ticks))]
 
 
 def test_a_heat_map_says_how_many_are_in_its_cell(page: Page, written: Path) -> None:

@@ -14,10 +14,10 @@ from iowhy.cli._commands import run
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
 from iowhy.relations import Relations
-from iowhy.reports import reports
+from iowhy.reports import Filters, reports
 from iowhy.reports import run as run_report
 from tests.page.test_markup import HOSTILE, Seen
-from tests.reports.conftest import MS, Make, S, call
+from tests.reports.conftest import MS, Make, S, call, request
 from tests.whys.made import KIB, Story
 
 
@@ -130,6 +130,25 @@ def test_a_spike_does_not_disappear(make: Make) -> None:
     cell = dict(zip(drawn.columns, highest, strict=True))
     assert cell["low_ns"] <= 77 * MS < cell["high_ns"] and cell["calls"] == 1
     assert cell["at_s"] <= 0.333 < cell["at_s"] + cell["span_s"]
+
+
+def test_a_device_that_has_done_its_work_is_idle_to_the_end(make: Make) -> None:
+    """Its line on the page ended with its last request, as if the rest were not known; the report's rows do end there."""
+    work = [request(210 * MS, 80 * MS), request(220 * MS, 280 * MS), request(510 * MS, 20 * MS)]
+    recording = make({"block_requests": work, "devices": [{"dev": 80, "name": "vda"}]})
+    chart = all_drawn(recording)["device-load-over-time"]
+    shown = [dict(zip(chart.columns, values, strict=True)) for values in chart.rows]
+    assert [row["at_s"] for row in shown] == pytest.approx([at / 10 for at in range(10)])
+    assert [row["most_queue"] for row in shown] == [0, 0, 2, 1, 1, 1, 0, 0, 0, 0]
+    assert [row["mean_queue"] for row in shown] == pytest.approx([0, 0, 1.6, 1, 1, 0.2, 0, 0, 0, 0])
+    assert [row["utilisation"] for row in shown] == pytest.approx(
+        [0, 0, 0.9, 1, 1, 0.2, 0, 0, 0, 0]
+    )
+    assert [row["writes_per_s"] for row in shown] == pytest.approx([0, 0, 10, 0, 0, 20] + [0] * 4)
+    report = rows_of(recording, "devices-over-time")
+    assert [row["at_s"] for row in report] == pytest.approx([0.2, 0.3, 0.4, 0.5])
+    late = run_report(recording, "devices-over-time", Filters(since="0.5")).to_pylist()
+    assert [row["at_s"] for row in late] == pytest.approx([0.5])
 
 
 def test_the_page_reads_without_scripts(story: Recording) -> None:

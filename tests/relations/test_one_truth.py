@@ -19,7 +19,8 @@ from iowhy.whys.facts import Facts
 def test_a_fact_is_one_number_wherever_it_is_seen(seed: int, calls: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rec = generate(Path(folder) / "made.iowhy", calls=calls, seed=seed, files=8, threads=5)
-        compared = _measured(rec)
+        with Relations.of(rec) as relations:
+            compared = _measured(relations)
         files = run(rec, "files").to_pylist()
         cache = run(rec, "cache").to_pylist()[0]
         syncs = run(rec, "sync").to_pylist()

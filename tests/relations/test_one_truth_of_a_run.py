@@ -88,7 +88,7 @@ def test_one_number_everywhere(story: Story) -> None:
             findings = as_json(verdict_of(facts))["findings"]
             assert isinstance(findings, list)
             links = [(x["unit"], x["report"], x["value"]) for f in findings for x in f["chain"]]
-            shown = Shown(_measured(rec), links)
+            shown = Shown(_measured(facts.relations), links)
             requests_agree(rec, facts, shown)
             layout_agrees(rec, facts, shown)
             waiting_agrees(rec, facts, shown)

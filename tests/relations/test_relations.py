@@ -54,6 +54,11 @@ def test_the_first_body_whose_condition_holds(condition: str, expected: bool) ->
         (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
         (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
         ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),
+        (HEADER + "-- percentiles by: b\nSELECT 1", "its first columns are not b"),
+        (
+            HEADER + "-- column mean_ns: c, ns\n-- percentiles by: a\nSELECT 1",
+            "mean_ns is no column",
+        ),
     ],
 )
 def test_a_wrong_relation_is_refused(text: str, message: str) -> None:

@@ -315,3 +315,18 @@ def test_seeks_are_against_everybodys_requests(make: Make) -> None:
     by_path = {r["path"]: r for r in run(rec, "files").to_pylist()}
     assert by_path["/srv/a"]["jump_share"] == by_path["/srv/b"]["jump_share"] == 1
     assert by_path["/srv/a"]["requests"] == 10
+
+
+@pytest.mark.parametrize("since", [0, 1, 3, 4])
+def test_a_later_part_of_two_devices_is_as_busy_as_they_were_in_it(make: Make, since: int) -> None:
+    """Each second of five the first is busy for 0.2 s, the second for 0.4."""
+    requests = [
+        request(at * S, (number + 1) * 200 * MS, dev=dev)
+        for at in range(5)
+        for number, dev in enumerate((80, 81))
+    ]
+    devices = [VDA, {"dev": 81, "name": "vdb"}]
+    recording = make({"block_requests": requests, "devices": devices}, end_s=5)
+    rows = run(recording, "devices", Filters(since=str(since))).to_pylist()
+    found = {row["device"]: row["utilisation"] for row in rows}
+    assert found == {"vda": pytest.approx(0.2), "vdb": pytest.approx(0.4)}

@@ -141,6 +141,23 @@ def test_without_sqlglot_it_says_which_extra_brings_it(
         spark_statements(made, "files")
 
 
+def agree(name: str, paths: list[Path], session: SparkSession) -> None:
+    """A report of a fleet has the same rows on DuckDB and on Spark."""
+    left_out, question = LeftOut(), Question(name, Filters())
+    with fleet_result(question, paths, left_out) as result:
+        ours = result.table()
+    with spark_result(question, paths, left_out, session) as result:
+        theirs = result.table()
+    assert not left_out.reasons and ours.num_rows
+    assert theirs.column_names == ours.column_names
+    expected, found = (
+        sorted((tuple(map(normal, row)) for row in one.values), key=key) for one in (ours, theirs)
+    )
+    assert len(found) == len(expected)
+    for row, other in zip(expected, found, strict=True):
+        assert all(map(same, row, other)), (row, other)
+
+
 # Last in this module: it puts the tables of a fleet in the place of those of `made`.
 @pytest.mark.parametrize("name", ["files", "sync", "outliers"])
 def test_reports_of_fleets_agree(
@@ -152,16 +169,4 @@ def test_reports_of_fleets_agree(
         generate(tmp_path / "other.iowhy", calls=100, files=4, threads=2, seed=3)
         Story(seconds=0.3).caller("fsync", 5, bytes_=None).write(tmp_path / "third.iowhy")
     where = places([str(tmp_path)] + ([] if name == "outliers" else [str(made.path)]))
-    left_out, question = LeftOut(), Question(name, Filters())
-    with fleet_result(question, where, left_out) as result:
-        ours = result.table()
-    with spark_result(question, where, left_out, spark) as result:
-        theirs = result.table()
-    assert not left_out.reasons and ours.num_rows
-    assert theirs.column_names == ours.column_names
-    found, expected = (
-        sorted((tuple(map(normal, row)) for row in one.values), key=key) for one in (theirs, ours)
-    )
-    assert len(found) == len(expected)
-    for row, other in zip(expected, found, strict=True):
-        assert all(map(same, row, other)), (row, other)
+    agree(name, where, spark)

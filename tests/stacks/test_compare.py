@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from iowhy.compare.code_paths import changed_paths
+from iowhy.compare.code_paths import ChangedPath, changed_paths
 from iowhy.recording import Recording
+from iowhy.relations import Relations
 from tests.command_line import invoke
 from tests.reports.conftest import Make, call
 from tests.stacks.conftest import MODULES, MS, frames, sample, spent, wait
@@ -32,7 +33,7 @@ def made(make: Make, commit_ms: int, log_ms: int, sampled: bool = True) -> Recor
 
 def test_the_path_that_changed_is_named(make: Make) -> None:
     before, after = made(make, 900, 300), made(make, 100, 330)
-    (found,) = changed_paths(before, after)
+    (found,) = _changed(before, after)
     assert (found.path, found.before_ns, found.after_ns) == (
         "fsync ← commit ← main",
         900 * MS,
@@ -43,7 +44,12 @@ def test_the_path_that_changed_is_named(make: Make) -> None:
 
 
 def test_without_stacks_on_both_sides_nothing_is_said_of_paths(make: Make) -> None:
-    assert changed_paths(made(make, 900, 300), made(make, 100, 300, sampled=False)) == ()
+    assert _changed(made(make, 900, 300), made(make, 100, 300, sampled=False)) == ()
+
+
+def _changed(before: Recording, after: Recording) -> tuple[ChangedPath, ...]:
+    with Relations.of(before) as one, Relations.of(after) as other:
+        return changed_paths(one, other)
 
 
 def test_a_page_for_others_names_no_functions(make: Make, tmp_path: Path) -> None:

@@ -67,6 +67,38 @@ def test_more_weight_than_waits_gives_no_stack_more_than_there_is(make: Make) ->
     assert rows["not sampled"]["sync_ns"] == 0 and rows["not sampled"]["read_ns"] == 100 * MS
 
 
+def test_what_a_sample_stands_for_beyond_its_thread_is_of_threads_that_have_none(
+    make: Make,
+) -> None:
+    """Ten threads of one short call each, of which one in five has a point: it stands for the others."""
+    threads = range(20, 30)
+    rec = make(
+        {
+            "thread_time": [
+                spent(0, 1000 * MS, tid=tid, tgid=10, blocked=10 * MS) for tid in threads
+            ],
+            "waits": [
+                wait(100 * MS, 10 * MS, "journal_commit", syscall="fsync", tid=tid, tgid=10)
+                for tid in threads
+            ],
+            "modules": MODULES,
+            "user_stacks": STACKS,
+            "files": [file(2, "/data/a.db")],
+            "stack_samples": [
+                sample(200 * MS, 60 * MS, 1, tid=20),
+                sample(200 * MS, 30 * MS, 2, tid=25),
+                # Of another call: nothing of these is its.
+                sample(200 * MS, 500 * MS, 3, tid=25, syscall="pread64"),
+            ],
+        }
+    )
+    rows = by_path(rec)
+    assert rows["fsync ← commit ← main"]["sync_ns"] == 60 * MS
+    assert rows["fsync ← log ← main"]["sync_ns"] == 30 * MS
+    assert rows["not sampled"]["sync_ns"] == 10 * MS
+    assert rows["work ← main"]["time_ns"] == 0
+
+
 def test_who_reads_this_file_is_one_question(make: Make) -> None:
     rec = made(
         make,

@@ -14,7 +14,7 @@ from pathlib import Path
 def main() -> int:
     """Tortures for so many minutes, which the parts share; 1 when something failed."""
     words = _words()
-    from tests.torture import disks, kills, mixes, mutants, texts
+    from tests.torture import agent_kills, disks, kills, mixes, mutants, texts
     from tests.torture.report import Part, Tally
 
     parts: dict[str, Part] = {
@@ -24,6 +24,7 @@ def main() -> int:
         "disks": lambda seed, end: disks.run(seed, end, words.most),
         "mixes": lambda seed, end: mixes.run(seed, end, words.most),
         "kills": lambda seed, end: kills.run(seed, end, words.most),
+        "agent": lambda seed, end: agent_kills.run(seed, end, words.most),
     }
     chosen = words.part or list(parts)
     tallies: list[Tally] = []

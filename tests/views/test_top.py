@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import subprocess
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,11 @@ pytest.importorskip("textual")
 
 from textual.pilot import Pilot
 
+from iowhy.recording import open_recording
 from iowhy.recording.manifest import Recorder
 from iowhy.reports import Filters, run
 from iowhy.views.top.app import Shown, TopApp
+from iowhy.views.top.levels import pages_of
 from iowhy.watching.asked import Asked
 from iowhy.watching.looking import Looking
 from iowhy.watching.moment import look
@@ -153,7 +156,23 @@ def test_any_size_will_do(rec: Path, size: tuple[int, int]) -> None:
     driven(Shown(rec), drive)
 
 
-def test_ten_thousand_processes_are_sorted_and_found(tmp_path: Path) -> None:
+def test_all_lines_are_of_the_new_size(rec: Path) -> None:
+    async def drive(app: TopApp, pilot: "Pilot[bool]") -> None:
+        await until(pilot, lambda: bool(app.findings))
+        await pilot.pause()
+        whole = lines(app)
+        await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: lines(app)[-1].endswith("…"))
+        # Title, a bar of one line with two of its legend, pages, and the rest for rows.
+        assert "█" in lines(app)[1] and "Processes" in lines(app)[4]
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: lines(app) == whole)
+
+    driven(Shown(rec), drive)
+
+
+def many(path: Path) -> None:
+    """Ten thousand processes and one."""
     story = Story(seconds=1.0).thread(blocked=0.5)
     first = dict(story.tables["threads"][0])
     spent = dict(story.tables["thread_time"][0])
@@ -161,7 +180,11 @@ def test_ten_thousand_processes_are_sorted_and_found(tmp_path: Path) -> None:
         more = {"tid": number, "tgid": number}
         story.tables["threads"].append(first | more | {"comm": f"worker-{number}"})
         story.tables["thread_time"].append(spent | more)
-    story.write(tmp_path / "many.iowhy")
+    story.write(path)
+
+
+def test_ten_thousand_processes_are_sorted_and_found(tmp_path: Path) -> None:
+    many(tmp_path / "many.iowhy")
 
     async def drive(app: TopApp, pilot: "Pilot[bool]") -> None:
         await until(pilot, lambda: app.moment is not None)
@@ -249,6 +272,36 @@ def test_looking_takes_its_share_of_a_cpu_and_no_more(rec: Path) -> None:
     assert looking.due(0.0)
     found = list(looking.look(Asked(), None))
     assert [one.problem for one in found] == ["", ""] and found[1].findings
-    assert not looking.due(0.0)  # not before ten times what it cost
+    assert not looking.due(0.0)  # not before five times what it cost
     # What did not grow is not judged again.
     assert len(list(looking.look(Asked(), None))) == 1
+
+
+def test_what_has_ended_is_judged_at_once_whatever_judging_cost_before(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "a.iowhy")
+    whole = open_recording(path).manifest
+    # Its recorder runs: this process has its name for the time of the test.
+    with subprocess.Popen(["iowhy-record", "60"], executable="/bin/sleep") as recorder:
+        growing = replace(whole, complete=False, recorder=Recorder(pid=recorder.pid))
+        (path / "manifest.json").write_text(growing.as_json())
+        looking = Looking(path)
+        found = list(looking.look(Asked(), None))
+        assert found[0].moment is not None and found[0].moment.of.grows and found[-1].findings
+        later = replace(growing.command, end_ns=(whole.command.end_ns or 0) + 1)
+        (path / "manifest.json").write_text(replace(growing, command=later).as_json())
+        assert len(list(looking.look(Asked(), None))) == 1  # not its turn yet
+        recorder.kill()
+    (path / "manifest.json").write_text(replace(growing, command=later, complete=True).as_json())
+    ended = list(looking.look(Asked(), None))
+    assert ended[-1].findings
+
+
+def test_what_is_not_there_yet_is_not_told_as_nothing(rec: Path) -> None:
+    async def drive(app: TopApp, pilot: "Pilot[bool]") -> None:
+        await until(pilot, lambda: bool(app.findings))
+        app.findings, app._judged = (), False
+        app.levels[0].pages = pages_of(app.moment, ())
+        await pilot.press("5")
+        assert any("not judged yet" in line for line in lines(app))
+
+    driven(Shown(rec), drive)

@@ -11,6 +11,7 @@ from iowhy.recording.manifest import Manifest
 from iowhy.recording.writer import write_recording
 from iowhy.tables import calls
 from iowhy.whys import program_pages
+from iowhy.whys.applies import given
 from iowhy.whys.cause import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.synced import share_of_syncs
@@ -251,3 +252,95 @@ def test_a_filesystem_is_asked_for_what_it_can(kind: str, told: bool, tmp_path: 
     story.add("filesystems", dev=FS, kind=kind, mount="/data", options="rw")
     story = _at_work("cp", "/usr/bin/cp", story)
     assert ("--reflink" in _remedies(tmp_path / "x", story, "cache-cold")) == told
+
+
+def test_what_was_typed_is_known_of_the_program_itself_and_in_a_script() -> None:
+    assert given(("tar", "xf", "a.tar"), ["tar"]) == ["xf", "a.tar"]
+    assert given(("/bin/tar", "xf"), ["tar", "gtar"]) == ["xf"]
+    assert given(("sh", "-c", "cd x && make -j4 all; rm a"), ["make"]) == ["-j4", "all"]
+    assert given(("sh", "-c", "make a\nmake 'b c'"), ["make"]) == ["a", "b c"]
+    assert given(("sh", "-c", "echo \"it's"), ["echo"]) is not None
+    assert given(("./build.sh",), ["make"]) is None
+    assert given(("make",), ["make"]) == []
+
+
+def _moving(read: int, written: int) -> Story:
+    """It reads the data of so many files, and writes so many others; most of its time is its own."""
+    story = Story(2.0)
+    for name, first, count in (("read", 1000, read), ("write", 5000, written)):
+        if count:
+            inodes = list(range(first, first + count))
+            story.caller(name, count, blocked=MS, ino=inodes, tid=10 if name == "read" else 11)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "told"), [(20, 1, True), (19, 1, False), (20, 5, True), (20, 6, False)]
+)
+def test_an_order_of_files_is_told_to_who_makes_an_archive_of_many(
+    read: int, written: int, told: bool, tmp_path: Path
+) -> None:
+    """tar x reads one file and writes many."""
+    story = _at_work("tar", "/usr/bin/tar", _moving(read, written))
+    assert ("--sort=inode" in _remedies(tmp_path / "x", story, "cache-cold")) == told
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("make", "all"), True),
+        (("make", "-j8"), False),
+        (("sh", "-c", "make -kj 4 all"), False),
+        (("./build.sh",), True),  # how it was typed there is not known
+    ],
+)
+def test_a_setting_is_not_told_to_who_has_typed_it(
+    argv: tuple[str, ...], told: bool, tmp_path: Path
+) -> None:
+    story = _at_work("make", "/usr/bin/make", Story(2.0, argv=argv).thread(10, user=0.9))
+    assert ("make -j" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
+@pytest.mark.parametrize(("second", "told"), [(False, True), (True, False)])
+def test_threads_are_told_to_who_has_one(second: bool, told: bool, tmp_path: Path) -> None:
+    story = Story(2.0, argv=("git", "gc")).thread(10, user=0.8)
+    if second:
+        story.thread(11, user=0.1)
+    story = _at_work("git", "/usr/bin/git", story)
+    assert ("pack.threads" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
+@pytest.mark.parametrize(("name", "told"), [("rustc", True), ("mine", False)])
+def test_a_compiler_is_sped_up_where_it_works(name: str, told: bool, tmp_path: Path) -> None:
+    """cargo run is mostly the program that it runs."""
+    story = _at_work("cargo", "/usr/bin/cargo", Story(2.0).thread(10, user=0.1))
+    story.thread(20, user=0.85, tgid=20)
+    story.file(901, f"/usr/bin/{name}")
+    story.tables["threads"][-1].update(comm=name, ppid=10)
+    assert ("linker" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
+@pytest.mark.parametrize(
+    ("names", "rollback"),
+    # A database that becomes one with a WAL has had a journal for it.
+    [(("x.db-journal",), True), (("x.db-wal",), False), (("x.db-journal", "x.db-wal"), False)],
+)
+def test_a_journal_that_is_not_there_is_not_replaced(
+    names: tuple[str, ...], rollback: bool, tmp_path: Path
+) -> None:
+    story = Story(2.0).caller("unlink", 200, blocked=5 * MS, bytes_=None)
+    for ino, name in enumerate(names, 901):
+        story.file(ino, f"/srv/{name}")
+    story = _at_work("sqlite3", "/usr/bin/sqlite3", story)
+    said = _remedies(tmp_path / "x", story, "sync-storm")
+    assert ("journal_mode=WAL" in said) is rollback and ("in WAL mode" in said) is not rollback
+
+
+@pytest.mark.parametrize(("name", "again"), [("rsync", False), ("cp", True)])
+def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, again: bool) -> None:
+    story = Story(4.0).caller("read", 400, blocked=8 * MS).cache(lookups=800, misses=800)
+    story.requests(400, bytes_=4 * KIB, service=2 * MS)
+    found = judged(_at_work(name, f"/usr/bin/{name}", story))
+    (cold,) = (one for one in found.findings if one.cause == "cache-cold")
+    assert any("run it again" in one for one in cold.remedies) is again
+    assert not any("a smaller format" in one for one in cold.remedies)

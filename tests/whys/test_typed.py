@@ -218,3 +218,26 @@ def test_a_shell_takes_words_as_they_were(words: list[str]) -> None:
     assert line.isprintable()
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
     assert done.stdout == b"".join(os.fsencode(word) + b"\0" for word in words)
+
+
+def test_what_it_opened_itself_was_not_given_to_it() -> None:
+    """dd if=FILE makes the file its standard input."""
+    story = syncing()
+    story.file(77, str(Path.cwd() / "load.sql"), 64 * KIB)
+    for at, name in enumerate(("openat", "read")):
+        story.add("syscalls", ts_ns=START + at, dur_ns=1, cpu_ns=1, tgid=10, tid=10, name=name, fd=0, dev=FS,
+                  ino=77, offset=0, bytes=4096)  # fmt: skip
+    verdict = recorded(story, "x.iowhy", argv=["dd", "if=load.sql"])
+    assert verdict.commands.record_again() == "sudo iowhy run -- dd if=load.sql"
+
+
+@pytest.mark.parametrize(("deleted", "again"), [(True, False), (False, True), (None, True)])
+def test_what_takes_its_input_away_is_not_run_again(deleted: bool | None, again: bool) -> None:
+    """mv to another filesystem."""
+    story = Story(4.0).caller("copy_file_range", 400, blocked=9 * MS, bytes_=4 * KIB, ino=77)
+    story.add("files", dev=FS, ino=77, path="/data/old", kind="file", deleted=deleted)
+    story.cache(lookups=400, misses=400).requests(400, bytes_=4 * KIB, service=2 * MS)
+    verdict = recorded(story, "x.iowhy", argv=["mv", "/data/old", "/mnt/new"])
+    found = next(one for one in verdict.findings if one.cause == "cache-cold")
+    assert any("run it again" in one for one in found.remedies) is again
+    assert (found.proof is not None) is again

@@ -103,7 +103,7 @@ mod tests {
             cut in any::<prop::sample::Index>(),
             at in 0..0x2000_u64,
         ) {
-            let mut memory = crate::vdso::memory().unwrap();
+            let mut memory = iowhy_symbols::vdso_memory().unwrap();
             for (place, byte) in &damage {
                 let place = place.index(memory.len());
                 memory[place] = *byte;

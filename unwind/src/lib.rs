@@ -10,7 +10,6 @@ mod image;
 mod maps;
 mod modules;
 mod space;
-mod vdso;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::image::Image;
 use crate::maps::Mapped;
-use crate::vdso;
 
 /// Modules that are remembered, and of how many the file stays open for those who name its functions.
 const MOST: usize = 4096;
@@ -107,7 +106,7 @@ impl Modules {
             .then(|| open(proc, tgid, mapped))
             .flatten();
         let image = match kind {
-            Kind::Vdso => vdso::memory().and_then(|memory| Image::read(&memory[..])),
+            Kind::Vdso => iowhy_symbols::vdso_memory().and_then(|memory| Image::read(&memory[..])),
             _ => file.as_ref().and_then(Image::read),
         };
         let of = proc.join(tgid.to_string());

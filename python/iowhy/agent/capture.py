@@ -9,7 +9,6 @@ import threading
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -65,10 +64,16 @@ class Captures:
         self._thread: threading.Thread | None = None
         self._recorder: subprocess.Popen[bytes] | None = None
         self._ends = False
+        #: Open files that the recorder holds as long as it lives (keeping.writing).
+        self.inherited: tuple[int, ...] = ()
+
+    def under_way(self) -> bool:
+        """Whether a recording is being made or judged."""
+        return self._thread is not None and self._thread.is_alive()
 
     def ask(self, fired: Fired) -> str | None:
         """Starts a recording; or says why not: `recording` (one is under way), `cool_down`, `budget` or `disk`."""
-        if self._thread is not None and self._thread.is_alive():
+        if self.under_way():
             return "recording"
         now = boot_ns()
         refused = self.budget.refusal(now)
@@ -103,9 +108,7 @@ class Captures:
 
     def _recorded(self, fired: Fired) -> Judged:
         settings = self.settings
-        path = keeping.begin(
-            settings.directory, socket.gethostname(), f"trigger-{fired.name}", datetime.now(UTC)
-        )
+        path = keeping.begin(settings.directory, f"trigger-{fired.name}")
         argv: list[str | Path] = [
             program(RECORDER),
             "machine",
@@ -121,21 +124,17 @@ class Captures:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            pass_fds=self.inherited,
         ) as self._recorder:
             _, errors = self._recorder.communicate()
+        said = errors.decode(errors="replace").strip().splitlines()
+        why = said[-1] if said else f"the recorder ended with status {self._recorder.returncode}"
         if not (path / "manifest.json").exists():
-            said = errors.decode(errors="replace").strip().splitlines()
-            why = (
-                said[-1] if said else f"the recorder ended with status {self._recorder.returncode}"
-            )
             return Judged(fired.name, fired.why, None, failed=why)
-        if self._ends:
-            return Judged(
-                fired.name,
-                fired.why,
-                keeping.close(settings.directory, path),
-                failed="the agent ends",
-            )
+        if self._ends or self._recorder.returncode != 0:
+            why = "the agent ends" if self._ends else why
+            kept = keeping.close(settings.directory, path)
+            return Judged(fired.name, fired.why, kept, failed=why)
         found, failed = _verdict(path)
         findings = found.get("findings") or [{}]
         return Judged(

@@ -59,7 +59,8 @@ class Disk:
 @dataclass(frozen=True)
 class Interval:
     """One interval. `pressure`: the share of it that tasks stalled, by resource and kind (`io`, `some`). `waiting`: threads
-    in uninterruptible sleep at its end. `closed`: recordings that were closed."""
+    in uninterruptible sleep at its end. `closed`: recordings that were closed. `failed`: why it is in no recording, or
+    only in a part of one."""
 
     at_ns: int
     interval_ns: int
@@ -72,6 +73,7 @@ class Interval:
     devices: Mapping[int, str]
     mounts: Mapping[int, str]
     closed: Sequence[str]
+    failed: str | None = None
 
 
 def read(line: str) -> Interval:

@@ -1,24 +1,32 @@
 """What is kept: whole recordings in `date=YYYY-MM-DD/host=NAME/`, the newest, within bounds of bytes and age.
 
-What is being made lies in `.open/` and moves over when it is whole (agent/src/folder.rs). What goes away is first given another
-name, so that nobody finds half of it.
+What is being made lies in `.open/` as WHAT.NUMBER.iowhy, and moves over when it is whole: the day, the host and the time of its new
+name are those of its manifest. What goes away is first given another name, so that nobody finds half of it.
 """
 
-import re
+import fcntl
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
+from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.recording.days import day_folder
 from iowhy.recording.free_name import free_name
+from iowhy.recording.manifest import read_manifest
 
 OPEN = ".open"
 GONE = ".gone"
 SUFFIX = ".iowhy"
-_OPEN_NAME = re.compile(r"(\d{4}-\d\d-\d\d)_([A-Za-z0-9.-]+)_(\d{6}-[a-z0-9-]+)\.iowhy\Z")
+WRITERS = ".writers"
+#: The last day that a name can have: 9999-12-31.
+_LAST_S = 253402214400
 
 
 @dataclass(frozen=True)
@@ -57,36 +65,64 @@ def prune(directory: Path, most_bytes: int, most_ns: int, now_s: float) -> list[
     return gone
 
 
+@contextmanager
+def writing(directory: Path, patience_s: float) -> Iterator[int | None]:
+    """A file that everybody inherits who writes recordings here, held as long as one of them lives. Waits for those of an agent that was
+    killed; None: they do not end, and what they make must stay where it is."""
+    (directory / OPEN).mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + patience_s
+    with (directory / WRITERS).open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    yield None
+                    return
+            time.sleep(0.1)
+        yield file.fileno()
+
+
 def recover(directory: Path) -> list[Path]:
-    """Moves what an agent that was killed left in `.open` to where it belongs; gives the new paths. What nobody can read (no manifest
-    was written yet) is taken away."""
+    """Moves what lies in `.open` and nobody makes any more to where it belongs; gives the new paths. What nobody can read (no
+    manifest was written yet) is taken away."""
     _empty(directory)
     moved = []
-    for path in sorted((directory / OPEN).glob(f"*{SUFFIX}")):
-        named = _OPEN_NAME.match(path.name)
-        if named is None or not (path / "manifest.json").exists():
+    for path in sorted((directory / OPEN).glob("*")):
+        if (path / "manifest.json").exists():
+            moved.append(close(directory, path))
+        else:
             _take_away(directory, path)
-            continue
-        moved.append(close(directory, path))
     return moved
 
 
-def begin(directory: Path, host: str, what: str, at: datetime) -> Path:
+def begin(directory: Path, what: str) -> Path:
     """A path in `.open` for a recording that begins now."""
     folder = directory / OPEN
     folder.mkdir(parents=True, exist_ok=True)
-    at = at.astimezone(UTC)
-    host = re.sub(r"[^A-Za-z0-9.-]", "-", host).lstrip(".") or "unknown"
-    return free_name(folder, f"{at:%Y-%m-%d}_{host}_{at:%H%M%S}-{what}")
+    paths = (folder / f"{what}.{number}{SUFFIX}" for number in count(1))
+    return next(path for path in paths if not path.exists())
 
 
 def close(directory: Path, path: Path) -> Path:
     """Moves a recording from `.open` to where it belongs, and gives its path there."""
-    named = _OPEN_NAME.match(path.name)
-    assert named is not None, path
-    folder = directory / f"date={named[1]}" / f"host={named[2]}"
+    what = path.name.split(".")[0]
+    host, began = _made(path)
+    folder = directory / day_folder(f"{began:%Y-%m-%d}", host)
     folder.mkdir(parents=True, exist_ok=True)
-    return path.rename(free_name(folder, named[3]))
+    return path.rename(free_name(folder, f"{began:%H%M%S}-{what}"))
+
+
+def _made(path: Path) -> tuple[str | None, datetime]:
+    """Host and time that a manifest tells; what it does not tell of the time, the file system does."""
+    host, seconds = None, _written_s(path)
+    with suppress(Problem):
+        manifest = read_manifest(path / "manifest.json")
+        host = manifest.host.name
+        if manifest.clock.wall_ns is not None:
+            seconds = manifest.clock.wall_ns / 1e9
+    return host, datetime.fromtimestamp(min(max(seconds, 0), _LAST_S), UTC)
 
 
 def _measured(path: Path) -> Kept:
@@ -100,8 +136,8 @@ def _written_s(path: Path) -> float:
 
 
 def _size(path: Path) -> int:
-    """Of all files below it, as the disk has them; what is gone meanwhile takes nothing."""
-    return sum(_blocks(one) for one in _below(path))
+    """Of all files below it."""
+    return allocated_bytes(_below(path))
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -109,12 +145,6 @@ def _below(path: Path) -> Iterator[Path]:
     if path.is_dir() and not path.is_symlink():
         with suppress(OSError):
             yield from path.rglob("*")
-
-
-def _blocks(path: Path) -> int:
-    with suppress(OSError):
-        return path.lstat().st_blocks * 512
-    return 0
 
 
 def _take_away(directory: Path, path: Path) -> bool:

@@ -60,6 +60,12 @@ _COUNTERS: tuple[tuple[str, str, tuple[str, ...], Callable[[Totals], Mapping[Any
     ),
     ("iowhy_lost_events", "What found no room in the kernel", (), lambda totals: {(): totals.lost}),
     (
+        "iowhy_unkept_intervals",
+        "Intervals that could not be written down",
+        (),
+        lambda totals: {(): totals.unkept},
+    ),
+    (
         "iowhy_left_out_events",
         "What is in no histogram because there are too many",
         (),

@@ -2,20 +2,19 @@
 
 import fcntl
 import os
-import selectors
 import signal
-import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
-from iowhy.agent import keeping
+from iowhy.agent import keeping, systemd
 from iowhy.agent.capture import Captures, Judged
 from iowhy.agent.counted import Interval, read
-from iowhy.agent.settings import Settings
+from iowhy.agent.events import Lines, signals
+from iowhy.agent.settings import S, Settings
 from iowhy.agent.totals import Totals
 from iowhy.agent.triggers import Budget, Fired, Watch
 from iowhy.errors import Problem
@@ -24,6 +23,21 @@ from iowhy.sources.live import PARENT, RECORDER, program
 
 LOCK = ".agent"
 BY_HAND = Fired("by-hand", "asked for by hand")
+#: Why a trigger that holds starts nothing.
+REFUSED = {
+    "recording": "a recording is under way",
+    "cool_down": "the last recording was a short time ago (cool-down)",
+    "budget": "there were as many in this hour as there may be (per-hour)",
+    "disk": "it cannot be written down that it began",
+}
+#: Settings that only a new start takes, and their keys.
+AT_START = {
+    "directory": "directory",
+    "every_ns": "every",
+    "rotate_ns": "rotate",
+    "calls": "calls",
+    "metrics": "metrics",
+}
 #: Until the counting process that was told to end is ended.
 PATIENCE_S = 20
 
@@ -65,52 +79,79 @@ def running(directory: Path) -> int:
     raise Problem(f"{directory}: no agent works here; `iowhy agent run` starts one")
 
 
-def notify(text: str) -> None:
-    """Tells systemd, where it asked to be told (sd_notify(3))."""
-    to = os.environ.get("NOTIFY_SOCKET")
-    if not to:
-        return
-    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifier:
-        notifier.connect("\0" + to[1:] if to.startswith("@") else to)
-        notifier.sendall(text.encode())
-
-
 class Service:
     """One agent. `totals` is what metrics show."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, again: Callable[[], Settings] | None = None) -> None:
+        """`again` reads the settings as they are now."""
+        self.settings, self.again = settings, again
         self.totals = Totals()
         self.watch = Watch(settings.triggers)
         self.budget = Budget(settings.directory, settings.cool_down_ns, settings.per_hour)
-        self.totals.triggers.update(self.budget.state.started)
         self.captures = Captures(settings, self.budget, self._judged)
+        self._know_triggers()
         self._suppressed: set[tuple[str, str]] = set()
+        self._unmoved: list[Path] = []
+        self._failed: str | None = None
         self._ends = False
+        self._inherited: tuple[int, ...] = ()
+
+    def _know_triggers(self) -> None:
+        """A counter that comes into being with its first event would seem not to have risen."""
+        started = self.budget.state.started
+        for name in (*self.settings.triggers, BY_HAND.name):
+            self.totals.triggers.setdefault(name, started.get(name, 0))
+            for reason in REFUSED:
+                self.totals.suppressed.setdefault((name, reason), 0)
 
     def run(self) -> None:
         """Until SIGTERM or SIGINT. Raises Problem when the counting ends by itself."""
-        for path in keeping.recover(self.settings.directory):
-            say(f"kept what an earlier agent left: {path}")
+        with keeping.writing(self.settings.directory, PATIENCE_S) as held:
+            if held is None:
+                say(
+                    f"{self.settings.directory}: what an earlier agent started still writes; left alone"
+                )
+            else:
+                self._recover("kept what an earlier agent left")
+            self._prune()
+            self.captures.inherited = self._inherited = () if held is None else (held,)
+            self._follow()
+            if not self.captures.under_way():
+                self._recover("kept")
         self._prune()
-        with _signals() as asked, self._counting() as counting:
+
+    def _follow(self) -> None:
+        every_s = self.settings.every_ns / S
+        systemd.notify(f"EXTEND_TIMEOUT_USEC={round((every_s + PATIENCE_S) * 1e6)}")
+        with signals() as asked, self._counting() as counting:
             assert counting.stdout is not None
-            lines = _Lines(counting.stdout, asked)
+            lines = Lines(counting.stdout, asked)
+            watchdog_s = systemd.watchdog_s()
+            late = time.monotonic() + every_s * 2 + PATIENCE_S
             while not self._ends:
-                line = lines.next()
+                line = lines.next(None if watchdog_s is None else watchdog_s / 3)
                 for number in asked.take():
                     self._signal(number)
                 if line == "" and not self._ends:
                     raise Problem(f"{RECORDER} aggregate ended by itself, status {counting.wait()}")
                 if line:
+                    late = time.monotonic() + every_s * 2 + PATIENCE_S
                     self._interval(read(line))
+                # Where no interval comes any more, the watchdog is right.
+                if time.monotonic() < late:
+                    systemd.notify("WATCHDOG=1")
+            systemd.notify("STOPPING=1")
             self.captures.end()
-        self._prune()
+
+    def _recover(self, what: str) -> None:
+        for path in keeping.recover(self.settings.directory):
+            say(f"{what}: {path}")
 
     @contextmanager
     def _counting(self) -> Iterator[subprocess.Popen[bytes]]:
         settings = self.settings
-        argv: list[str | Path] = [program(RECORDER), "aggregate", "-o", settings.directory]
+        folder = settings.directory / keeping.OPEN
+        argv: list[str | Path] = [program(RECORDER), "aggregate", "-o", folder]
         argv += ["--every", str(settings.every_ns / 1e9), "--rotate", str(settings.rotate_ns / 1e9)]
         argv += ["--calls"] if settings.calls else []
         with subprocess.Popen(
@@ -118,6 +159,7 @@ class Service:
             env=os.environ | {PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            pass_fds=self._inherited,
         ) as counting:
             try:
                 yield counting
@@ -133,18 +175,51 @@ class Service:
             self._ends = True
         elif number == signal.SIGUSR1:
             self._start(BY_HAND)
+        elif number == signal.SIGHUP and self.again is not None:
+            systemd.reloading()
+            self._read_again(self.again)
+            systemd.notify("READY=1")
+
+    def _read_again(self, again: Callable[[], Settings]) -> None:
+        """Takes what has changed in the file; what is counted goes on. A file with a mistake changes nothing."""
+        try:
+            new = again()
+        except Problem as problem:
+            say(f"not taken, all stays as it is: {problem}")
+            return
+        kept = {name: getattr(self.settings, name) for name in AT_START}
+        later = [name for name in AT_START if getattr(new, name) != kept[name]]
+        self.settings = self.captures.settings = replace(new, **kept)
+        self.watch.change(new.triggers)
+        self.budget.cool_down_ns, self.budget.per_hour = new.cool_down_ns, new.per_hour
+        self._know_triggers()
+        say(f"read again; triggers: {', '.join(new.triggers) or 'none'}")
+        if later:
+            named = ", ".join(AT_START[name] for name in later)
+            say(f"only taken when the agent is started anew: {named}")
 
     def _interval(self, interval: Interval) -> None:
-        first = not self.totals.histograms and self.totals.waiting is None
         self.totals.add(interval)
-        notify("READY=1\nWATCHDOG=1" if first else "WATCHDOG=1")
+        systemd.notify("READY=1")
         if interval.lost:
             say(f"{interval.lost} events found no room: too many control groups and devices")
+        if interval.failed is not None and interval.failed != self._failed:
+            say(f"not written down: {interval.failed}")
+        self._failed = interval.failed
         for fired in self.watch.look(interval):
             self._start(fired)
-        for path in interval.closed:
-            say(f"kept {path}")
+        self._keep([*self._unmoved, *map(Path, interval.closed)])
         self._prune()
+
+    def _keep(self, closed: Sequence[Path]) -> None:
+        """Moves what is whole to where it belongs; what cannot be moved now (a full disk) is tried again."""
+        self._unmoved = []
+        for path in closed:
+            try:
+                say(f"kept: {keeping.close(self.settings.directory, path)}")
+            except OSError as error:
+                self._unmoved.append(path)
+                say(f"{path} stays where it is for now: {error.strerror}")
 
     def _start(self, fired: Fired) -> None:
         refused = self.captures.ask(fired)
@@ -158,7 +233,7 @@ class Service:
         # A condition holds for many intervals: that it starts nothing is said once.
         if key not in self._suppressed:
             self._suppressed.add(key)
-            say(f"trigger {fired.name}: {fired.why}; not recorded: {_REFUSED[refused]}")
+            say(f"trigger {fired.name}: {fired.why}; not recorded: {REFUSED[refused]}")
 
     def _judged(self, judged: Judged) -> None:
         key = (judged.trigger, judged.cause or "none")
@@ -175,73 +250,3 @@ class Service:
             say(f"taken away to keep within bounds: {path}")
         kept = sum(one.bytes for one in keeping.kept(settings.directory))
         self.totals.kept_bytes = kept + keeping.open_bytes(settings.directory)
-
-
-_REFUSED = {
-    "recording": "a recording is under way",
-    "cool_down": "the last recording was a short time ago (cool-down)",
-    "budget": "there were as many in this hour as there may be (per-hour)",
-    "disk": "it cannot be written down that it began",
-}
-
-
-class _Asked:
-    """Signals that came."""
-
-    def __init__(self, wake: int) -> None:
-        self.wake = wake
-        self._came: list[int] = []
-
-    def came(self, number: int, _frame: object) -> None:
-        self._came.append(number)
-
-    def take(self) -> list[int]:
-        came, self._came = self._came, []
-        return came
-
-
-@contextmanager
-def _signals() -> Iterator[_Asked]:
-    """Signals wake whoever waits for a line, and are taken there."""
-    wake, write = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(write, False)
-    asked = _Asked(wake)
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
-    before = {number: signal.signal(number, asked.came) for number in numbers}
-    woken = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    try:
-        yield asked
-    finally:
-        signal.set_wakeup_fd(woken)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.close(wake)
-        os.close(write)
-
-
-class _Lines:
-    """Lines of a process, or a signal, whichever comes first."""
-
-    def __init__(self, stream: IO[bytes], asked: _Asked) -> None:
-        self._fd = stream.fileno()
-        self._wake = asked.wake
-        self._rest = b""
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._fd, selectors.EVENT_READ)
-        self._selector.register(self._wake, selectors.EVENT_READ)
-
-    def next(self) -> str | None:
-        """The next line; None: a signal came; empty: there is none any more."""
-        while b"\n" not in self._rest:
-            ready = {key.fd for key, _ in self._selector.select()}
-            if self._wake in ready:
-                with suppress(BlockingIOError):
-                    os.read(self._wake, 4096)
-                return None
-            more = os.read(self._fd, 1 << 16)
-            if not more:
-                return ""
-            self._rest += more
-        line, self._rest = self._rest.split(b"\n", 1)
-        return line.decode()

@@ -53,6 +53,7 @@ class Totals:
     stalled_s: dict[tuple[str, str], float] = field(default_factory=dict)
     waiting: int | None = None
     lost: int = 0
+    unkept: int = 0
     triggers: dict[str, int] = field(default_factory=dict)
     suppressed: dict[tuple[str, str], int] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Totals:
                 self.stalled_s[resource, kind] = self.stalled_s.get((resource, kind), 0) + stalled
         self.waiting = interval.waiting
         self.lost += interval.lost
+        self.unkept += interval.failed is not None
 
     def _add_disks(self, interval: Interval) -> None:
         for disk in interval.disks:

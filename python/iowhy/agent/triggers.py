@@ -40,6 +40,15 @@ class Watch:
         self.triggers = triggers
         self._held_ns: dict[str, int] = {}
 
+    def change(self, triggers: Mapping[str, Condition]) -> None:
+        """Others from here on; a condition that is the same goes on holding."""
+        same = {name for name, one in triggers.items() if self._text(name) == one.text}
+        self._held_ns = {name: held for name, held in self._held_ns.items() if name in same}
+        self.triggers = triggers
+
+    def _text(self, name: str) -> str | None:
+        return self.triggers[name].text if name in self.triggers else None
+
     def look(self, interval: Interval) -> Iterator[Fired]:
         """Those that hold at the end of this interval: each at the first, and at all after it."""
         for name, condition in self.triggers.items():

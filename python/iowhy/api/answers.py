@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.options.keywords import from_keywords, text_of
 from iowhy.recording import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # slow to import, or not installed
     from iowhy.whys.verdict import Verdict
 
 _COLUMNS = 100
+_SELECT = "the text of a SELECT"
 
 
 class Rows:
@@ -53,7 +55,9 @@ class Rows:
         return self._asked(lambda asked: polars.DataFrame(asked.sql("SELECT * FROM rows")))
 
     def head(self, rows: int) -> list[dict[str, Any]]:
-        """The first rows as dictionaries."""
+        """The first rows as dictionaries. Raises Problem for what is no number of rows."""
+        if not isinstance(rows, int) or rows < 0:
+            raise Problem(f"head: rows={rows!r}: give a whole number, 0 or more")
         return self._table.head(rows).to_pylist()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -64,6 +68,7 @@ class Rows:
         """A SELECT over these rows, which it calls `rows`. Raises Problem for SQL that does not run."""
         from iowhy.reports.engine import result
 
+        text_of("sql: select", select, _SELECT)
         return Rows(
             self._asked(lambda asked: result(asked.execute(select), nullcontext).table()), select
         )
@@ -109,12 +114,20 @@ class Rows:
 
 
 class Answer:
-    """What an experiment or a comparison found: `result` as dataclasses, `json()` as `--json`, shown as on a terminal."""
+    """What an experiment or a comparison found: `result` as dataclasses, `json()` as `--json`, shown as on a terminal.
+
+    broken: a sentence for each growth or slowness that `fail_on` or `fail_on_regression` forbids, or that is not known.
+    """
 
     def __init__(
-        self, result: Any, json: Callable[[], Any], draw: Callable[["Console"], None]
+        self,
+        result: Any,
+        json: Callable[[], Any],
+        draw: Callable[["Console"], None],
+        broken: tuple[str, ...] = (),
     ) -> None:
         """`draw` shows it, `json` gives the documented object."""
+        self.broken = broken
         self.result = result
         self.json = json
         self._draw = draw
@@ -160,9 +173,13 @@ class Chart:
 
 @dataclass(frozen=True)
 class Opened:
-    """A recording, at `path`; it is opened by the first question, and may still be under way before."""
+    """A recording, at `path`; it is opened by the first question, and may still be under way before.
+
+    broken: of what record() was given to expect, a sentence for each that is broken or not known.
+    """
 
     path: Path
+    broken: tuple[str, ...] = ()
 
     @cached_property
     def recording(self) -> Recording:
@@ -206,24 +223,34 @@ class Opened:
         pid: int | Sequence[int] = (),
         container: str | None = None,
         file: str | None = None,
+        device: str | None = None,
     ) -> Rows:
         """A report (docs/reports.md) over a part of the recording, chosen as by `iowhy report`.
 
         since, until: seconds after the start, or text as on the command line. Raises Problem for a report that does
         not exist and a filter that does not apply.
         """
+        from iowhy.cli.report import Part
         from iowhy.reports import Filters, run, statement
 
-        pids = (pid,) if isinstance(pid, int) else tuple(pid)
-        times = [None if one is None else str(one) for one in (since, until)]
-        filters = Filters(times[0], times[1], pids, file, container)
+        given = {
+            "since": since,
+            "until": until,
+            "pid": pid,
+            "container": container,
+            "file": file,
+            "device": device,
+        }
+        part = from_keywords(Part, "report", {}, given)
+        name = text_of("report: name", name, "the name of a report")
+        filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
         return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
 
     def sql(self, select: str) -> Rows:
         """One SELECT over the tables (docs/recording.md). Raises Problem for anything else."""
         from iowhy.reports.engine import query
 
-        return Rows(query(self.recording, select), select)
+        return Rows(query(self.recording, text_of("sql: select", select, _SELECT)), select)
 
     @property
     def charts(self) -> tuple[str, ...]:
@@ -245,7 +272,10 @@ class Opened:
         """Expectations, as `--expect` has them: a sentence for each that is broken or not known, none where all hold."""
         from iowhy.expect import outcomes, read_expectation
 
-        asked = [read_expectation("expect", text) for text in texts]
+        asked = [
+            read_expectation("expect", text_of("expect: texts", text, "NAME <= NUMBER"))
+            for text in texts
+        ]
         found = outcomes(self.recording, self.verdict, asked)
         return [one.sentence for one in found if not one.held]
 
@@ -288,7 +318,7 @@ def _plain(draw: "Callable[[Console], None]") -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    draw(Console(file=out, width=_COLUMNS, highlight=False))
+    draw(Console(file=out, force_jupyter=False, width=_COLUMNS, highlight=False))
     return out.getvalue().rstrip("\n")
 
 
@@ -298,7 +328,10 @@ def _as_html(draw: "Callable[[Console], None]") -> str:
 
     from rich.console import Console
 
-    out = Console(record=True, file=io.StringIO(), width=_COLUMNS, highlight=False)
+    # In a kernel rich would show each line by itself, beside what is asked for.
+    out = Console(
+        record=True, file=io.StringIO(), force_jupyter=False, width=_COLUMNS, highlight=False
+    )
     draw(out)
     return out.export_html(
         inline_styles=True, code_format='<pre style="line-height: 1.3">{code}</pre>'

@@ -8,14 +8,29 @@ from typing import Any
 
 from iowhy.api.answers import Answer, Opened
 from iowhy.errors import Problem
-from iowhy.options.keywords import from_keywords
+from iowhy.options.keywords import from_keywords, text_of, texts_of
 
 Place = str | PathLike[str]
+
+#: Options of `iowhy run` that only a terminal has a use for, and what a program does instead.
+_OF_RUN = {
+    "json": "ask what record() returns: .json()",
+    "live": "leave it out, and look with `iowhy top` meanwhile",
+}
+
+#: The same of `iowhy experiment` and `iowhy compare`.
+_ANSWERED = {
+    "json": "ask what is returned: .json()",
+    "list": "there is `iowhy experiment --list`",
+}
+
+#: What is recorded where there is no command.
+_RUNNING = ("pid", "container", "cgroup", "pod", "all")
 
 
 def open(path: Place) -> Opened:
     """A recording. Raises Problem where there is none that can be read."""
-    found = Opened(Path(path))
+    found = Opened(Path(text_of("iowhy.open: path", path, "the path of a recording")))
     _ = found.recording
     return found
 
@@ -23,23 +38,54 @@ def open(path: Place) -> Opened:
 def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> Opened:
     """Runs a command under the recorder, as `iowhy run -- ARGV`; its streams are this process's.
 
-    options: those of `iowhy run`, `--max-time 2m` as `max_time="2m"`. How the command ended is `exit_status` of what is
-    returned. Raises Problem where it cannot be recorded.
+    options: those of `iowhy run`, `--max-time 2m` as `max_time="2m"`; with `pid=`, `container=` or `all=True` argv is
+    empty. How the command ended is `exit_status` of what is returned, what it broke of what was expected is `broken`.
+    Raises Problem where it cannot be recorded, and for an option that only a terminal has a use for.
     """
-    from iowhy.cli import run
+    from iowhy.cli import _expected, run
     from iowhy.options.recordings import check_new
     from iowhy.sources.live import name_for
 
-    if isinstance(argv, str):
-        raise Problem("give the words of the command: iowhy.record(['make', '-j2'])")
-    asked = from_keywords(run.Options, "iowhy.record", {"argv": tuple(map(str, argv))}, options)
-    place = Path(output) if output is not None else name_for(list(asked.argv), Path.cwd())
+    words = texts_of("iowhy.record: argv", argv, "the words of the command: ['make', '-j2']")
+    asked = from_keywords(run.Options, "iowhy.record", {"argv": words}, options, _OF_RUN)
+    if not words and not any(options.get(one) for one in _RUNNING):
+        raise Problem(
+            "iowhy.record: nothing to record: give the words of a command, or what runs already by "
+            + ", ".join(f"{one}=" for one in _RUNNING)
+        )
+    if asked.sudo and asked.on is None:
+        raise Problem("iowhy.record: sudo goes with on=HOST; here start Python itself as root")
+    try:
+        run.check_asked(asked)
+        expected = _expected.read_asked(asked.budgets)
+    except Problem as problem:
+        raise Problem(f"iowhy.record: {problem}") from None
+    place = _new_place("iowhy.record", output) or name_for(run.named_after(asked), Path.cwd())
     check_new(place)
     try:
         run.record_asked(asked, place)
-    except SystemExit:
-        raise Problem("nothing was recorded; the recorder has said why on stderr") from None
-    return Opened(place)
+    except SystemExit as ended:
+        raise Problem(f"nothing was recorded; {_why(asked.argv, ended.code)}") from None
+    found = Opened(place)
+    if not expected.anything:
+        return found
+    judged = _expected.judge_asked(found.recording, found.verdict, expected)
+    _expected.keep_counts(found.recording, expected, judged)
+    _expected.status_of(judged, expected, found.verdict)
+    return Opened(place, judged.broken)
+
+
+def _why(argv: Sequence[str], status: object) -> str:
+    """Why the recorder has ended, by its exit status, which is a shell's (sh(1)) for what cannot be run."""
+    if argv and status == 127:
+        return f"command not found: {argv[0]}"
+    if argv and status == 126:
+        return f"cannot run {argv[0]}: it is no program, or there is no right to run it"
+    return "the recorder has said why on stderr"
+
+
+def _new_place(function: str, output: Place | None) -> Path | None:
+    return None if output is None else Path(text_of(f"{function}: output", output))
 
 
 @contextmanager
@@ -55,7 +101,7 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
 
     if mode not in ("auto", "bpf", "proc"):
         raise Problem(f"mode {mode}: choose auto, bpf or proc")
-    place = Path(output) if output is not None else name_for(["python"], Path.cwd())
+    place = _new_place("iowhy.recording", output) or name_for(["python"], Path.cwd())
     check_new(place)
     with recorded(place, mode=mode):
         yield Opened(place)
@@ -64,18 +110,21 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
 def experiment(*words: str, **options: Any) -> Answer:
     """Levers, then the command, as `iowhy experiment cpu-quota=0.5 -- make -j2`; `result` has the trials.
 
-    options: those of `iowhy experiment`, `--runs 5` as `runs=5`. Raises Problem as the command does.
+    options: those of `iowhy experiment`, `--runs 5` as `runs=5`. Raises Problem as the command does, and for an option
+    that only a terminal has a use for.
     """
     from iowhy.cli import experiment as command
     from iowhy.experiment import result as results
     from iowhy.views import experiment_page
 
-    options = {"quiet": True, **options}
+    words = texts_of("iowhy.experiment: words", words, "levers and a command")
     if "--" in words:  # as on the command line, where it is not of the command
         at = words.index("--")
         words = (*words[:at], *words[at + 1 :])
-    asked = from_keywords(command.Options, "iowhy.experiment", {"words": words}, options)
-    found = command.result_of(asked, leave=False)
+    given = {"quiet": True, **options}
+    asked = from_keywords(command.Options, "iowhy.experiment", {"words": words}, given, _ANSWERED)
+    found = command.asked_of(asked, leave=False)
+    command.save(found, asked)
     return Answer(
         found, lambda: results.as_json(found), lambda out: experiment_page.show(found, out)
     )
@@ -84,45 +133,18 @@ def experiment(*words: str, **options: Any) -> Answer:
 def compare(*sides: Place | Opened, **options: Any) -> Answer:
     """Recordings, or directories of them, against the first; `result` has a comparison for each of the others.
 
-    options: with `vs`, a command or a list of them, the one side is a command too, and they are run interleaved:
-    `iowhy.compare("make -j1", vs="make -j2", runs=5)`, with the options of `iowhy compare` for trials; `result` then
-    has the trials. Raises Problem as the command does.
+    options: those of `iowhy compare`. With `vs`, a command or a list of them, the one side is a command too, and they
+    are run interleaved: `iowhy.compare("make -j1", vs="make -j2", runs=5)`; `result` then has the trials. What
+    `fail_on` and `fail_on_regression` forbid is in `broken`. Raises Problem as the command does.
     """
-    if options:
-        return _compare_commands([str(one) for one in sides], options)
-    from iowhy.compare.comparison import compare_all
-    from iowhy.compare.sides import open_sides
-    from iowhy.views import comparison_json, comparison_page
-
-    if len(sides) < 2:
-        raise Problem(
-            "give at least two: iowhy.compare('before.iowhy', 'after.iowhy'), or a command and vs='another one'"
-        )
-    places = [str(one.path if isinstance(one, Opened) else one) for one in sides]
-    found = compare_all(open_sides(places))
-
-    def draw(out: Any) -> None:
-        for one in found:
-            comparison_page.show(one, out)
-
-    return Answer(found, lambda: [comparison_json.as_json(one) for one in found], draw)
-
-
-def _compare_commands(sides: Sequence[str], options: dict[str, Any]) -> Answer:
+    from iowhy.api.compared import of_commands, of_recordings
     from iowhy.cli import compare as command
-    from iowhy.experiment import result as results
-    from iowhy.views import comparison_page
-    from iowhy.views.progress import TrialsLine
 
-    asked = from_keywords(
-        command.Options, "iowhy.compare", {"sides": tuple(sides)}, {"quiet": True, **options}
-    )
-    if not asked.others or len(sides) != 1:
-        raise Problem("iowhy.compare: options are for commands: give one, and the others as vs=")
-    line = TrialsLine(asked.trials.quiet)
-    result, found = command.trials_of(asked, [*sides, *asked.others], line)
-    return Answer(
-        result,
-        lambda: results.as_json(result),
-        lambda out: comparison_page.show_commands(result, found, out),
-    )
+    places = tuple(one.path if isinstance(one, Opened) else one for one in sides)
+    words = texts_of("iowhy.compare: sides", places, "recordings or a command")
+    given = {"quiet": True, **options}
+    asked = from_keywords(command.Options, "iowhy.compare", {"sides": words}, given, _ANSWERED)
+    try:
+        return of_commands(asked) if asked.others else of_recordings(asked, list(options))
+    except Problem as problem:
+        raise Problem(f"iowhy.compare: {problem}") from None

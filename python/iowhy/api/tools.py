@@ -8,6 +8,7 @@ from typing import Any
 from iowhy.api.answers import Opened, Rows
 from iowhy.api.functions import compare as compare_recordings
 from iowhy.api.functions import open as open_recording
+from iowhy.errors import Problem
 
 MOST_ROWS = 200
 _ROWS = 50
@@ -38,12 +39,13 @@ def report(
     file: str | None = None,
     limit: int = _ROWS,
 ) -> dict[str, Any]:
-    """The first rows of a report, the heaviest first. since, until: 1.5s after the start; file: a part of the path. At most
-    200 rows; `rows_in_all` says how many there are."""
+    """The first rows of a report, the heaviest first. since, until: 1.5s after the start; file: a file's name or path, `*` and
+    `?` stand for anything. At most 200 rows; `rows_in_all` says how many there are."""
     opened = open_recording(recording)
+    kept = _rows(limit)
     pids = () if pid is None else (pid,)
     found = opened.report(name, since=since, until=until, pid=pids, file=file)
-    return {**_shown(found, limit), "rows_in_all": len(found)}
+    return {**_shown(found, kept), "rows_in_all": len(found)}
 
 
 def sql(recording: str, select: str, limit: int = _ROWS) -> dict[str, Any]:
@@ -72,14 +74,16 @@ TOOLS = (verdict, reports, report, sql, compare)
 
 
 def _rows(limit: int) -> int:
-    return max(1, min(limit, MOST_ROWS))
+    if limit < 1:
+        raise Problem(f"limit {limit}: give 1 to {MOST_ROWS}")
+    return min(limit, MOST_ROWS)
 
 
-def _shown(found: Rows, limit: int) -> dict[str, Any]:
+def _shown(found: Rows, kept: int) -> dict[str, Any]:
     """Rows as JSON has them: what it lacks is text."""
     import json
 
     from iowhy.messages import json_text
 
-    rows = found.head(_rows(limit))
+    rows = found.head(kept)
     return {"columns": list(found.columns), "rows": json.loads(json_text(rows))}

@@ -4,7 +4,7 @@
 -- draws: lines
 -- place: 50
 -- needs: block_requests or disk_samples
--- Devices that did nothing are left out.
+-- Devices that did nothing are left out; the lines of the others go to the end of the run.
 -- column at_s: begin of the interval, s
 -- column span_s: its length, s
 -- column device: block device, text
@@ -43,7 +43,9 @@ SELECT
     m.writes * 1e9 / nullif(m.span_ns, 0) AS writes_per_s,
     m.flushes * 1e9 / nullif(m.span_ns, 0) AS flushes_per_s,
     m.area_ns / nullif(m.span_ns, 0) AS mean_queue,
-    p.depth AS most_queue,
+    -- Where no request began or ended, as many were in flight all the time.
+    coalesce(p.depth, CASE WHEN m.deep_ns IS NOT NULL THEN CAST(round(m.area_ns / nullif(m.span_ns, 0)) AS BIGINT) END)
+        AS most_queue,
     m.busy_ns / nullif(m.span_ns, 0) AS utilisation
 FROM device_slices m
 CROSS JOIN recording r

@@ -4,8 +4,11 @@
 -- draws: waterfall
 -- place: 70
 -- needs: syscalls
--- Waits are the thread's own; requests, flushes and journal commits those that were under way then: on its file, or of
--- the thread; flushes and commits are anybody's on the filesystem. Of each kind the twelve longest.
+-- Waits are the thread's own; requests those that were under way then: on its file, or of the thread. Flushes and
+-- journal commits are below a call that makes data durable (sync_calls), or below a wait in it for the journal or a
+-- flush: commits of the filesystem, the command's flushes of its disk and of what that lies on; sync(2) waits for all.
+-- A filesystem whose disk is not recorded is taken to lie on the device of its own number. Of each kind the twelve
+-- longest.
 -- column call: number of the call, by its length, number
 -- column at_s: begin of the call, s
 -- column span_s: its length, s
@@ -24,6 +27,37 @@ WITH slow AS (
     WHERE k.kind IS NULL OR k.kind <> 'idle'
     ORDER BY s.dur_ns DESC, s.ts_ns, s.tid
     LIMIT 20
+), awaited AS (
+    -- In which time of a call a flush or a commit is what it waits for, and of which filesystem; NULL: of all.
+    SELECT s.call, y.ts_ns AS begin_ns, y.end_ns, y.dev
+    FROM slow s
+    JOIN sync_calls y ON y.tid = s.tid AND y.ts_ns = s.ts_ns AND y.name IN (s.name, s.name || ' (O_SYNC)')
+    UNION ALL
+    SELECT s.call, w.ts_ns, least(w.ts_ns + w.dur_ns, s.ts_ns + s.dur_ns), coalesce(w.dev, s.dev)
+    FROM slow s
+    JOIN waits w ON w.tid = s.tid AND w.ts_ns >= s.ts_ns AND w.ts_ns < s.ts_ns + s.dur_ns
+    JOIN wait_kinds x ON x.reason = w.reason AND x.part IN ('commit', 'journal', 'flush')
+    WHERE coalesce(w.dev, s.dev) IS NOT NULL
+), disks AS (
+    SELECT a.dev, coalesce(max(f.disk_dev), a.dev) AS disk_dev
+    FROM (SELECT DISTINCT dev FROM awaited) AS a
+    LEFT JOIN filesystems f ON f.dev = a.dev
+    GROUP BY a.dev
+), below AS (
+    SELECT dev, disk_dev FROM disks
+    UNION
+    SELECT k.dev, d.below_dev FROM disks k JOIN devices d ON d.dev = k.disk_dev
+), flushed AS (
+    SELECT DISTINCT a.call, f.dev, f.begin_ns, f.complete_ns
+    FROM awaited a
+    JOIN device_flushes f ON f.begin_ns < a.end_ns AND f.complete_ns > a.begin_ns AND f.of_command
+    LEFT JOIN below b ON b.dev = a.dev AND b.disk_dev = f.dev
+    WHERE a.dev IS NULL OR b.disk_dev IS NOT NULL
+), committed AS (
+    SELECT DISTINCT a.call, j.dev, j.ts_ns, j.dur_ns
+    FROM awaited a
+    JOIN journal_commits j
+        ON j.ts_ns < a.end_ns AND j.ts_ns + j.dur_ns > a.begin_ns AND coalesce(j.dev = a.dev, a.dev IS NULL)
 ), parts AS (
     SELECT call, 'call' AS layer, 1 AS place, name AS what, ts_ns, dur_ns, dev, ino, bytes FROM slow
     UNION ALL
@@ -43,16 +77,13 @@ WITH slow AS (
     WHERE q.op IN ('read', 'write') AND q.bytes > 0
     UNION ALL
     SELECT
-        s.call, 'flush', 4,
+        f.call, 'flush', 4,
         'flush of ' || coalesce(d.name, CAST(f.dev >> 20 AS VARCHAR) || ':' || CAST(f.dev & 1048575 AS VARCHAR)),
         f.begin_ns, f.complete_ns - f.begin_ns, NULL, NULL, NULL
-    FROM slow s
-    JOIN device_flushes f ON f.begin_ns < s.ts_ns + s.dur_ns AND f.complete_ns > s.ts_ns AND f.of_command
+    FROM flushed f
     LEFT JOIN devices d ON d.dev = f.dev
     UNION ALL
-    SELECT s.call, 'journal', 5, 'journal commit', j.ts_ns, j.dur_ns, NULL, NULL, NULL
-    FROM slow s
-    JOIN journal_commits j ON j.dev = s.dev AND j.ts_ns < s.ts_ns + s.dur_ns AND j.ts_ns + j.dur_ns > s.ts_ns
+    SELECT call, 'journal', 5, 'journal commit', ts_ns, dur_ns, NULL, NULL, NULL FROM committed
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY call, layer ORDER BY dur_ns DESC, ts_ns) AS nth FROM parts
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from iowhy.cli._statuses import BROKEN, DONE, PROBLEM
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
-from iowhy.invocation import joined
-from iowhy.messages import say
+from iowhy.invocation import joined, typed
+from iowhy.messages import printable, say
 from iowhy.options.budgets import Budgets
 from iowhy.project_file import find_project
 
@@ -40,12 +40,20 @@ class Asked:
 class Judged:
     """What became of it: `name` is what the run is called.
 
-    `unheld`: it was to be held against a baseline that knows no run of that name.
+    `unheld`: it was to be held against a baseline that knows no run of that name. `unknown`: why a project
+    that says what is expected of some commands says nothing of this one.
     """
 
     name: str = ""
     outcomes: "Sequence[Outcome]" = field(default=())
     unheld: bool = False
+    unknown: str | None = None
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """A sentence for each that is broken or not known."""
+        unheld = [f"the baseline knows no run called {self.name!r}"] if self.unheld else []
+        return (*(one.sentence for one in self.outcomes if not one.held), *unheld)
 
 
 def read_asked(options: Budgets) -> Asked:
@@ -96,8 +104,11 @@ def judge_asked(recording: "Recording", verdict: "Verdict", asked: Asked) -> Jud
     name = asked.options.name or joined(argv)
     expected = list(asked.given)
     # Of what ran already, and of the machine, a project expects nothing: it names commands.
+    unknown = None
     if asked.project is not None and argv:
-        expected += asked.project.expected(argv)
+        expected += asked.project.expected(argv, asked.options.name)
+        if not asked.project.knows(argv, asked.options.name):
+            unknown = f"no [[command]] of {typed(asked.project.path)} is for this command: {printable(name)}"
     unheld = False
     if asked.baseline is not None and not asked.options.update:
         expected += asked.baseline.expected(name)
@@ -108,7 +119,10 @@ def judge_asked(recording: "Recording", verdict: "Verdict", asked: Asked) -> Jud
             )
             # A project's baseline is of its own commands; one that was asked for is meant for this run.
             unheld = asked.options.baseline is not None
-    return Judged(name, outcomes(recording, verdict, expected) if expected else (), unheld)
+        elif not asked.baseline.expected(name):
+            say(f"{asked.baseline.path}: holds nothing yet: {asked.baseline.summary(name)}")
+    found = outcomes(recording, verdict, expected) if expected else ()
+    return Judged(name, found, unheld, unknown)
 
 
 def keep_counts(recording: "Recording", asked: Asked, judged: Judged) -> None:
@@ -138,9 +152,13 @@ def status_of(judged: Judged, asked: Asked, verdict: "Verdict") -> int:
 
     if asked.options.junit is not None:
         junit.save(asked.options.junit, judged.name, judged.outcomes, verdict.elapsed_s)
+    if judged.unknown is not None:
+        say(judged.unknown)
+        if github.wanted(asked.options.annotate):
+            github.warn(judged.unknown)
     if not judged.outcomes:
         return PROBLEM if judged.unheld else DONE
-    expected_page.show(judged.outcomes)
+    expected_page.show(judged.outcomes, partly=judged.unknown is not None)
     if github.wanted(asked.options.annotate):
         github.annotate(judged.outcomes)
         github.summarise(judged.name, verdict, judged.outcomes)

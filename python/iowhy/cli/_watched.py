@@ -1,5 +1,7 @@
 """The live view over a recorder that runs: how it is begun, left and ended."""
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,14 +39,25 @@ def watch(options: Sequence[str], out: Path) -> "tuple[Background, bool]":
 
 def show(recording: Path, printed: Path | None, began: "Background | None" = None) -> bool:
     """Shows the view until it is left; whether what was begun shall go on."""
+    gc.disable()  # a tenth of the time that importing takes, and it finds next to nothing
     try:
         from iowhy.views.top.app import LIVE_SPAN, SPANS_NS, Shown, TopApp
     except ModuleNotFoundError as missing:
         raise Problem(f"the live view is drawn by {missing.name}: `pip install textual`") from None
+    finally:
+        gc.enable()
 
+    _let_the_terminal_say_its_size()
     span = LIVE_SPAN if began is not None else len(SPANS_NS) - 1
     end = None if began is None else began.end
     return bool(TopApp(Shown(recording, printed, end, span)).run())
+
+
+def _let_the_terminal_say_its_size() -> None:
+    """COLUMNS and LINES, where a shell exports them, go before the terminal's own size, and are wrong once that changes."""
+    if all(os.get_terminal_size(sys.stdout.fileno())):
+        os.environ.pop("COLUMNS", None)
+        os.environ.pop("LINES", None)
 
 
 def say_how_to_come_back(out: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,15 @@ class Check:
     settings: Path = option("-c", "--config", default=FILE, help="The file.", metavar="FILE")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Show:
+    """What is shown."""
+
+    what: str = word(
+        "`unit` (systemd), `alerts` (Prometheus) or `board` (Grafana).", metavar="WHAT"
+    )
+
+
 def run(options: Run) -> None:
     """Count, watch and keep, until it is told to end."""
     from iowhy.agent import settings
@@ -47,7 +57,8 @@ def run(options: Run) -> None:
 
     asked = settings.Settings() if options.settings is None else settings.read(options.settings)
     with locked(asked.directory):
-        service = Service(asked)
+        again = None if options.settings is None else partial(settings.read, options.settings)
+        service = Service(asked, again)
         if asked.metrics is not None:
             serve(asked.metrics, service.totals)
             say(f"metrics on http://{asked.metrics[0]}:{asked.metrics[1]}/metrics")
@@ -74,8 +85,16 @@ def check(options: Check) -> None:
         print(f"  {name}: {condition.text}")
 
 
+def show(options: Show) -> None:
+    """Print a file that goes with the agent: its systemd unit, alert rules, a board."""
+    from iowhy.agent import shipped
+
+    print(shipped.text(options.what), end="")
+
+
 COMMANDS: Mapping[str, tuple[type, Callable[[Any], None]]] = {
     "run": (Run, run),
     "trigger": (Trigger, trigger),
     "check": (Check, check),
+    "show": (Show, show),
 }

@@ -17,7 +17,9 @@ from iowhy.views.progress import TrialsLine
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.compare.commands import CommandComparison
+    from iowhy.compare.sides import Side
     from iowhy.expect import Growth
+    from iowhy.expect.growth import Grown
     from iowhy.experiment.result import Result
 
 EPILOG = """Examples:
@@ -32,6 +34,11 @@ EPILOG = """Examples:
 
   iowhy compare --prepare 'make clean' -- 'make -j1' --vs 'make -j2'
 """
+
+TOO_FEW = (
+    "fewer than three runs of a side, or runs of a fixed duration, do not tell a change from chance; "
+    "give directories of three recordings or more, or --fail-on a count"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +66,8 @@ class Options:
         "--fail-on",
         default=(),
         metavar="'NAME > +N'",
-        help="Exit with 1 when a count grew by more: 'sync_calls > +0', 'device.written_bytes > +10 %'.",
+        help="Exit with 1 when a count grew by more: 'sync_calls > +0', 'device.written_bytes > +10 %'; "
+        "a time needs three recordings of each.",
     )
     exports: Exports = group(Exports)
     trials: Trials = group(Trials, panel="Trials of commands, as in hyperfine")
@@ -70,7 +78,7 @@ def command(options: Options) -> None:
     from iowhy.compare.comparison import regressed, resolvable
 
     options.exports.check()
-    growths = _growths(options)
+    growths = growths_of(options)
     sides = [*options.sides]
     for text in options.others:
         sides += ["--vs", text]
@@ -89,15 +97,12 @@ def command(options: Options) -> None:
     if options.limit is not None:
         failed |= any(regressed(one, options.limit) for one in slower)
         if not failed and not all(map(resolvable, slower)):
-            raise Problem(
-                "--fail-on-regression: fewer than three runs of a side, or runs of a fixed duration, do not tell a "
-                "change from chance; give directories of three recordings or more, or --fail-on a count"
-            )
+            raise Problem(f"--fail-on-regression: {TOO_FEW}")
     if failed:
         raise SystemExit(NO)
 
 
-def _growths(options: Options) -> "list[Growth]":
+def growths_of(options: Options) -> "list[Growth]":
     """What --fail-on asks, read before anything takes time. Raises Problem."""
     if not options.growths:
         return []
@@ -114,15 +119,8 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
     if not growths:
         return False
     from iowhy.compare.sides import open_sides
-    from iowhy.expect import grown
 
-    first, *others = open_sides(sides)
-    # Of successive changes the last one counts.
-    found = [
-        one
-        for other in (others[-1:] if options.baseline else others)
-        for one in grown(first.typical, other.typical, growths)
-    ]
+    found = grown_of(options, growths, open_sides(sides))
     for one in found:
         if not one.held:
             say(one.sentence)
@@ -131,6 +129,24 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
     if any(one.held is None for one in found):
         raise Problem("--fail-on: what is not known on a side cannot have grown or not")
     return False
+
+
+def grown_of(options: Options, growths: "list[Growth]", sides: "Sequence[Side]") -> "list[Grown]":
+    """What became of each growth, from the first side to each after it."""
+    if not growths:
+        return []
+    from iowhy.compare.comparison import longer
+    from iowhy.expect import grown, times_grown
+
+    first, *others = sides
+    counts = [one for one in growths if not one.of_time]
+    times = [one for one in growths if one.of_time]
+    found = []
+    # Of successive changes the last one counts.
+    for other in others[-1:] if options.baseline else others:
+        found += grown(first.typical, other.typical, counts)
+        found += times_grown(first.recordings, other.recordings, times, longer)
+    return found
 
 
 def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> list[Interval | None]:

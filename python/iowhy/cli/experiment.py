@@ -77,25 +77,38 @@ def command(options: Options) -> None:
         _list(options)
         return
     from iowhy.experiment import result as results
-    from iowhy.experiment.table import judge_table
     from iowhy.views import experiment_page as view
     from iowhy.views.terminal import console
 
-    exports = options.exports
-    exports.check(options.export_markdown)
-    if options.from_ is not None:
-        if options.words:
-            raise Problem("--from judges a table: no levers or command go with it")
-        found = judge_table(options.from_)
-    else:
-        found = result_of(options)
-    if exports.as_json:
+    found = asked_of(options)
+    if options.exports.as_json:
         print(json_text(results.as_json(found)))
     else:
         view.show(found, console())
-    if exports.export_json is not None:
-        results.save_json(exports.export_json, found)
+    save(found, options)
+
+
+def asked_of(options: Options, *, leave: bool = True) -> "Result":
+    """What an experiment finds, or the table of one done elsewhere shows. `leave` as of result_of. Raises Problem."""
+    options.exports.check(options.export_markdown)
+    if options.from_ is None:
+        return result_of(options, leave=leave)
+    if options.words:
+        raise Problem("--from judges a table: no levers or command go with it")
+    from iowhy.experiment.table import judge_table
+
+    return judge_table(options.from_)
+
+
+def save(found: "Result", options: Options) -> None:
+    """Writes it where the options say. Raises Problem."""
+    from iowhy.experiment import result as results
+
+    if options.exports.export_json is not None:
+        results.save_json(options.exports.export_json, found)
     if options.export_markdown is not None:
+        from iowhy.views import experiment_page as view
+
         results.save(options.export_markdown, view.markdown(found))
 
 

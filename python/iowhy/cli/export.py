@@ -1,6 +1,5 @@
 """`iowhy export`: a recording for other viewers and programs."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from iowhy.views.progress import working
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording
-    from iowhy.reports.batches import Result
 
 
 @dataclass(frozen=True)
@@ -145,19 +143,14 @@ def _write(form: str, recording: "Recording", out: IO[bytes]) -> None:
 
 
 def _write_tables(form: str, recording: "Recording", folder: Path) -> None:
-    from iowhy.exports.tables import write_tables
-    from iowhy.views import rows_file
+    from iowhy.exports.tables import write_csv_tables, write_parquet_tables
 
-    def csv(result: "Result", file: Path, _: str) -> None:
-        with file.open("x", encoding="utf-8", newline="") as out:
-            rows_file.write_csv(result, out)
+    if form == "parquet":
+        write_parquet_tables(recording, folder)
+        return
+    from iowhy.views.rows_file import write_csv
 
-    def parquet(result: "Result", file: Path, name: str) -> None:
-        with file.open("xb") as out:
-            rows_file.write_parquet(result, out, name)
-
-    write: Callable[[Result, Path, str], None] = csv if form == "csv" else parquet
-    write_tables(recording, folder, FORMS[form].suffix, write)
+    write_csv_tables(recording, folder, write_csv)
 
 
 def _open(trace: Path) -> None:

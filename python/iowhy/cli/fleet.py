@@ -1,5 +1,6 @@
 """`iowhy fleet`: questions to many recordings at once."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, write, write_list
@@ -71,8 +72,11 @@ def report(options: Report) -> None:
 
 
 def _say_left_out(left_out: "LeftOut") -> None:
+    from iowhy.recording.object_store import written
+
     for path, why in list(left_out.reasons.items())[:MOST_LINES]:
-        say(why if str(path) in why else f"{path}: {why}")
+        name = written(path)
+        say(why if name in why else f"{name}: {why}")
     more = len(left_out.reasons) - MOST_LINES
     if more > 0:
         say(f"and {more:,} more recordings were left out")
@@ -134,4 +138,36 @@ def check(options: Check) -> None:
         raise SystemExit(NO)
 
 
-COMMANDS = {"report": (Report, report), "check": (Check, check)}
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """Which recordings are put together, and where."""
+
+    where: tuple[str, ...] = word(
+        "Recordings, packed ones, folders of them, patterns.", default=(), metavar="WHERE..."
+    )
+    to: Path | None = option("-o", "--output", help="The folder of the packs.")
+
+
+def pack(options: Pack) -> None:
+    """Put small recordings together, day by day and host by host; what is packed already is not packed again."""
+    from iowhy.fleet.members import LeftOut
+    from iowhy.fleet.packing import pack_fleet
+    from iowhy.fleet.places import places
+    from iowhy.views.progress import working
+
+    if not options.where or options.to is None:
+        raise Problem("of which recordings, and where to? `iowhy fleet pack FOLDER -o PACKS`")
+    paths = places(options.where)
+    left_out = LeftOut()
+    new = packs = 0
+    try:
+        with working(f"packing {len(paths):,} recordings"):
+            for one in pack_fleet(paths, options.to, left_out):
+                packs += one.new > 0
+                new += one.new
+    finally:
+        _say_left_out(left_out)
+    say(f"{new:,} new recordings in {packs:,} packs below {options.to}")
+
+
+COMMANDS = {"report": (Report, report), "check": (Check, check), "pack": (Pack, pack)}

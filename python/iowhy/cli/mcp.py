@@ -33,15 +33,20 @@ def command(_options: Options) -> None:
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import ToolAnnotations
     except ImportError:
         raise Problem(
             "the MCP SDK is not installed, or older than 2: pip install 'iowhy[mcp]'"
         ) from None
     from iowhy.api.tools import TOOLS
 
-    server = MCPServer("iowhy", instructions=_INSTRUCTIONS, version=__version__)
+    # What an agent asks wrongly it is told itself; its terminal need not be.
+    server = MCPServer(
+        "iowhy", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
+    reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
-        server.tool()(_saying(tool, ToolError))
+        server.tool(annotations=reads)(_saying(tool, ToolError))
     server.run("stdio")
 
 

@@ -60,10 +60,6 @@ It ends with CMD's exit status.
 """
 
 
-#: How often an attachment is tried where a process that was found has ended before the recorder saw it.
-_TRIES = 5
-
-
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What is recorded, for how long, and what is shown of it."""
@@ -160,11 +156,11 @@ def command(options: Options) -> None:
     if "list" in options.budgets.expected:
         list_expected()
         return
-    _one_of(options)
+    check_asked(options)
     expected = read_asked(options.budgets)
     if options.sudo and options.on is None:
         rise(options.argv)
-    out = options.output or live.name_for(_named_after(options), Path.cwd())
+    out = options.output or live.name_for(named_after(options), Path.cwd())
     check_new(out)
     judges = expected.anything or not options.quiet
     if options.live:
@@ -273,22 +269,13 @@ def _bounds(options: Options) -> list[str]:
 
 def _attach(options: Options, out: Path, duration_s: float | None, on: "Host | None") -> int:
     """Records processes, with those that they have started already: a server's work is done by these."""
-    if on is not None:
-        return live.attach(options.pids, out, duration_s=duration_s, extra=_how(options), on=on)
-    for tried in range(_TRIES):
-        pids = list(dict.fromkeys(options.pids))
-        if not options.alone:
-            pids = with_descendants(pids)
-        if not options.quiet:
-            _say_what(_named(options.pids, len(pids) - len(set(options.pids))), duration_s)
-        try:
-            return live.attach(pids, out, duration_s=duration_s, extra=_how(options))
-        except SystemExit:
-            gone = [pid for pid in pids if name_of(pid) is None]
-            # One that they had started has ended meanwhile: the others are still to be recorded.
-            if tried == _TRIES - 1 or not gone or set(gone) & set(options.pids):
-                raise
-    raise AssertionError("the last try returns or raises")
+    named, more = list(dict.fromkeys(options.pids)), not options.alone
+    if on is None and not options.quiet:
+        started = len(with_descendants(named)) - len(named) if more else 0
+        _say_what(_named(named, started), duration_s)
+    return live.attach(
+        named, out, descendants=more, duration_s=duration_s, extra=_how(options), on=on
+    )
 
 
 def _named(pids: Sequence[int], more: int) -> str:
@@ -327,7 +314,7 @@ def _verdict(out: Path, options: Options, expected: Asked) -> int:
     return status_of(judged, expected, found.verdict)
 
 
-def _named_after(options: Options) -> list[str]:
+def named_after(options: Options) -> list[str]:
     """What gives a recording its name: the command, a process, or nothing for the machine."""
     if options.argv:
         return list(options.argv)
@@ -362,7 +349,8 @@ def _check_elsewhere(options: Options) -> None:
         )
 
 
-def _one_of(options: Options) -> None:
+def check_asked(options: Options) -> None:
+    """Is one thing asked for, and does what is said of it go together? Raises Problem."""
     targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
     if sum(targets) == 0:
         raise Problem(
@@ -370,6 +358,8 @@ def _one_of(options: Options) -> None:
         )
     if sum(targets) > 1:
         raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
+    if options.quiet and options.as_json:
+        raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
     if options.alone and not options.pids:
         raise Problem("--no-children goes with -p")
     if options.on is not None:

@@ -58,10 +58,15 @@ def command(options: Options) -> None:
     if options.recording is None:
         _record(options)
         return
-    from iowhy.sources.background import printed_beside
+    from iowhy.recording.packed import is_packed
+    from iowhy.sources.printed import printed_beside
 
     if not options.recording.exists():
         raise Problem(f"{options.recording}: no such recording")
+    if not options.recording.is_dir() and not is_packed(options.recording):
+        from iowhy.recording import open_recording
+
+        open_recording(options.recording)  # raises: a file can become no recording, a folder can
     printed = printed_beside(options.recording.absolute())
     show(options.recording, printed if printed.is_file() else None)
 
@@ -69,13 +74,16 @@ def command(options: Options) -> None:
 def _record(options: Options) -> None:
     from iowhy.cli._watched import say_how_to_come_back, watch
     from iowhy.sources import live
-    from iowhy.sources.descendants import with_descendants
+    from iowhy.sources.descendants import name_of
 
+    # The recorder says so as well, but only when there is a recording that the view has begun to show.
+    for pid in options.pids:
+        if name_of(pid) is None:
+            raise Problem(f"--pid {pid}: there is no such process")
     named = [f"pid-{options.pids[0]}"] if options.pids else []
     out = options.output or live.name_for(named, Path.cwd())
     check_new(out)
-    pids = ",".join(map(str, with_descendants(options.pids)))
-    words = ["attach", "--pid", pids] if options.pids else ["machine"]
+    words = live.attached(options.pids, descendants=True) if options.pids else ["machine"]
     words += ["--max-size", str(options.max_size_bytes)]
     if options.duration_ns is not None:
         words += ["--duration", str(options.duration_ns / 1e9)]

@@ -1,7 +1,6 @@
 """Which paths of functions of a program take more or less time than before."""
 
 from iowhy.data_class import dataclass
-from iowhy.recording import Recording
 from iowhy.relations import Relations
 
 #: Of the longer of both runs' time of all threads (idle sleep left out): less is what samples differ by.
@@ -23,7 +22,7 @@ class ChangedPath:
     after_ns: int
 
 
-def changed_paths(before: Recording, after: Recording) -> tuple[ChangedPath, ...]:
+def changed_paths(before: Relations, after: Relations) -> tuple[ChangedPath, ...]:
     """The few that differ most; none where a recording has no stacks, and of what was not sampled nothing is said."""
     first, second = _times(before), _times(after)
     if not first or not second:
@@ -38,8 +37,8 @@ def changed_paths(before: Recording, after: Recording) -> tuple[ChangedPath, ...
     return tuple(sorted(found, key=lambda one: -abs(one.after_ns - one.before_ns))[:_SHOWN])
 
 
-def _times(recording: Recording) -> dict[str, int]:
-    with recording.damage_named(), Relations.of(recording, keep=True) as relations:
+def _times(relations: Relations) -> dict[str, int]:
+    with relations.recording.damage_named():
         if not relations.has("stack_samples"):
             return {}
         return {

@@ -1,6 +1,7 @@
 """Two or more sides against the first: time, layers, findings, and whether it got worse."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
 
 from iowhy.compare.code_paths import ChangedPath, changed_paths
@@ -11,6 +12,7 @@ from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
 from iowhy.data_class import dataclass
 from iowhy.experiment.interval import Interval, TwoSamples
+from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict, judge
 
 
@@ -69,8 +71,8 @@ def compare(before: Side, after: Side) -> Comparison:
 
 def compare_all(sides: Sequence[Side], on_step: OnStep = lambda _: None) -> tuple[Comparison, ...]:
     """Compares each side with the first one."""
-    before, first = sides[0], _judged(sides[0], on_step)
-    return tuple(_compare(before, first, after, _judged(after, on_step)) for after in sides[1:])
+    with _known(sides[0], on_step) as first:
+        return tuple(_against(first, after, on_step) for after in sides[1:])
 
 
 def _judged(side: Side, on_step: OnStep) -> Verdict:
@@ -78,19 +80,36 @@ def _judged(side: Side, on_step: OnStep) -> Verdict:
     return judge(side.typical)
 
 
-def _compare(before: Side, first: Verdict, after: Side, second: Verdict) -> Comparison:
+_Known = tuple[Side, Verdict, Relations]
+"""A side, and of its typical recording the verdict and what can be asked."""
+
+
+@contextmanager
+def _known(side: Side, on_step: OnStep) -> Iterator[_Known]:
+    verdict = _judged(side, on_step)
+    with Relations.of(side.typical) as asked:
+        yield side, verdict, asked
+
+
+def _against(first: _Known, after: Side, on_step: OnStep) -> Comparison:
+    with _known(after, on_step) as other:
+        return _compare(first, other)
+
+
+def _compare(one: _Known, other: _Known) -> Comparison:
+    (before, first, asked), (after, second, asked_after) = one, other
     found = parts(first, second)
     return Comparison(
         before=before,
         after=after,
         time=_time(before, after),
         parts=found,
-        changed=changed(before.typical, after.typical, found),
+        changed=changed(asked, asked_after, found),
         fates=fates(first, second),
-        rates=rates(before, after),
-        latencies=latencies(before.typical, after.typical),
-        call_latencies=call_latencies(before.typical, after.typical),
-        paths=changed_paths(before.typical, after.typical),
+        rates=rates(before, after, asked, asked_after),
+        latencies=latencies(asked, asked_after),
+        call_latencies=call_latencies(asked, asked_after),
+        paths=changed_paths(asked, asked_after),
     )
 
 
@@ -118,6 +137,14 @@ def regressed(slower: Interval | None, limit: float) -> bool:
     if slower is None or not slower.known or slower.value <= 1 + limit:
         return False
     return slower.low > 1
+
+
+def longer(before: Sequence[float], after: Sequence[float]) -> bool:
+    """Whether chance does not explain that the second times are longer: the whole interval of the ratio is above 1."""
+    from iowhy.experiment.statistics import two_samples
+
+    ratio = two_samples(before, after).ratio
+    return ratio is not None and ratio.low > 1
 
 
 def resolvable(slower: Interval | None) -> bool:

@@ -1,7 +1,6 @@
 """How long requests and calls took on both sides: the middle, what few exceed, and the longest."""
 
 from iowhy.data_class import dataclass
-from iowhy.recording import Recording
 from iowhy.relations import Relations
 
 MOST = 6
@@ -35,7 +34,7 @@ class Latency:
     after: Points
 
 
-def latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
+def latencies(before: Relations, after: Relations) -> tuple[Latency, ...]:
     """Those that take most of the time on either side, of requests of the command, and of those that can be charged to nobody alone (flushes, journal), by device and operation.
 
     A device is the same on both sides by its name. Raises Problem for a recording that cannot be read.
@@ -43,7 +42,7 @@ def latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
     return _side_by_side(_of(before, _REQUESTS), _of(after, _REQUESTS))
 
 
-def call_latencies(before: Recording, after: Recording) -> tuple[Latency, ...]:
+def call_latencies(before: Relations, after: Relations) -> tuple[Latency, ...]:
     """The calls of the command that take most of the time on either side, by name: those that are kept one by one.
 
     Raises Problem for a recording that cannot be read.
@@ -70,8 +69,8 @@ def _side_by_side(first: _Side, second: _Side) -> tuple[Latency, ...]:
     )
 
 
-def _of(recording: Recording, asked: str) -> _Side:
-    with recording.damage_named(), Relations.of(recording) as relations:
+def _of(relations: Relations, asked: str) -> _Side:
+    with relations.recording.damage_named():
         return {
             str(name): (_number(total) or 0.0, tuple(map(_number, points)))
             for name, total, *points in relations.rows(asked)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from iowhy.data_class import dataclass
 from iowhy.measures import Measure, measures, values
-from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict
 
@@ -73,7 +72,7 @@ def parts(before: Verdict, after: Verdict) -> tuple[Part, ...]:
 
 
 def changed(
-    before: Recording, after: Recording, found: Sequence[Part], least: float = 0.1
+    before: Relations, after: Relations, found: Sequence[Part], least: float = 0.1
 ) -> tuple[Changed, ...]:
     """Measures that differ by more than ``least``, first those of the parts that differ most."""
     weights = {part.name: abs(part.difference_s) for part in found}
@@ -103,6 +102,6 @@ def _distance(one: float, other: float) -> float:
     return 1 - math.exp(-abs(math.log(other / one)))
 
 
-def _measured(recording: Recording) -> dict[str, float | None]:
-    with recording.damage_named(), Relations.of(recording) as relations:
+def _measured(relations: Relations) -> dict[str, float | None]:
+    with relations.recording.damage_named():
         return values(relations, measures().values())

@@ -8,7 +8,6 @@ from statistics import median
 
 from iowhy.compare.sides import Side
 from iowhy.data_class import dataclass
-from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
@@ -46,10 +45,12 @@ class _Amount:
     value: float | None
 
 
-def rates(before: Side, after: Side) -> tuple[Rate, ...]:
+def rates(
+    before: Side, after: Side, asked_before: Relations, asked_after: Relations
+) -> tuple[Rate, ...]:
     """Of runs of a fixed duration what they did in a second, the one that tells most first; () of others.
 
-    Of a side with several recordings it is the typical one's.
+    Of a side with several recordings it is the typical one's, of which is asked.
     """
     if not before.seconds or not after.seconds:
         return ()
@@ -59,7 +60,7 @@ def rates(before: Side, after: Side) -> tuple[Rate, ...]:
     )
     if not watched and abs(second - first) > SAME_TIME * max(first, second):
         return ()
-    done = [_amounts(side.typical) for side in (before, after)]
+    done = [_amounts(asked) for asked in (asked_before, asked_after)]
     found = tuple(
         Rate(name, unit, one / _seconds(before), other / _seconds(after))
         for (name, unit, _, _), one, other in zip(_AMOUNTS, *done, strict=True)
@@ -85,11 +86,11 @@ def _seconds(side: Side) -> float:
     return (command.end_ns - command.start_ns) / 1e9
 
 
-def _amounts(recording: Recording) -> list[float | None]:
-    with recording.damage_named(), Relations.of(recording) as relations:
+def _amounts(relations: Relations) -> list[float | None]:
+    with relations.recording.damage_named():
         return [
             relations.one(_Amount, f"SELECT CAST(({sql}) AS DOUBLE) AS value").value
-            if recording.ran(sensor)
+            if relations.recording.ran(sensor)
             else None
             for _, _, sensor, sql in _AMOUNTS
         ]

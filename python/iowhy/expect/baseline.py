@@ -90,13 +90,13 @@ class Baseline:
         more = f"; {', '.join(differ)} differed between runs" if differ else ""
         return f"{held} of {len(entries)} counts are held{more}"
 
-    def save(self) -> None:
-        """Writes the file, whole or not at all. Raises Problem where it cannot be written."""
+    def save(self, option: str = "--baseline") -> None:
+        """Writes the file, which `option` named, whole or not at all. Raises Problem where it cannot be written."""
         try:
             write_whole(self.path, self._text().encode())
         except OSError as error:
             raise Problem(
-                f"{self.path}: cannot be written: {error.strerror or error}; choose another --baseline"
+                f"{self.path}: cannot be written: {error.strerror or error}; choose another {option}"
             ) from None
 
     def _text(self) -> str:
@@ -110,8 +110,8 @@ class Baseline:
         return f'{{\n "version": {VERSION},\n "commands": {{\n' + ",\n".join(commands) + "\n }\n}\n"
 
 
-def read_baseline(path: Path, *, new: bool = False) -> Baseline:
-    """The baseline in a file; `new`: an empty one where there is no file. Raises Problem."""
+def read_baseline(path: Path, *, new: bool = False, update: str = "--update") -> Baseline:
+    """The baseline in a file; `new`: an empty one where there is no file; `update`: the option that makes it. Raises Problem."""
     try:
         if new and not path.exists():
             return Baseline(path)
@@ -119,7 +119,7 @@ def read_baseline(path: Path, *, new: bool = False) -> Baseline:
             data = file.read(_MOST_BYTES + 1)
         made = json.loads(data) if len(data) <= _MOST_BYTES else None
     except FileNotFoundError:
-        raise Problem(f"{path}: no such baseline; --update makes it") from None
+        raise Problem(f"{path}: no such baseline; {update} makes it") from None
     except OSError as error:
         raise Problem(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:

@@ -1,6 +1,8 @@
 """How much a measure may grow from one recording to the next: `sync_calls > +0`, `device.written_bytes > +10 %`."""
 
 import re
+from collections.abc import Callable, Sequence
+from statistics import median
 
 from iowhy import units
 from iowhy.data_class import dataclass
@@ -12,6 +14,8 @@ from iowhy.relations import Relations
 
 #: What people call the elapsed time. Counts are the same in each run; times are not, and one run against one tells nothing.
 _TIMES = frozenset(("time", "seconds", "elapsed", "elapsed_s", "elapsed_ns", "duration", "runtime"))
+#: Recordings of a side from which a change of time can be told from chance.
+LEAST_RUNS = 3
 _FORM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*>\s*\+\s*(\S.*?)\s*\Z")
 
 
@@ -26,6 +30,11 @@ class Growth:
     measure: Measure
     by: float
     relative: bool
+
+    @property
+    def of_time(self) -> bool:
+        """Whether it holds a time, which is another one in each run."""
+        return self.measure.unit == "ns"
 
     def most(self, before: float) -> float:
         """What it may be afterwards."""
@@ -73,8 +82,8 @@ def read_growth(option: str, text: str) -> Growth:
     )
 
 
-def grown(before: Recording, after: Recording, growths: list[Growth]) -> list[Grown]:
-    """What became of each. Raises Problem for a recording that cannot be read."""
+def grown(before: Recording, after: Recording, growths: Sequence[Growth]) -> list[Grown]:
+    """What became of each that holds no time. Raises Problem for a recording that cannot be read."""
     first, second = (_measured(one, growths) for one in (before, after))
     found = []
     for growth in growths:
@@ -84,7 +93,38 @@ def grown(before: Recording, after: Recording, growths: list[Growth]) -> list[Gr
     return found
 
 
-def _measured(recording: Recording, growths: list[Growth]) -> dict[str, float | None]:
+def times_grown(
+    before: Sequence[Recording],
+    after: Sequence[Recording],
+    growths: Sequence[Growth],
+    longer: Callable[[Sequence[float], Sequence[float]], bool],
+) -> list[Grown]:
+    """What became of each that holds a time, by the medians of the sides; what chance explains is held.
+
+    `longer`: whether chance does not explain that the second sample is longer.
+
+    Raises Problem for fewer than three recordings of a side, and for one that cannot be read.
+    """
+    if growths and min(len(before), len(after)) < LEAST_RUNS:
+        raise Problem(
+            f"--fail-on '{growths[0].text}': a time differs from run to run: give directories of "
+            "three recordings or more, or hold a count"
+        )
+    sides = [[_measured(one, growths) for one in side] for side in (before, after)]
+    found = []
+    for growth in growths:
+        times = [[one[growth.measure.name] for one in side] for side in sides]
+        known = [[value for value in side if value is not None and value > 0] for side in times]
+        if list(map(len, known)) != list(map(len, times)):
+            found.append(Grown(growth, None, None, None))
+            continue
+        one, other = map(median, known)
+        held = other <= growth.most(one) or not longer(*known)
+        found.append(Grown(growth, held, one, other))
+    return found
+
+
+def _measured(recording: Recording, growths: Sequence[Growth]) -> dict[str, float | None]:
     chosen = {growth.measure.name: growth.measure for growth in growths}
     with recording.damage_named(), Relations.of(recording, keep=True) as relations:
         return values(relations, chosen.values())

@@ -22,6 +22,7 @@ class Outcome:
     """`held` is None where it cannot be known, and `why` then says why.
 
     `file` and `call` are those of which most is, where it was broken; `path` is the code that makes those calls.
+    `summary`: of a cause what its finding says, with the file or device where it names one.
     """
 
     expectation: Expectation
@@ -31,6 +32,7 @@ class Outcome:
     file: Part | None = None
     call: Part | None = None
     path: Path | None = None
+    summary: str | None = None
 
     @property
     def sentence(self) -> str:
@@ -46,6 +48,8 @@ class Outcome:
         ):
             found = f"{self.value:,.12g} ({asked.bound:,.12g} allowed)"  # the same when rounded
         text = f"expected {asked.text}, found {found}"
+        if self.summary is not None:
+            text += f": {self.summary}"
         # Where many have a little each, naming one would mislead.
         named = [
             f"{self._share(part)} {word} {part.name}"
@@ -83,8 +87,14 @@ def _of_cause(verdict: Verdict | None, expected: Expectation) -> Outcome:
     assert verdict is not None
     if not verdict.budget.known:
         return Outcome(expected, None, why="the recording does not tell where the time went")
-    share = sum(one.share for one in verdict.findings if one.cause == expected.cause)
-    return Outcome(expected, expected.holds(share), share)
+    found = [one for one in verdict.findings if one.cause == expected.cause]
+    share = sum(one.share for one in found)
+    held = expected.holds(share)
+    if held or share < expected.bound or not found:
+        return Outcome(expected, held, share)
+    frames = next((link.frames for link in found[0].chain if link.frames), ())
+    by = f", called by {in_words(callers(frames))}" if frames else ""
+    return Outcome(expected, held, share, summary=f"{found[0].summary}{by}")
 
 
 def _of_measure(relations: Relations, expected: Expectation, value: float | None) -> Outcome:

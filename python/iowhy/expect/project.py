@@ -4,7 +4,7 @@ baseline = "io-baseline.json"             # beside this file
 expect = ["cause sync-storm < 20 %"]      # of every command
 
 [[command]]
-run = "./load *"                          # as it is typed; * and ? as in names of files
+run = "./load *"                          # as it is typed, with whatever words follow, or none
 expect = ["sync_calls <= 10"]
 """
 
@@ -24,6 +24,8 @@ from iowhy.project_file import NAME
 _MOST_BYTES = 1 << 20
 _KEYS = ("baseline", "expect", "command")
 _COMMAND_KEYS = ("run", "expect")
+_SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
+_LONG_WITH_FILE = ("--rcfile", "--init-file")
 
 
 @dataclass(frozen=True)
@@ -33,24 +35,57 @@ class Budget:
     pattern: str
     expected: tuple[Expectation, ...]
 
+    def fits(self, typed: str) -> bool:
+        """Whether it is for what was typed: a blank and a star at the end stand for any further words, or none."""
+        return fnmatchcase(typed, self.pattern) or (
+            self.pattern.endswith(" *") and fnmatchcase(typed, self.pattern.removesuffix(" *"))
+        )
+
 
 @dataclass(frozen=True)
 class Project:
-    """What an iowhy.toml says."""
+    """What an iowhy.toml says: `always` of every command, `budgets` of the commands that they fit."""
 
     path: Path
     baseline: Path | None
+    always: tuple[Expectation, ...]
     budgets: tuple[Budget, ...]
 
-    def expected(self, argv: Sequence[str]) -> tuple[Expectation, ...]:
-        """What is expected of a command, in the order of the file."""
-        typed = joined(argv)
-        return tuple(
-            one
-            for budget in self.budgets
-            if fnmatchcase(typed, budget.pattern)
-            for one in budget.expected
-        )
+    def expected(self, argv: Sequence[str], name: str | None = None) -> tuple[Expectation, ...]:
+        """What is expected of a command, which may have been given a name; in the order of the file."""
+        fitting = self._fitting(argv, name)
+        return self.always + tuple(one for budget in fitting for one in budget.expected)
+
+    def knows(self, argv: Sequence[str], name: str | None = None) -> bool:
+        """Whether one of the `[[command]]` is for it, or there are none at all."""
+        return not self.budgets or bool(self._fitting(argv, name))
+
+    def _fitting(self, argv: Sequence[str], name: str | None) -> list[Budget]:
+        texts = [joined(argv), *shell_text(argv)]
+        if name is not None:
+            texts.append(name.strip())
+        return [budget for budget in self.budgets if any(map(budget.fits, texts))]
+
+
+def shell_text(argv: Sequence[str]) -> list[str]:
+    """What a shell is given by `-c`, as in `bash -euo pipefail -c './load 5'`; of no other command anything."""
+    if not argv or Path(argv[0]).name not in _SHELLS:
+        return []
+    words = iter(argv[1:])
+    by_c = False
+    for word in words:
+        if word[:1] not in ("-", "+") or word in ("-", "--"):
+            text = next(words, "") if word in ("-", "--") else word
+            return [text.strip()] if by_c and text.strip() else []
+        if word.startswith("--"):
+            if word in _LONG_WITH_FILE:
+                next(words, None)
+            continue
+        by_c = by_c or (word[0] == "-" and "c" in word)
+        for letter in word[1:]:
+            if letter in "oO":  # its own word says which: -o pipefail
+                next(words, None)
+    return []
 
 
 def read_project(path: Path) -> Project:
@@ -79,7 +114,8 @@ class _Reader:
 
     def project(self, made: dict[str, Any]) -> Project:
         self._known(made, _KEYS)
-        budgets = [Budget("*", self._expected(made))]
+        always = self._expected(made)
+        budgets = []
         commands = made.get("command", [])
         if not isinstance(commands, list) or not all(isinstance(one, dict) for one in commands):
             raise self._problem("command", "write [[command]] above each")
@@ -91,7 +127,7 @@ class _Reader:
                     "command", "each needs `run`, the command as it is typed, such as './load *'"
                 )
             budgets.append(Budget(pattern, self._expected(one)))
-        return Project(self.path, self._baseline(made), tuple(budgets))
+        return Project(self.path, self._baseline(made), always, tuple(budgets))
 
     def _known(self, made: dict[str, Any], keys: Sequence[str]) -> None:
         for key in made:

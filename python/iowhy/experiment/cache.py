@@ -1,6 +1,5 @@
 """The page cache of the command's own files, brought to a known state before each trial."""
 
-import contextlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -45,15 +44,6 @@ def _walk(directory: Path, device: int) -> Iterator[Path]:
                 pending.append(Path(entry.path))
             elif stat.S_ISREG(found.st_mode):
                 yield Path(entry.path)
-
-
-def total_bytes(files: Sequence[Path]) -> int:
-    """Bytes that the files have allocated, so that holes count nothing."""
-    total = 0
-    for path in files:
-        with contextlib.suppress(OSError):
-            total += path.lstat().st_blocks * 512
-    return total
 
 
 def available_bytes() -> int:

@@ -108,6 +108,10 @@ def _judged(finding: "Finding", used: Answer | None) -> Judged:
         because = _because(finding, used)
         if used.verdict in (Verdict.BOUND, Verdict.PARTLY):
             outcome, after = "confirmed", 1 - (1 - before) * _DOUBT_LEFT
+        elif used.verdict is Verdict.OTHER_WAY and not levers()[used.lever].relieves:
+            # Less of a resource makes nothing faster: something else changed with it.
+            outcome = "not resolved"
+            because = f"{because}: less of it alone cannot do that, so something else changed too"
         elif used.verdict in (Verdict.NOT_BOUND, Verdict.OTHER_WAY):
             outcome, after = "refuted", before * _BELIEF_LEFT
         else:

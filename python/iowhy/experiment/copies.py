@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
-from iowhy.experiment.cache import files_below, total_bytes
+from iowhy.experiment.cache import files_below
 from iowhy.experiment.command import Place, run
 from iowhy.experiment.extents import extent_count
 from iowhy.experiment.in_child import mount_over
@@ -34,7 +35,7 @@ def refusal(setting: Setting, parent: Path, free_share: float = 0.8) -> str | No
         )
     if not os.access(parent, os.W_OK):
         return f"may not write to {parent}"
-    wanted = total_bytes(files_below(setting.directory))
+    wanted = allocated_bytes(files_below(setting.directory))
     free = shutil.disk_usage(parent).free
     if wanted > free * free_share:
         return (

@@ -1,7 +1,9 @@
 """Control groups for the command under test, version 2 or 1, whichever has the controller."""
 
+import contextlib
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -70,9 +72,7 @@ def find(controller: str, root: Path | None = None, own: str | None = None) -> H
     """
     root = ROOT if root is None else root
     own = _own_groups() if own is None else own
-    unified = next(
-        (p for p in (root, root / "unified") if (p / "cgroup.controllers").exists()), None
-    )
+    unified = _unified(root)
     if unified is not None and controller in _words(unified / "cgroup.controllers"):
         return _find_v2(controller, unified, own)
     # A v1 mount may hold several controllers under a joined name with links to it.
@@ -84,6 +84,50 @@ def find(controller: str, root: Path | None = None, own: str | None = None) -> H
             return f"may not make control groups in {parent} (needs root)"
         return Hierarchy(1, parent)
     return f"no control-group controller `{controller}` here"
+
+
+def find_top(controller: str, root: Path | None = None) -> Hierarchy | str:
+    """The top of the hierarchy with a controller, as far as we see it, or why no group can be made there."""
+    root = ROOT if root is None else root
+    unified = _unified(root)
+    if unified is not None and controller in _words(unified / "cgroup.controllers"):
+        found = Hierarchy(2, unified)
+    else:
+        found = Hierarchy(1, root / {"io": "blkio"}.get(controller, controller))
+        if not (found.parent / "cgroup.procs").exists():
+            return f"no control-group controller `{controller}` here"
+    if not os.access(found.parent, os.W_OK):
+        return f"may not make control groups in {found.parent} (needs root)"
+    return found
+
+
+def make_at_top(controller: str, purpose: str, undo: Undo, root: Path | None = None) -> Group:
+    """Makes a group at the top of a controller's hierarchy, with no limit of ours. Raises Problem with the reason."""
+    place = find_top(controller, root)
+    if isinstance(place, str):
+        raise Problem(place)
+    return _made(place, purpose, undo)
+
+
+def around(controller: str, knobs: Sequence[str], root: Path | None = None) -> list[str]:
+    """What these knobs of our own group and of all groups around it hold."""
+    place = find_top(controller, root)
+    if isinstance(place, str):
+        return []
+    name = "" if place.version == 2 else place.parent.name
+    own = place.parent / _own_path(_own_groups(), name)
+    groups = [one for one in (own, *own.parents) if place.parent in (one, *one.parents)]
+    found = []
+    for group in groups:
+        for knob in knobs:
+            with contextlib.suppress(OSError):
+                found.append((group / knob).read_text())
+    return found
+
+
+def _unified(root: Path) -> Path | None:
+    """Where version 2 is mounted."""
+    return next((p for p in (root, root / "unified") if (p / "cgroup.controllers").exists()), None)
 
 
 def _find_v2(controller: str, unified: Path, own: str) -> Hierarchy | str:
@@ -136,6 +180,10 @@ def make(
                 control.write_text(f"+{controller}")
             except OSError as error:
                 raise Problem(f"{control}: +{controller}: {error.strerror}") from None
+    return _made(place, purpose, undo)
+
+
+def _made(place: Hierarchy, purpose: str, undo: Undo) -> Group:
     # Groups may be made inside each other's sessions (an experiment on a lab's stage): never twice
     # the same name, or undoing the one would take away the other.
     path = place.parent / f"iowhy-{os.getpid()}-{purpose}-{secrets.token_hex(3)}"

@@ -9,9 +9,9 @@ from iowhy.exports.lanes import Lanes
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.recording import Recording
-from iowhy.reports.batches import TEXT, Result
+from iowhy.reports.batches import TEXT
 from iowhy.reports.columns import Batch, filled
-from iowhy.reports.engine import queries
+from iowhy.reports.engine import column_queries
 from iowhy.units import percent
 from iowhy.whys.finding import Finding
 
@@ -132,24 +132,23 @@ def write_chrome(recording: Recording, findings: Sequence[Finding], out: IO[byte
 def _write(recording: Recording, findings: Sequence[Finding], trace: Trace) -> None:
     trace.begin(recording.manifest.clock.monotonic_ns, recording.manifest.clock.wall_ns)
     _findings(trace, recording, findings)
-    with queries(recording) as ask:
+    with column_queries(recording) as ask:
         _write_rows(trace, ask)
     trace.close()
 
 
-def _write_rows(trace: Trace, ask: Callable[[str], Result]) -> None:
-    for row in _batches(
-        ask,
-        "SELECT tgid, max(comm) AS comm FROM named_threads WHERE tgid = tid GROUP BY tgid",
+def _write_rows(trace: Trace, ask: Callable[[str], Iterator[Batch]]) -> None:
+    for row in ask(
+        "SELECT tgid, max(comm) AS comm FROM named_threads WHERE tgid = tid GROUP BY tgid ORDER BY tgid",
     ):
         for tgid, comm in zip(row["tgid"].tolist(), row["comm"].tolist(), strict=True):
             trace.process(tgid, comm or "")
     for sql in (_CALLS, _WAITS, _PAUSES):
-        _threads(trace, _batches(ask, sql))
-    _requests(trace, _batches(ask, _REQUESTS))
+        _threads(trace, ask(sql))
+    _requests(trace, ask(_REQUESTS))
     for sql in (_COMMITS, _PASSES):
-        _filesystems(trace, _batches(ask, sql))
-    for batch in _batches(ask, f"SELECT * FROM ({_COUNTERS}) AS c ORDER BY track, ts_ns"):
+        _filesystems(trace, ask(sql))
+    for batch in ask(f"SELECT * FROM ({_COUNTERS}) AS c ORDER BY track, ts_ns"):
         tracks = _per_row(
             [
                 trace.counter(*told)
@@ -157,12 +156,6 @@ def _write_rows(trace: Trace, ask: Callable[[str], Result]) -> None:
             ]
         )
         trace.write_counter(tracks, _times(batch["ts_ns"]), batch["value"])
-
-
-def _batches(ask: Callable[[str], Result], sql: str) -> Iterator[Batch]:
-    result = ask(sql)
-    for rows in result.batches():
-        yield Batch.of(result.types, rows)
 
 
 def _threads(trace: Trace, batches: Iterator[Batch]) -> None:
@@ -316,16 +309,20 @@ def _tracks(
     trace: Trace,
     track: "TrackOf",
 ) -> Numbers:
-    """The track of each row, which is asked for once for rows of one kind that follow one another."""
-    told = list(zip(*(batch[name].tolist() for name in columns), strict=True))
-    lane = [0] * len(told) if lanes is None else lanes.tolist()
+    """The track of each row, which is asked for where another begins; texts among `columns` follow from the numbers."""
+    lane = np.zeros(len(batch), np.int64) if lanes is None else lanes
+    numbers = [_signed(batch[name]) for name in columns if batch.types[name] != TEXT]
+    other = np.ones(len(batch), bool)
+    other[1:] = np.any([one[1:] != one[:-1] for one in (*numbers, lane)], axis=0)
+    at = np.flatnonzero(other)
+    told = zip(*(batch[name][at].tolist() for name in columns), strict=True)
     known: dict[tuple[object, ...], int] = {}
-    out = []
-    for key in zip(told, lane, strict=True):
+    found = []
+    for key in zip(told, lane[at].tolist(), strict=True):
         if key not in known:
             known[key] = track(trace, *key)
-        out.append(known[key])
-    return _per_row(out)
+        found.append(known[key])
+    return np.repeat(_per_row(found), np.diff(at, append=len(batch)))
 
 
 def _notes(trace: Trace, batch: Batch, beside: Sequence[str]) -> list[Note]:

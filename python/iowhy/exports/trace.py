@@ -120,30 +120,25 @@ class Trace:
         count = len(events.begins)
         if not count:
             return
-        packets = 1 if events.ends is None else 2
-        first = np.arange(count * packets) % packets == 0
-
-        def each(values: Numbers) -> Numbers:
-            return np.repeat(values, packets)
-
-        times = each(events.begins)
-        kinds = np.full(count * packets, _INSTANT if events.ends is None else _BEGIN, np.uint64)
-        if events.ends is not None:
-            times[1::2] = events.ends
-            kinds[1::2] = _END
-        event = Messages(count * packets)
-        event.varint(9, kinds)
-        event.varint(11, each(events.tracks))
-        event.varint(10, each(events.names), first)
+        event = Messages(count)
+        event.varint(9, _INSTANT if events.ends is None else _BEGIN)
+        event.varint(11, events.tracks)
+        event.varint(10, events.names)
         for number, flows in ((47, events.flows), (48, events.ending)):
             if flows is not None:
-                event.fixed64(number, each(flows), first & (each(flows) != 0))
+                event.fixed64(number, flows, flows != 0)
         for note in events.notes:
-            inner = Messages(count * packets)
+            inner = Messages(count)
             inner.varint(1, self._text(_NOTES, note.name))
-            inner.varint(17 if note.text else 4, each(note.values))
-            event.message(4, inner, first & np.repeat(note.there, packets))
-        self._events(times, event)
+            inner.varint(17 if note.text else 4, note.values)
+            event.message(4, inner, note.there)
+        packets = [_packet(events.begins, event)]
+        if events.ends is not None:
+            end = Messages(count)
+            end.varint(9, _END)
+            end.varint(11, events.tracks)
+            packets.append(_packet(events.ends, end))
+        self._write_packets(packets)
 
     def write_counter(self, tracks: Numbers, times: Numbers, values: Any) -> None:
         """Values of counters."""
@@ -151,32 +146,29 @@ class Trace:
         event.varint(9, _COUNTER)
         event.varint(11, tracks)
         event.fixed64(44, np.asarray(filled(values)).astype("<f8").view(np.uint64))
-        self._events(times, event)
+        self._write_packets([_packet(times, event)])
 
     def close(self) -> None:
         """Writes what is left."""
         self._say_texts()
         self._flush()
 
-    def _events(self, times: Numbers, event: Messages) -> None:
+    def _write_packets(self, packets: Sequence[Messages]) -> None:
+        """The first of each row, then the second, then those of the next row."""
         self._say_texts()
-        packet = Messages(event.rows)
-        packet.varint(8, times)
-        packet.varint(10, _SEQUENCE)
-        packet.varint(13, _NEEDED)
-        packet.message(11, event)
-        whole = Messages(event.rows)
-        whole.message(1, packet)
+        whole = Messages(packets[0].rows)
+        for packet in packets:
+            whole.message(1, packet)
         self._add(whole.encoded())
 
     def _column(self, kind: int, column: Any) -> tuple[Numbers, Mask]:
         """The numbers of texts, 0 where there is none."""
-        texts = column.tolist()
+        texts = filled(column, None).tolist()
         numbers = {
-            text: self._text(kind, text) for text in dict.fromkeys(texts) if text is not None
+            text: 0 if text is None else self._text(kind, text) for text in dict.fromkeys(texts)
         }
-        found = np.array([numbers.get(text, 0) for text in texts], np.uint64)
-        return found, known(column)
+        found = np.fromiter(map(numbers.__getitem__, texts), np.uint64, len(texts))
+        return found, found != 0
 
     def _text(self, kind: int, text: str) -> int:
         known = self._texts.get((kind, text))
@@ -209,6 +201,15 @@ class Trace:
             self.out.write(wire.data(1, wire.data(50, packed)))
             self._pending.clear()
             self._pending_bytes = 0
+
+
+def _packet(times: Numbers, event: Messages) -> Messages:
+    packet = Messages(event.rows)
+    packet.varint(8, times)
+    packet.varint(10, _SEQUENCE)
+    packet.varint(13, _NEEDED)
+    packet.message(11, event)
+    return packet
 
 
 def _id(number: int) -> int:

@@ -1,6 +1,6 @@
 """Messages in protobuf's wire format, a hundred thousand at a time.
 
-A message is a matrix of bytes, one row per message, with a mask of those that are there: fields are put side by side, and
+A message is a column of a matrix of bytes, with a mask of those that are there: fields are put below each other, and
 what the mask leaves is the encoding (https://protobuf.dev/programming-guides/encoding). To make an object for each event
 would take a hundred times as long.
 """
@@ -17,7 +17,11 @@ _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
 class Messages:
-    """As many messages as there are rows; each call adds a field to those where `present` says so."""
+    """As many messages as there are rows; each call adds a field to those where `present` says so.
+
+    A byte of all messages is a row of its matrix, so that numpy works along many of them at once; they are put one
+    after another at the very end.
+    """
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
@@ -26,51 +30,61 @@ class Messages:
 
     def varint(self, field: int, values: Numbers | int, present: Mask | None = None) -> None:
         """A whole number; of a signed one, its 64 bits."""
-        self._add(field, _VARINT, *_varints(self._each(values)), present)
+        self._tag(field, _VARINT, present)
+        if isinstance(values, int):
+            self._constant(varint(values), present)
+        else:
+            self._put(*_varints(values), present)
 
     def fixed64(self, field: int, values: Numbers, present: Mask | None = None) -> None:
         """A number of eight bytes; of a double, its bits."""
-        data = values.astype("<u8").view(np.uint8).reshape(self.rows, 8)
-        self._add(field, _FIXED64, data, np.ones((self.rows, 8), bool), present)
+        self._tag(field, _FIXED64, present)
+        data = np.ascontiguousarray(values.astype("<u8").view(np.uint8).reshape(self.rows, 8).T)
+        self._put(data, np.ones((8, self.rows), bool), present)
 
     def message(self, field: int, inner: "Messages", present: Mask | None = None) -> None:
         """A message in each."""
-        there = np.hstack(inner._there)
-        lengths = there.sum(axis=1).astype(np.uint64)
-        length, length_there = _varints(lengths)
-        data = np.hstack([length, *inner._bytes])
-        self._add(field, _BYTES, data, np.hstack([length_there, there]), present)
+        self._tag(field, _BYTES, present)
+        lengths = np.zeros(self.rows, np.uint64)
+        for there in inner._there:
+            lengths += there.sum(axis=0, dtype=np.uint64)
+        self._put(*_varints(lengths), present)
+        for data, there in zip(inner._bytes, inner._there, strict=True):
+            self._put(data, there, present)
 
     def encoded(self) -> bytes:
         """All of them, one after another."""
         if not self.rows:
             return b""
-        return np.hstack(self._bytes)[np.hstack(self._there)].tobytes()
+        data, there = np.concatenate(self._bytes), np.concatenate(self._there)
+        return np.ascontiguousarray(data.T)[np.ascontiguousarray(there.T)].tobytes()
 
-    def _each(self, values: Numbers | int) -> Numbers:
-        if isinstance(values, int):
-            return np.full(self.rows, values, np.uint64)
-        return values
+    def _tag(self, field: int, kind: int, present: Mask | None) -> None:
+        self._constant(varint(field << 3 | kind), present)
 
-    def _add(
-        self, field: int, kind: int, data: NDArray[np.uint8], there: Mask, present: Mask | None
-    ) -> None:
-        tag = np.frombuffer(varint(field << 3 | kind), np.uint8)
-        whole = np.hstack([np.broadcast_to(tag, (self.rows, len(tag))), data])
-        mask = np.hstack([np.ones((self.rows, len(tag)), bool), there])
-        self._bytes.append(whole)
-        self._there.append(mask if present is None else mask & present[:, None])
+    def _constant(self, value: bytes, present: Mask | None) -> None:
+        data = np.frombuffer(value, np.uint8)[:, None]
+        shape = (len(value), self.rows)
+        self._put(np.broadcast_to(data, shape), np.ones(shape, bool), present)
+
+    def _put(self, data: NDArray[np.uint8], there: Mask, present: Mask | None) -> None:
+        self._bytes.append(data)
+        self._there.append(there if present is None else there & present)
 
 
 def _varints(values: Numbers) -> tuple[NDArray[np.uint8], Mask]:
     """Seven bits a byte, the lowest first; all but the last have the highest bit set."""
     most = int(values.max()) if len(values) else 0
     width = max(1, (most.bit_length() + 6) // 7)
-    parts = values[:, None] >> (np.arange(width, dtype=np.uint64) * np.uint64(7))
-    there = parts != 0
-    there[:, 0] = True
-    data = (parts & np.uint64(0x7F)).astype(np.uint8)
-    data[:, :-1][there[:, 1:]] |= 0x80
+    data = np.empty((width, len(values)), np.uint8)
+    there = np.ones((width, len(values)), bool)
+    rest = values
+    for at in range(width):
+        if at:
+            there[at] = rest != 0
+            data[at - 1] |= there[at].view(np.uint8) << 7
+        data[at] = rest.astype(np.uint8) & 0x7F
+        rest = rest >> np.uint64(7)
     return data, there
 
 

@@ -12,10 +12,12 @@ from iowhy.errors import Problem
 from iowhy.fleet.answered import FRONT, Tables, answered, by_recording
 from iowhy.fleet.fleet_reports import JUDGED, ROLLOUT, FleetReport, facts, find
 from iowhy.fleet.gathered import Asked, Gathering
-from iowhy.fleet.members import LeftOut, written
+from iowhy.fleet.members import LeftOut, utc_text
 from iowhy.fleet.verdicts import Verdict, verdicts
+from iowhy.recording.object_store import is_stored
 from iowhy.reports.batches import Result
 from iowhy.reports.drawing import Drawing
+from iowhy.reports.engine import must_take
 from iowhy.reports.filters import Filters
 from iowhy.reports.report import Report
 
@@ -69,6 +71,10 @@ def fleet_result(
         with answered(gathering.members, gathering.parts, sql, tables) as result:
             yield result
         return
+    if any(map(is_stored, paths)):
+        raise Problem(
+            "--spark reads no object store: its workers need the files under paths; mount or copy it"
+        )
     from iowhy.fleet.on_spark import session_at
 
     with session_at(spark) as session, spark_result(question, paths, left_out, session) as result:
@@ -87,7 +93,7 @@ def spark_result(
     try:
         gathering.gather(paths)
         sql, tables = _answer(found, question, gathering, paths)
-        yield spark_answer(gathering, sql if isinstance(found, FleetReport) else None, tables)
+        yield spark_answer(gathering, sql, tables)
     finally:
         gathering.drop()
 
@@ -100,7 +106,7 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
     ):
         raise Problem(f"--at does not apply to {question.name}, which compares no times")
     if not isinstance(found, FleetReport):
-        _must_take(found, filters)
+        must_take(found, filters)
         return found, {"found": Asked(found.sql, found.where, filters)}
     if filters.given():
         raise Problem(
@@ -129,20 +135,13 @@ def _answer(
     return found.report.sql, tables
 
 
-def _must_take(report: Report, filters: Filters) -> None:
-    for name in filters.given():
-        if name not in report.filters:
-            able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
-            raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
-
-
 def _moment(text: str) -> str:
     """A time as `started` has it; without an offset it is UTC. Raises Problem."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise Problem(f"--at {text}: give a time: 2026-11-21T17:20, or 2026-11-21") from None
-    return written(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))
+    return utc_text(found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC))
 
 
 def _middle(members: Sequence[Mapping[str, object]]) -> str:
@@ -151,7 +150,7 @@ def _middle(members: Sequence[Mapping[str, object]]) -> str:
     if len(known) < 2:
         raise Problem("no two recordings tell when they began: nothing is before or after")
     first, last = (datetime.fromisoformat(one) for one in (known[0], known[-1]))
-    return written(first + (last - first) / 2)
+    return utc_text(first + (last - first) / 2)
 
 
 def _verdict(number: int, verdict: Verdict) -> Mapping[str, object]:

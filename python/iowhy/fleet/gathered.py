@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.fleet.lying import Lying, lying, table_sql
 from iowhy.fleet.members import (
     MOST_ROWS_TOGETHER,
     MOST_TOGETHER,
@@ -21,12 +22,12 @@ from iowhy.fleet.members import (
     by_facts,
     opened,
 )
-from iowhy.fleet.sql_parts import KEY, RECORDINGS
+from iowhy.fleet.sql_parts import RECORDINGS
 from iowhy.fleet.statement import FleetSelection, needed, row_of, statement_of
 from iowhy.recording.bounds import private_folder
-from iowhy.recording.open_tables import file_sizes, listed, reading
+from iowhy.recording.open_tables import file_sizes, reading
 from iowhy.recording.query_errors import is_query_error
-from iowhy.recording.schema import Table, tables
+from iowhy.recording.schema import tables
 from iowhy.recording.sizes import FileSize, must_be_bounded
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import RecordedFacts, recorded_facts
@@ -36,7 +37,6 @@ from iowhy.reports.filters import Filters, Selection, resolve
 from iowhy.reports.sql_errors import first_line
 
 if TYPE_CHECKING:  # slow to import
-    import duckdb
     from sqlglot import exp
 
 Found = tuple[Member, RecordedFacts, Selection]
@@ -98,17 +98,14 @@ class Gathering:
 
     def _ask(self, asked: Asked, members: list[Member]) -> list[Path]:
         names, conditions = needed(asked.sql, bool(asked.filters.given()))
-        files = {
-            member.number: {name: member.recording.files(name) for name in names}
-            for member in members
-        }
-        found = _measured(members, files, asked.filters, self.most_rows)
+        lies = lying(members, names)
+        found = _measured(members, lies, asked.filters, self.most_rows)
         parts = []
         for group in by_facts([(one, _facts_of(f, s)) for one, f, s in found], conditions):
             numbers = {member.number for member, _ in group}
             mine = [one for one in found if one[0].number in numbers]
             part = self.folder / f"{next(self._numbers):06}.parquet"
-            self.write(asked, mine, {n: files[n] for n in numbers}, names, part)
+            self.write(asked, mine, {name: lies[name].of(numbers) for name in names}, part)
             parts.append(part)
         return parts
 
@@ -116,19 +113,19 @@ class Gathering:
         self,
         asked: Asked,
         group: list[Found],
-        files: Mapping[int, Mapping[str, list[Path]]],
-        names: Sequence[str],
+        lies: Mapping[str, Lying],
         part: Path,
     ) -> None:
         """Writes the rows of some recordings for which the same conditions hold into a new part."""
         sql = statement_for(asked, group).sql("duckdb")
-        every = [str(f.resolve()) for own in files.values() for fs in own.values() for f in fs]
+        every = [file for one in lies.values() for file in one.files()]
         # What may be read may be written: nothing but this writes there.
         with closing(reading([*every, str(part)])) as connection:
             rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
             connection.execute(f"CREATE TABLE {RECORDINGS} AS {' UNION ALL '.join(rows)}")
-            for name in names:
-                connection.execute(_view(connection, tables()[name], files))
+            for name, one in lies.items():
+                rows_of = table_sql(connection, tables()[name], one)
+                connection.execute(f"CREATE VIEW {name} AS {rows_of}")
             columns = connection.execute(f"DESCRIBE {sql}").fetchall()
             # Sums are 128 bits, which Parquet has as a decimal only.
             wide = [
@@ -166,40 +163,44 @@ def _facts_of(facts: RecordedFacts, chosen: Selection) -> RecordedFacts:
 
 
 def _measured(
-    members: Sequence[Member],
-    files: Mapping[int, Mapping[str, list[Path]]],
-    filters: Filters,
-    most_rows: int,
+    members: Sequence[Member], lies: Mapping[str, Lying], filters: Filters, most_rows: int
 ) -> list[Found]:
     """The members with their facts, by the footers of their files. Raises Problem for what is too much to read at once."""
-    every = {
-        str(file.resolve()): (number, name)
-        for number, own in files.items()
-        for name, paths in own.items()
-        for file in paths
-    }
-    sizes = _sizes(list(every))
+    every = {file: (number, name) for name, one in lies.items() for file, number in one.own.items()}
     rows: dict[int, dict[str, int]] = {member.number: {} for member in members}
-    own: dict[int, list[FileSize]] = {member.number: [] for member in members}
-    for one in sizes:
-        number, name = every[one.file]
-        own[number].append(one)
-        if one.rows:
-            rows[number][name] = rows[number].get(name, 0) + one.rows
+    own: dict[int, list[FileSize]] = {}
+    for size in _sizes(list(every)):
+        number, name = every[size.file]
+        own.setdefault(number, []).append(size)
+        if size.rows:
+            rows[number][name] = rows[number].get(name, 0) + size.rows
     for found in own.values():
         must_be_bounded(found)
-    if len(members) > 1 and sum(one.rows for one in sizes) > most_rows:
+    _packs_must_be_bounded(lies)
+    for member in members:
+        if member.entry is not None:
+            rows[member.number] = {n: c for n, c in member.entry.rows.items() if n in lies}
+    if len(members) > 1 and sum(sum(one.values()) for one in rows.values()) > most_rows:
         raise Problem("too many rows to be read together")
     measured = []
     for member in members:
         command = member.recording.manifest.command
         if command.start_ns is None or command.end_ns is None:
-            with member.recording.opened() as tables_of:
-                facts = recorded_facts(member.recording, tables_of)
+            with member.alone() as recording, recording.opened() as tables_of:
+                facts = recorded_facts(recording, tables_of)
         else:
             facts = facts_by_rows(member.recording, rows[member.number])
         measured.append((member, facts, resolve(filters, member.recording.manifest, facts)))
     return measured
+
+
+def _packs_must_be_bounded(lies: Mapping[str, Lying]) -> None:
+    """The files of each pack as those of one recording. Raises Problem."""
+    sizes: dict[str, list[FileSize]] = {}
+    for size in _sizes([file for one in lies.values() for file in one.shared]):
+        sizes.setdefault(str(Path(size.file).parents[1]), []).append(size)
+    for found in sizes.values():
+        must_be_bounded(found)
 
 
 def _sizes(files: list[str]) -> list[FileSize]:
@@ -207,61 +208,3 @@ def _sizes(files: list[str]) -> list[FileSize]:
         return []
     with closing(reading(files)) as connection:
         return file_sizes(connection, files)
-
-
-def _view(
-    connection: "duckdb.DuckDBPyConnection",
-    table: Table,
-    files: Mapping[int, Mapping[str, list[Path]]],
-) -> str:
-    """A table of all the recordings, the key in front, whatever columns their files have.
-
-    Raises Problem for a file that lacks a column or has one of another type.
-    """
-    number_of = {
-        str(file.resolve()): number for number, own in files.items() for file in own[table.name]
-    }
-    parts = []
-    for have, alike in _alike(connection, list(number_of)).items():
-        columns = _columns(table, dict(have), alike[0])
-        numbers = ", ".join(str(number_of[file]) for file in alike)
-        parts.append(
-            f"SELECT CAST([{numbers}][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS {KEY}, {columns} "
-            f"FROM read_parquet({listed(alike)})"
-        )
-    if not parts:
-        empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
-        parts = [f"SELECT NULL::BIGINT AS {KEY}, {empty} WHERE false"]
-    return f"CREATE VIEW {table.name} AS {' UNION ALL '.join(parts)}"
-
-
-def _alike(
-    connection: "duckdb.DuckDBPyConnection", files: list[str]
-) -> dict[tuple[tuple[str, str], ...], list[str]]:
-    """The files by the columns that they have, of which types: recorders of several versions wrote them."""
-    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    if not files:
-        return found
-    rows = connection.execute(
-        f"""SELECT file_name, list(name ORDER BY name), list(duckdb_type ORDER BY name)
-        FROM parquet_schema({listed(files)}) WHERE duckdb_type IS NOT NULL GROUP BY file_name ORDER BY file_name"""
-    ).fetchall()
-    for file, names, types in rows:
-        found.setdefault(tuple(zip(names, types, strict=True)), []).append(file)
-    return found
-
-
-def _columns(table: Table, have: Mapping[str, str], file: str) -> str:
-    columns = []
-    for column in table.columns:
-        if column.name in have:
-            if have[column.name] != column.sql_type:
-                raise Problem(
-                    f"{file}: column {column.name} is {have[column.name]}, the schema says {column.sql_type}"
-                )
-            columns.append(f'"{column.name}"')
-        elif column.null is None:
-            raise Problem(f"{file}: column {column.name} is missing")
-        else:
-            columns.append(f'NULL::{column.sql_type} AS "{column.name}"')
-    return ", ".join(columns)

@@ -2,14 +2,21 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from contextlib import contextmanager
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
+from iowhy.recording.day_packs import Entry, entries, in_day_pack, is_day_pack, taken_out
+from iowhy.recording.days import UNKNOWN
+from iowhy.recording.manifest import MANIFEST_MAX_BYTES, parsed_manifest
+from iowhy.recording.object_store import copied, is_stored, written
+from iowhy.recording.plain_file import read_plain
 from iowhy.relations import RecordedFacts
+from iowhy.relations.kept import digest_of, fingerprint
 
 #: Recordings that one statement is about, and rows of the tables that it reads.
 MOST_TOGETHER, MOST_ROWS_TOGETHER = 256, 20_000_000
@@ -24,6 +31,50 @@ class Member:
     number: int
     path: Path
     recording: Recording
+    entry: Entry | None = None
+    """Where it stands in a pack of many; `recording` has no files then."""
+
+    @contextmanager
+    def alone(self) -> Iterator[Recording]:
+        """The recording with its files: of a pack, taken out of it. Raises Problem."""
+        if self.entry is None:
+            yield self.recording
+            return
+        folder = taken_out(self.entry)
+        try:
+            yield Recording(self.path, self.recording.manifest, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def place(self) -> Path:
+        """Where another process can open it: of an object store, the copy."""
+        if not is_stored(self.path):
+            return self.path
+        return (
+            self.recording.folder
+            if self.entry is None
+            else (self.entry.lies or self.path) / self.entry.name
+        )
+
+    @property
+    def manifest_text(self) -> bytes:
+        """The manifest as it was written."""
+        if self.entry is not None:
+            return self.entry.manifest.encode()
+        return read_plain(self.recording.folder / "manifest.json", MANIFEST_MAX_BYTES)
+
+    def fingerprint(self, definitions: Sequence[str]) -> str | None:
+        """As relations/kept.py has it; of a pack, by the files that hold the rows of all. None where it cannot be read."""
+        entry = self.entry
+        if entry is None:
+            return fingerprint(self.recording, definitions)
+        try:
+            files = [entry.file(name).stat() for name in sorted(entry.rows)]
+        except (OSError, Problem):
+            return None
+        stamps = [f"{one.st_size} {one.st_mtime_ns}" for one in files]
+        return digest_of(definitions, self.manifest_text, f"{entry.number} {stamps}".encode())
 
     @property
     def host(self) -> str | None:
@@ -32,7 +83,8 @@ class Member:
         if named is not None:
             return named
         parts = [part for part in self.path.parts if part.startswith(_HOST)]
-        return parts[-1].removeprefix(_HOST) if parts else None
+        name = parts[-1].removeprefix(_HOST) if parts else UNKNOWN
+        return None if name == UNKNOWN else name
 
     @property
     def started(self) -> str | None:
@@ -48,7 +100,7 @@ class Member:
             moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=wall // 1000)
         except OverflowError:
             return None
-        return written(moment)
+        return utc_text(moment)
 
     def columns(self) -> Mapping[str, object]:
         """What tells it from others, as the row of `recordings`."""
@@ -56,7 +108,7 @@ class Member:
         return {
             "fleet_no": self.number,
             "host": self.host,
-            "recording": str(self.path),
+            "recording": written(self.path),
             "started": self.started,
             "kernel": manifest.host.kernel,
             "machine": manifest.host.machine,
@@ -103,10 +155,12 @@ def opened(
 ) -> Iterator[list[Member]]:
     """The recordings some at a time, in order; what was unpacked for them goes when the next ones are asked for."""
     for at in range(0, len(paths), most):
+        some = paths[at : at + most]
+        packed, copies = _packed(some)
         members = []
-        for number, path in enumerate(paths[at : at + most], at):
+        for number, path in enumerate(some, at):
             try:
-                members.append(Member(number, path, open_recording(path)))
+                members.append(_opened(number, path, packed))
             except (Problem, OSError) as problem:
                 left_out.add(path, problem)
         try:
@@ -116,6 +170,46 @@ def opened(
             for one in members:
                 if one.recording.unpacked is not None:
                     shutil.rmtree(one.recording.unpacked, ignore_errors=True)
+            for copy in copies:
+                shutil.rmtree(copy, ignore_errors=True)
+
+
+def _packed(paths: Sequence[Path]) -> tuple[dict[Path, Entry | Problem], list[Path]]:
+    """The recordings of packs among some, by path, where a pack cannot be read, the reason by the pack's; and the copies
+    of packs in object stores."""
+    found: dict[Path, Entry | Problem] = {}
+    packs = list({path.parent: None for path in paths if in_day_pack(path)})
+    copies = []
+    try:
+        found |= entries([pack for pack in packs if not is_stored(pack)])
+        packs = [pack for pack in packs if is_stored(pack)]
+    except Problem:
+        pass  # of which one is found below
+    for pack in packs:
+        try:
+            if is_stored(pack):
+                copies.append(copied(pack))
+                own = entries(copies[-1:])
+                found |= {
+                    pack / one.name: replace(one, pack=pack, lies=copies[-1])
+                    for one in own.values()
+                }
+            else:
+                found |= entries([pack])
+        except Problem as problem:
+            found[pack] = problem
+    return found, copies
+
+
+def _opened(number: int, path: Path, packed: Mapping[Path, Entry | Problem]) -> Member:
+    entry = packed.get(path) or packed.get(path.parent)
+    if isinstance(entry, Problem):
+        raise entry
+    if entry is None:
+        if is_day_pack(path):
+            entries([path])  # raises: places.py gives its recordings where that can be read
+        return Member(number, path, open_recording(path))
+    return Member(number, path, Recording(path, parsed_manifest(entry.manifest, path)), entry)
 
 
 def by_facts(
@@ -131,7 +225,7 @@ def by_facts(
     return list(groups.values())
 
 
-def written(moment: datetime) -> str:
+def utc_text(moment: datetime) -> str:
     """A moment in UTC as `started` has it: texts in the order of time."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

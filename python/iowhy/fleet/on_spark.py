@@ -6,17 +6,22 @@ statements are tables of the session's current schema, dropped afterwards.
 """
 
 import re
+import socket
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from iowhy.errors import Problem
 from iowhy.fleet.answered import Tables
 from iowhy.fleet.gathered import Asked, Found, Gathering, statement_for
+from iowhy.fleet.lying import Lying
 from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.sql_parts import KEY, RECORDINGS
 from iowhy.fleet.statement import row_of
+from iowhy.recording.day_packs import NUMBER
 from iowhy.recording.schema import Table, tables
 from iowhy.reports.batches import BATCH_ROWS, Result
 from iowhy.reports.spark import spark_of, to_spark
@@ -29,6 +34,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._~=+@,:-]+")
 _TYPES = {"bigint": "BIGINT", "int": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
 _SPARK = {"BIGINT": "BIGINT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "VARCHAR": "STRING"}
 _SPARK |= {"BIGINT[]": "ARRAY<BIGINT>", "VARCHAR[]": "ARRAY<STRING>"}
+
+
+CONNECT_PORT = 15002
+_ANSWERS_S = 10.0
 
 
 @contextmanager
@@ -44,16 +53,32 @@ def session_at(url: str) -> "Iterator[SparkSession]":
             "--spark needs pyspark, of Spark's own version: `pip install pyspark`"
         ) from None
     builder = SparkSession.builder
+    if url.startswith("sc://"):
+        _must_answer(url)
     try:
-        made = (
-            builder.remote(url) if url.startswith("sc://") else builder.master(url)
-        ).getOrCreate()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # pyspark's, of the pandas beside it
+            made = (
+                builder.remote(url) if url.startswith("sc://") else builder.master(url)
+            ).getOrCreate()
     except Exception as error:  # of Java's, of gRPC's
         raise Problem(f"--spark {url}: {str(error).strip().splitlines()[0][:300]}") from None
     try:
         yield made
     finally:
         made.stop()
+
+
+def _must_answer(url: str) -> None:
+    """Raises Problem where nobody listens: the client itself would try for ten minutes."""
+    found = urlsplit(url.partition(";")[0])
+    try:
+        at = (found.hostname or "", found.port or CONNECT_PORT)
+        socket.create_connection(at, timeout=_ANSWERS_S).close()
+    except (OSError, ValueError) as error:
+        raise Problem(
+            f"--spark {url}: {error}; `start-connect-server.sh` of Spark starts a server"
+        ) from None
 
 
 class SparkGathering(Gathering):
@@ -89,16 +114,15 @@ class SparkGathering(Gathering):
         self,
         asked: Asked,
         group: list[Found],
-        files: Mapping[int, Mapping[str, list[Path]]],
-        names: Sequence[str],
+        lies: Mapping[str, Lying],
         part: Path,
     ) -> None:
         """Makes a table of the rows of some recordings for which the same conditions hold."""
         tree = statement_for(asked, group)
         rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
         self._view(RECORDINGS, " UNION ALL ".join(rows))
-        for name in names:
-            self._table(tables()[name], files)
+        for name, one in lies.items():
+            self._table(tables()[name], one)
         *before, last = spark_of(tree)
         for statement in before:
             if statement.startswith("DROP TABLE IF EXISTS "):
@@ -112,35 +136,43 @@ class SparkGathering(Gathering):
         found.write.mode("overwrite").saveAsTable(table)
         part.touch()
 
-    def _table(self, table: Table, files: Mapping[int, Mapping[str, list[Path]]]) -> None:
-        number_of = {
-            str(file.resolve()): number for number, own in files.items() for file in own[table.name]
-        }
+    def _table(self, table: Table, lies: Lying) -> None:
         columns = ", ".join(f"`{c.name}`" for c in table.columns)
-        if not number_of:
-            empty = ", ".join(
-                f"CAST(NULL AS {_SPARK[c.sql_type]}) AS `{c.name}`" for c in table.columns
+        empty = ", ".join(
+            f"CAST(NULL AS {_SPARK[c.sql_type]}) AS `{c.name}`" for c in table.columns
+        )
+        parts = [f"SELECT CAST(NULL AS BIGINT) AS {KEY}, {empty} WHERE false"]
+        found: list[tuple[object, ...]] = [
+            (_url(file), number) for file, number in lies.own.items()
+        ]
+        if found:
+            self._files(f"files_of_{table.name}", table, list(lies.own))
+            parts = [
+                f"SELECT m.{KEY}, {columns} FROM files_of_{table.name} f JOIN ({_pairs(found, 'file', KEY)}) AS m "
+                "ON m.file = f.file_path"
+            ]
+        found = [
+            (_url(file), at, number)
+            for file, ones in lies.shared.items()
+            for at, number in ones.items()
+        ]
+        if found:
+            self._files(f"packs_of_{table.name}", table, list(lies.shared), NUMBER)
+            parts.append(
+                f"SELECT m.{KEY}, {columns} FROM packs_of_{table.name} f JOIN ({_pairs(found, 'file', 'at', KEY)}) AS m "
+                f"ON m.file = f.file_path AND m.at = f.{NUMBER}"
             )
-            self._view(table.name, f"SELECT CAST(NULL AS BIGINT) AS {KEY}, {empty} WHERE false")
-            return
-        for file in number_of:
-            if _PLAIN.fullmatch(file) is None:
-                raise Problem(
-                    f"{file}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)"
-                )
-        schema = ", ".join(f"`{c.name}` {_SPARK[c.sql_type]}" for c in table.columns)
-        read = self.session.read.schema(schema).parquet(*number_of)
-        read.select("*", read["_metadata.file_path"].alias("file_path")).createOrReplaceTempView(
-            f"files_of_{table.name}"
-        )
-        pairs = ", ".join(
-            f"('file://{file}', CAST({n} AS BIGINT))" for file, n in number_of.items()
-        )
-        self._view(
-            table.name,
-            f"SELECT m.{KEY}, {columns} FROM files_of_{table.name} f "
-            f"JOIN (VALUES {pairs}) AS m(file, {KEY}) ON m.file = regexp_replace(f.file_path, '^file:/+', 'file:///')",
-        )
+        self._view(table.name, " UNION ALL ".join(parts))
+
+    def _files(self, view: str, table: Table, files: Sequence[str], *more: str) -> None:
+        """The rows of some files, each with its own path."""
+        schema = [f"`{c.name}` {_SPARK[c.sql_type]}" for c in table.columns]
+        read = self.session.read.schema(", ".join([f"{c} BIGINT" for c in more] + schema))
+        rows = read.parquet(*files)
+        from pyspark.sql import functions
+
+        path = functions.regexp_replace(rows["_metadata.file_path"], "^file:/+", "file:///")
+        rows.select("*", path.alias("file_path")).createOrReplaceTempView(view)
 
     def _view(self, name: str, sql: str) -> None:
         self.session.sql(sql).createOrReplaceTempView(name)
@@ -151,8 +183,22 @@ class SparkGathering(Gathering):
             self.session.sql(f"DROP TABLE IF EXISTS {table}")
 
 
-def spark_answer(gathering: SparkGathering, sql: str | None, given: Tables | None = None) -> Result:
-    """The rows of `sql` over `recordings`, what was gathered and other tables; without `sql` those of `found` by recording."""
+def _url(file: str) -> str:
+    """A file as Spark names it. Raises Problem for a name that Spark would write in another way."""
+    if _PLAIN.fullmatch(file) is None:
+        raise Problem(f"{file}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)")
+    return f"file://{file}"
+
+
+def _pairs(rows: Sequence[tuple[object, ...]], *names: str) -> str:
+    """Rows of texts and whole numbers as a SELECT."""
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows)
+    typed = ", ".join(n if n == "file" else f"CAST({n} AS BIGINT) AS {n}" for n in names)
+    return f"SELECT {typed} FROM (VALUES {values}) AS v({', '.join(names)})"
+
+
+def spark_answer(gathering: SparkGathering, sql: str, given: Tables | None = None) -> Result:
+    """The rows of `sql` over `recordings`, what was gathered and other tables."""
     session = gathering.session
     for name, (columns, rows) in {
         "recordings": (COLUMNS, gathering.members),
@@ -166,13 +212,7 @@ def spark_answer(gathering: SparkGathering, sql: str | None, given: Tables | Non
         for part in parts[1:]:
             made = made.unionByName(session.table(gathering.table_of(part)))
         made.createOrReplaceTempView(name)
-    if sql is None:
-        own = [c for c in session.table("found").columns if c not in (KEY, "place")]
-        listed = ", ".join(f"g.`{c}`" for c in own)
-        asked = f"""SELECT r.host, r.recording, r.started, {listed} FROM found g
-            JOIN recordings r ON r.{KEY} = g.{KEY} ORDER BY g.{KEY}, g.place"""
-    else:
-        (asked,) = to_spark(sql)
+    (asked,) = to_spark(sql)
     return _result(session.sql(asked))
 
 

@@ -3,10 +3,13 @@
 import glob
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
+from iowhy.recording.day_packs import INDEX, in_day_pack, is_day_pack, names
+from iowhy.recording.days import PACK_SUFFIX
+from iowhy.recording.object_store import below, copied, is_stored, path_of
 from iowhy.recording.packed import SUFFIX
 
 MANIFEST = "manifest.json"
@@ -29,13 +32,40 @@ def places(where: Sequence[str]) -> list[Path]:
                 raise Problem(f"{word}: more than {MOST_RECORDINGS:,} recordings")
         if not seen:
             raise Problem(f"{word}: {_why_none(word)}")
-    return sorted(found)
+    return sorted(_with_those_of_packs(found))
+
+
+def _with_those_of_packs(found: Iterable[Path]) -> Iterator[Path]:
+    """The recordings of packs in the place of their packs."""
+    packs = []
+    for path in found:
+        if is_day_pack(path):
+            packs.append(path)
+        elif is_stored(path) and path.name.endswith(PACK_SUFFIX):
+            yield from _names_of_stored(path)
+        else:
+            yield path
+    try:
+        known = names(packs)
+    except Problem:
+        known = {}
+        for pack in packs:
+            try:
+                known |= names([pack])
+            except Problem:
+                yield pack  # whoever opens it says what is wrong
+    for pack, own in known.items():
+        yield from (pack / name for name in own)
 
 
 def _named(word: str) -> Iterator[Path]:
     if word.startswith("s3://"):
-        raise Problem(f"{word}: an object store is read by --spark only; or mount or copy it")
+        yield from _stored(path_of(word))
+        return
     path = Path(word)
+    if in_day_pack(path):
+        yield path
+        return
     if path.exists():
         yield from _below(path)
         return
@@ -43,11 +73,37 @@ def _named(word: str) -> Iterator[Path]:
         yield from _below(Path(match))
 
 
-def _below(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
+def _stored(place: Path) -> Iterator[Path]:
+    """What an object store has below a prefix, as it is found below a folder; or the one recording of that name."""
+    if in_day_pack(place):
+        yield place
         return
-    if (path / MANIFEST).is_file():
+    keys = [one.path for one in below(place)]
+    packs = {
+        key.parent for key in keys if key.name == INDEX and key.parent.name.endswith(PACK_SUFFIX)
+    }
+    whole = {key.parent for key in keys if key.name == MANIFEST}
+    whole |= {key for key in keys if key.name.endswith(f".iowhy{SUFFIX}")}
+    if not keys and place.name.endswith(SUFFIX):
+        whole.add(place)
+    for path in packs | whole:
+        parts = path.relative_to(place).parts
+        if not any(one.startswith(".") or one.endswith((".part", ".tmp")) for one in parts):
+            yield path
+
+
+def _names_of_stored(pack: Path) -> Iterator[Path]:
+    """The recordings of a pack in an object store, of which the index alone is copied; the pack where that cannot be read."""
+    try:
+        index = copied(pack / INDEX)
+        for _, own in names([index.parent]).items():
+            yield from (pack / name for name in own)
+    except Problem:
+        yield pack
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_file() or is_day_pack(path) or (path / MANIFEST).is_file():
         yield path
         return
     yield from _walk(path, 0)
@@ -66,7 +122,10 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             continue  # under way
         if entry.is_dir(follow_symlinks=False):
             below = Path(entry.path)
-            if _is_plain(below / MANIFEST):
+            if entry.name.endswith(PACK_SUFFIX):
+                if is_day_pack(below):
+                    yield below
+            elif _is_plain(below / MANIFEST):
                 yield below
             elif not entry.name.endswith(".iowhy"):
                 yield from _walk(below, depth + 1)

@@ -21,7 +21,8 @@ from typing import Any
 import iowhy
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
-from iowhy.relations.kept import DEFINITIONS, cache_folder, fingerprint
+from iowhy.recording.object_store import written
+from iowhy.relations.kept import DEFINITIONS, cache_folder
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000
@@ -48,15 +49,16 @@ def verdicts(paths: Sequence[Path], left_out: LeftOut) -> Iterator[tuple[int, Ve
     store = _opened_store()
     with closing(store) if store is not None else nullcontext():
         for together in opened(paths, left_out):
-            keys = {one.number: fingerprint(one.recording, _DEFINITIONS) for one in together}
+            keys = {one.number: one.fingerprint(_DEFINITIONS) for one in together}
             found = _kept(store, [key for key in keys.values() if key])
-            new = [one.number for one in together if keys[one.number] not in found]
+            new = {one.number: one.place for one in together if keys[one.number] not in found}
             for one in together:
                 if keys[one.number] in found:
                     yield one.number, found[keys[one.number]]
-            for number, verdict in _judged({number: paths[number] for number in new}):
+            for number, verdict in _judged(new):
                 if "problem" in verdict:
-                    left_out.add(paths[number], verdict["problem"])
+                    why = verdict["problem"].replace(str(new[number]), written(paths[number]))
+                    left_out.add(paths[number], why)
                     continue
                 _keep(store, keys[number], verdict)
                 yield number, verdict

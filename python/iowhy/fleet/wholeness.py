@@ -12,6 +12,7 @@ from iowhy.fleet.members import MOST_TOGETHER, LeftOut, Member, opened
 from iowhy.fleet.places import MANIFEST
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES
+from iowhy.recording.object_store import written
 from iowhy.recording.plain_file import read_plain
 from iowhy.recording.schema import VERSION
 
@@ -47,21 +48,27 @@ def health(paths: Sequence[Path]) -> Iterator[Health]:
 
 def _of(member: Member, seen: dict[bytes, Path]) -> Health:
     """A recording that can be opened."""
-    text = (member.recording.folder / MANIFEST).read_bytes()
-    # It names host, clock, process, counts of rows: no two recordings have the same.
-    first = seen.setdefault(hashlib.sha256(text).digest(), member.path)
     state, found = WHOLE, "ended as it should"
-    wrong = [one for one in check_recording(member.recording) if not one.ok]
+    try:
+        with member.alone() as recording:
+            wrong = [one for one in check_recording(recording) if not one.ok]
+    except Problem as problem:
+        return Health(written(member.path), member.host, member.started, DAMAGED, str(problem))
+    first = member.path
+    if not wrong:
+        # It names host, clock, process, counts of rows: no two recordings have the same.
+        digest = hashlib.sha256(member.manifest_text).digest()
+        first = seen.setdefault(digest, member.path)
     if wrong:
         state, found = DAMAGED, "; ".join(f"{one.subject}: {one.found}" for one in wrong[:3])
     elif first != member.path:
-        state, found = DUPLICATE, f"the same as {first}"
+        state, found = DUPLICATE, f"the same as {written(first)}"
     elif not member.recording.manifest.complete:
         state, found = (
             CUT_OFF,
             "the recorder was killed, or is still recording; what it had closed is read",
         )
-    return Health(str(member.path), member.host, member.started, state, found)
+    return Health(written(member.path), member.host, member.started, state, found)
 
 
 def _unreadable(path: Path, why: str) -> Health:
@@ -70,4 +77,4 @@ def _unreadable(path: Path, why: str) -> Health:
         schema = json.loads(read_plain(path / MANIFEST, MANIFEST_MAX_BYTES)).get("schema")
         if isinstance(schema, int) and schema != VERSION:
             state = INCOMPATIBLE
-    return Health(str(path), None, None, state, why)
+    return Health(written(path), None, None, state, why)

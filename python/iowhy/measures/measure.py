@@ -116,16 +116,22 @@ def values(relations: Relations, chosen: Iterable[Measure]) -> dict[str, float |
 
 
 def largest_file(relations: Relations, measure: Measure) -> Part | None:
-    """The file of which most of a measure is, and how much; None where none is known."""
+    """The path of which most of a measure is, and how much; None where none is known.
+
+    Files that had it one after the other (a journal that each transaction makes anew) count together, as in `report files`.
+    """
     if measure.by_file is None:
         return None
+    # Counts of files add up; of a mean the largest is told.
+    together = "max" if measure.unit == "ns" else "sum"
     return _largest(
         relations,
         f"""
-        SELECT f.path AS name, CAST(m.value AS DOUBLE) AS value
+        SELECT f.path AS name, CAST({together}(m.value) AS DOUBLE) AS value
         FROM ({measure.by_file}) AS m
         JOIN named_files AS f ON f.dev = m.dev AND f.ino = m.ino
         WHERE m.value > 0 AND f.path IS NOT NULL
+        GROUP BY f.dev, f.path
         """,
     )
 

@@ -1,12 +1,10 @@
 """Is a recording whole and true to the schema? What `iowhy check` prints."""
 
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
 
 from iowhy.data_class import dataclass
-from iowhy.errors import Problem
 from iowhy.recording.open_tables import file_sizes, listed, reading
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.recording import Recording
@@ -29,8 +27,9 @@ class Check:
 def check_recording(recording: Recording) -> list[Check]:
     """Look at every file, column and count of a recording; never raises for what it finds."""
     checks = [_completeness(recording)]
-    for table in tables().values():
-        checks += _table(recording, table)
+    with _Files(recording) as files:
+        for table in tables().values():
+            checks += _table(recording, table, files)
     known = set(tables())
     for name in sorted(recording.manifest.tables):
         if name not in known:
@@ -43,16 +42,44 @@ def check_recording(recording: Recording) -> list[Check]:
     return checks
 
 
+class _Files:
+    """A connection to a recording's files; after an error a new one, as damage may end a connection for good."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.of = {name: recording.files(name) for name in tables()}
+        self._opened: duckdb.DuckDBPyConnection | None = None
+
+    def __enter__(self) -> "_Files":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.failed()
+
+    def failed(self) -> None:
+        """What comes next is asked of another connection."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection. By statistics of its own a file could say what is in it, unread."""
+        if self._opened is None:
+            every = [str(file.resolve()) for files in self.of.values() for file in files]
+            self._opened = reading(every, "SET disabled_optimizers = 'statistics_propagation';")
+        return self._opened
+
+
 def _completeness(recording: Recording) -> Check:
     if recording.manifest.complete:
         return Check("recording", True, "ended as it should")
     return Check("recording", True, "cut off: the recorder was killed; what it had closed is here")
 
 
-def _table(recording: Recording, table: Table) -> list[Check]:
+def _table(recording: Recording, table: Table, files: _Files) -> list[Check]:
     rows = 0
-    for file in recording.files(table.name):
-        read, problem = _file(table, file)
+    for file in files.of[table.name]:
+        read, problem = _file(table, file, files)
         if problem is not None:
             return [Check(f"{table.name}/{file.name}", False, problem)]
         rows += read
@@ -67,27 +94,21 @@ def _table(recording: Recording, table: Table) -> list[Check]:
         found = f"{rows:,} rows" + (f", {counted.lost:,} lost" if counted.lost else "")
         checks.append(Check(table.name, True, found))
     if rows:
-        checks += _times(recording, table)
+        checks += _times(recording, table, files)
     return checks
 
 
-def _file(table: Table, file: Path) -> tuple[int, str | None]:
+def _file(table: Table, file: Path, files: _Files) -> tuple[int, str | None]:
     """Rows of a file, all of which are read, and what is wrong with it."""
     place = str(file.resolve())
     source = f"read_parquet({listed([place])})"
     try:
-        # By statistics of its own a file could say what is in it, unread.
-        with closing(
-            reading([place], "SET disabled_optimizers = 'statistics_propagation';")
-        ) as connection:
-            size = file_sizes(connection, [place])
-            if not size:  # no row group
-                problem = _columns(table, connection, place)
-                return 0, problem
-            problem = size[0].problem() or _columns(table, connection, place)
-            if problem is None:
-                problem = _values(table, connection, source)
-            return size[0].rows, problem
+        connection = files.connection
+        size = file_sizes(connection, [place])
+        if not size:  # no row group
+            return 0, _columns(table, connection, place)
+        problem = size[0].problem() or _columns(table, connection, place)
+        return size[0].rows, problem or _values(table, connection, source)
     except (OSError, ValueError) as error:
         found = str(error)
     except Exception as error:
@@ -96,6 +117,7 @@ def _file(table: Table, file: Path) -> tuple[int, str | None]:
         # The file is named already, and DuckDB's class of errors says nothing more.
         found = str(error).replace(f"'{place}' ", "").replace(place, "it")
         found = found.removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
+    files.failed()
     return 0, f"cannot be read: {found.splitlines()[0][:200]}"
 
 
@@ -146,22 +168,18 @@ def _values(table: Table, connection: duckdb.DuckDBPyConnection, source: str) ->
     return None
 
 
-def _times(recording: Recording, table: Table) -> list[Check]:
+def _times(recording: Recording, table: Table, files: _Files) -> list[Check]:
     command = recording.manifest.command
     if table.time is None or command.start_ns is None or command.end_ns is None:
         return []
+    places = [str(file.resolve()) for file in files.of[table.name]]
     try:
-        with recording.connected() as connection:
-            outside = connection.execute(
-                f"SELECT count(*) FROM {table.name} WHERE {table.time} < ? OR {table.time} > ?",
-                [command.start_ns - OUTSIDE_NS, command.end_ns + OUTSIDE_NS],
-            ).fetchone()
-    except Problem as problem:
-        # Damage of another table is told once, there.
-        named = (recording.path / table.name, recording.folder / table.name)
-        own = any(str(place) in str(problem) for place in named)
-        return [Check(table.name, False, str(problem).splitlines()[0])] if own else []
+        outside = files.connection.execute(
+            f"SELECT count(*) FROM read_parquet({listed(places)}) WHERE {table.time} < ? OR {table.time} > ?",
+            [command.start_ns - OUTSIDE_NS, command.end_ns + OUTSIDE_NS],
+        ).fetchone()
     except duckdb.Error as error:
+        files.failed()
         return [Check(table.name, False, str(error).splitlines()[0])]
     if outside and outside[0]:
         found = f"{outside[0]:,} rows lie over a minute outside the command's time"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound, memory_bytes
+from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
@@ -26,14 +27,17 @@ class OpenTables:
     """A connection that reads one recording's files and nothing else; close it.
 
     Its settings are locked: SQL may come from anybody. `files` are the Parquet files of each table, of
-    the recording at `path`.
+    the recording at `path`; those `written` may be written by it as well.
     """
 
-    def __init__(self, path: Path, files: Mapping[str, list[Path]]) -> None:
+    def __init__(
+        self, path: Path, files: Mapping[str, list[Path]], written: Collection[Path] = ()
+    ) -> None:
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
         self._there: set[str] = set()
-        self.connection = reading([file for own in self._files.values() for file in own])
+        every = [file for own in self._files.values() for file in own]
+        self.connection = reading([*every, *map(str, written)])
 
     def close(self) -> None:
         """Closes the connection."""
@@ -160,9 +164,9 @@ def reading(files: Collection[str], settings: str = "") -> "duckdb.DuckDBPyConne
     connection = database.connect(":memory:")
     try:
         bound(connection)
+        without_progress_bar(connection)
         connection.execute(
             f"""SET TimeZone = 'UTC';
-            SET enable_progress_bar = false;
             SET autoinstall_known_extensions = false;
             SET autoload_known_extensions = false;
             SET allowed_paths = {listed(files)};

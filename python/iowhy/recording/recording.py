@@ -1,7 +1,8 @@
 """Open a recording and look at its tables through DuckDB."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
-from iowhy.recording.manifest import Manifest, read_manifest
+from iowhy.recording.days import PACK_SUFFIX
+from iowhy.recording.manifest import Manifest, parsed_manifest, read_manifest
+from iowhy.recording.object_store import copied, is_stored
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.packed import is_packed, unpacked
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
@@ -48,9 +51,9 @@ class Recording:
             if f.is_file() and not f.is_symlink() and f.name.isprintable()
         )
 
-    def open_tables(self) -> OpenTables:
-        """A connection to the tables, of which none is there yet; the caller closes it."""
-        return OpenTables(self.path, {name: self.files(name) for name in tables()})
+    def open_tables(self, written: Collection[Path] = ()) -> OpenTables:
+        """A connection to the tables, of which none is there yet; the caller closes it. It may write the files `written`."""
+        return OpenTables(self.path, {name: self.files(name) for name in tables()}, written)
 
     def connection(self) -> "duckdb.DuckDBPyConnection":
         """A connection with one view per table of the schema; the caller closes it.
@@ -75,9 +78,9 @@ class Recording:
             yield connection
 
     @contextmanager
-    def opened(self) -> Iterator[OpenTables]:
+    def opened(self, written: Collection[Path] = ()) -> Iterator[OpenTables]:
         """`open_tables()` as a context that closes it and turns damage into a Problem."""
-        with closing(self.open_tables()) as opened, self.damage_named():
+        with closing(self.open_tables(written)) as opened, self.damage_named():
             yield opened
 
     @contextmanager
@@ -104,7 +107,11 @@ class Recording:
 def open_recording(path: str | Path) -> Recording:
     """Open the recording in directory `path`, or packed in a file. Raises Problem when it is none."""
     path = Path(path)
+    if is_stored(path):
+        return _copied(path)
     if not path.exists():
+        if path.parent.name.endswith(PACK_SUFFIX) and path.parent.is_dir():
+            return _taken_out(path)
         meant = path.with_name(f"{path.name}.iowhy")
         way_out = (
             f"there is {meant}"
@@ -115,6 +122,10 @@ def open_recording(path: str | Path) -> Recording:
     if is_packed(path):
         folder = unpacked(path)
         return Recording(path, read_manifest(folder / "manifest.json"), folder)
+    if path.name.endswith(PACK_SUFFIX):
+        raise Problem(
+            f"{path}: holds several recordings; {path}/NAME is one: `iowhy fleet check {quoted(str(path))} --all` lists them"
+        )
     if not path.is_dir():
         raise Problem(
             f"{path}: a recording is a directory, or a file that `iowhy pack` made; "
@@ -123,6 +134,25 @@ def open_recording(path: str | Path) -> Recording:
     if not _is_text(str(path.resolve())):
         raise Problem(f"{path}: DuckDB opens no path that is not UTF-8; move or rename it")
     return Recording(path, read_manifest(path / "manifest.json"))
+
+
+def _copied(path: Path) -> Recording:
+    """A recording in an object store, by a copy of it."""
+    if path.parent.name.endswith(PACK_SUFFIX):
+        return replace(_taken_out(copied(path.parent) / path.name), path=path)
+    folder = copied(path)
+    if is_packed(folder):
+        whole, folder = folder, unpacked(folder)
+        whole.unlink()
+    return Recording(path, read_manifest(folder / "manifest.json"), folder)
+
+
+def _taken_out(path: Path) -> Recording:
+    """A recording of a pack of many."""
+    from iowhy.recording.day_packs import found_entry, taken_out  # of use for fleets only
+
+    one = found_entry(path)
+    return Recording(path, parsed_manifest(one.manifest, path), taken_out(one))
 
 
 def _is_text(name: str) -> bool:

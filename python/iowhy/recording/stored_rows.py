@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.sql_text import text_literal
 
 if TYPE_CHECKING:  # slow to import
@@ -22,8 +23,7 @@ if TYPE_CHECKING:  # slow to import
 #: Only files that this process has open; nothing of one is kept beside it, as the next file may have its number.
 SETTINGS = """SET allowed_directories = ['/proc/self/fd/'];
     SET enable_external_access = false;
-    SET enable_external_file_cache = false;
-    SET enable_progress_bar = false"""
+    SET enable_external_file_cache = false"""
 #: How DuckDB finds the type of a column of Python's objects: by all of them. By a thousand, which it looks at otherwise, a column
 #: whose lists are mostly empty has no type, and one that is not cannot be read.
 LOOK_AT_ALL = {"pandas_analyze_sample": 2**63 - 1}
@@ -145,7 +145,8 @@ def _database() -> "duckdb.DuckDBPyConnection":
         ":memory:", config={"memory_limit": "1GB", "temp_directory": "", **LOOK_AT_ALL}
     )
     # It writes the files of recordings as well, by their names; no SQL of others gets here.
-    connection.execute("SET enable_external_file_cache = false; SET enable_progress_bar = false")
+    connection.execute("SET enable_external_file_cache = false")
+    without_progress_bar(connection)
     return connection
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from iowhy.errors import Problem
+from iowhy.recording.arrays import masked, objects
 from iowhy.recording.manifest import Kept, Manifest
 from iowhy.recording.recording import Recording, open_recording
 from iowhy.recording.schema import Column, Table, tables
@@ -128,18 +129,18 @@ def _numbers(values: list[Any]) -> Any:
     for value, as_whole in zip(values, whole, strict=True):
         if value is not None and value != as_whole:
             raise ValueError(f"{value!r} is no whole number")
-    return _masked(np.array(whole, np.int64), values)
+    return masked(np.array(whole, np.int64), values)
 
 
 def _fractions(values: list[Any]) -> Any:
     _must_be(values, int, float, np.integer, np.floating)
     known = [0.0 if value is None else float(value) for value in values]
-    return _masked(np.array(known, np.float64), values)
+    return masked(np.array(known, np.float64), values)
 
 
 def _truths(values: list[Any]) -> Any:
     _must_be(values, bool, np.bool_)
-    return _masked(np.array([bool(value) for value in values]), values)
+    return masked(np.array([bool(value) for value in values]), values)
 
 
 def _texts(values: list[Any]) -> Any:
@@ -147,7 +148,7 @@ def _texts(values: list[Any]) -> Any:
     for value in values:
         if value is not None:
             value.encode()  # a lone surrogate is no text
-    return _objects(values)
+    return objects(values)
 
 
 def _lists(of: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
@@ -156,7 +157,7 @@ def _lists(of: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
     def lists(values: list[Any]) -> Any:
         _must_be(values, list, tuple)
         of([item for value in values if value is not None for item in value])
-        return _objects([None if value is None else list(value) for value in values])
+        return objects([None if value is None else list(value) for value in values])
 
     return lists
 
@@ -167,14 +168,6 @@ def _must_be(values: list[Any], *kinds: type) -> None:
         if not issubclass(kind, kinds) or (kind is bool and bool not in kinds):
             found = next(value for value in values if type(value) is kind)
             raise TypeError(f"{found!r} is a {kind.__name__}")
-
-
-def _masked(known: Any, values: list[Any]) -> Any:
-    return np.ma.masked_array(known, [value is None for value in values])
-
-
-def _objects(values: list[Any]) -> Any:
-    return np.fromiter(values, object, len(values))
 
 
 _KINDS: dict[str, Callable[[list[Any]], Any]] = {

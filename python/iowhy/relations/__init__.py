@@ -22,6 +22,8 @@ It may name any table and any other relation: what it needs is found by name, cy
 - `kept: table` for what costs more to compute than to keep and is read more than once: whys keep it
   as a table, in reports it is a common table expression that is computed once. Without
   it, it is a view.
+- `percentiles by: name` makes exact percentiles of a SELECT of these keys, its first columns, and a
+  whole `value`: the other columns are called p50_ns, p999_ns, max_ns and the like (percentiles.py).
 - A relation that is computed in another way where something was not recorded has several bodies:
 
       -- when thread_time and elapsed

@@ -30,8 +30,8 @@ WITH places AS (
     SELECT dev, row_number() OVER (ORDER BY dev) AS place FROM (SELECT DISTINCT dev FROM block_requests) AS d
 ), flights AS (
     SELECT
-        q.queue_ns - r.start_ns + p.place * (r.elapsed_ns + 1) AS begin_t,
-        least(q.complete_ns, r.end_ns) - r.start_ns + p.place * (r.elapsed_ns + 1) AS until_t,
+        q.queue_ns - r.start_ns + p.place * (r.end_ns - r.start_ns + 1) AS begin_t,
+        least(q.complete_ns, r.end_ns) - r.start_ns + p.place * (r.end_ns - r.start_ns + 1) AS until_t,
         CASE
             WHEN q.in_scope IS NULL THEN 's'
             WHEN NOT q.in_scope THEN 'o'
@@ -70,7 +70,7 @@ WITH places AS (
     FROM reached
 ), parts AS (
     SELECT
-        begin_t // (SELECT elapsed_ns + 1 FROM recording) AS place,
+        begin_t // (SELECT end_ns - start_ns + 1 FROM recording) AS place,
         kind,
         until_t - begin_t AS flight_ns,
         greatest(until_t - greatest(begin_t, coalesce(before_t, begin_t)), 0) AS new_ns,

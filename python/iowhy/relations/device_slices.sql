@@ -1,4 +1,5 @@
 -- title: One device in one slice of the time that the command ran (recording.slice_ns)
+-- A device that had requests has a row for every slice: where none was in flight, it did nothing, which is known.
 -- Where requests were not seen, the samples of /proc/diskstats stand in.
 -- column dev: block device, id
 -- column slice: number of the slice, from 0, number
@@ -33,8 +34,8 @@ WITH done AS (
         r.start_ns,
         r.slice_ns,
         generate_series(
-            CAST(floor((min(q.queue_ns) - r.start_ns) / r.slice_ns) AS BIGINT),
-            CAST(floor((least(max(q.until_ns), max(r.end_ns) - 1) - r.start_ns) / r.slice_ns) AS BIGINT)
+            CAST(floor((max(r.end_ns) - max(r.elapsed_ns) - r.start_ns) / r.slice_ns) AS BIGINT),
+            CAST(floor((max(r.end_ns) - 1 - r.start_ns) / r.slice_ns) AS BIGINT)
         ) AS slices
     FROM done q
     CROSS JOIN recording r
@@ -87,10 +88,10 @@ WITH done AS (
         coalesce(c.writes, 0) AS writes,
         coalesce(c.read_bytes, 0) AS read_bytes,
         coalesce(c.written_bytes, 0) AS written_bytes,
-        q.area_ns,
+        coalesce(q.area_ns, 0) AS area_ns,
         c.await_ns,
-        q.busy_ns,
-        q.deep_ns,
+        coalesce(q.busy_ns, 0) AS busy_ns,
+        coalesce(q.deep_ns, 0) AS deep_ns,
         coalesce(c.flushes, 0) AS flushes,
         c.others_share
     FROM marks m

@@ -11,11 +11,11 @@
 -- column busy_ns: time within at least one of them; NULL where no end was seen, ns
 -- column mean_wait_ns: mean, waiting to start, ns
 -- column mean_locked_ns: mean, waiting for running handles, ns
--- column mean_flushing_ns: mean, writing the data of ordered files, ns
--- column mean_logging_ns: mean, writing the log, ns
--- column flushing_ns: writing the data of ordered files, ns
+-- column mean_flushing_ns: mean, handing the data of ordered files to the device, ns
+-- column mean_logging_ns: mean, waiting for those data and writing the log, ns
+-- column flushing_ns: handing the data of ordered files to the device, ns
 -- column flushing_of_ns: lengths of the commits of which that is known, ns
--- column logging_ns: writing the log, ns
+-- column logging_ns: waiting for those data and writing the log, ns
 -- column logging_of_ns: lengths of the commits of which that is known, ns
 -- column handles: handles of the transactions, count
 -- column with_handles: commits of which their number is known, count

@@ -97,15 +97,22 @@ def fingerprint(recording: Recording, packages: Sequence[str] = DEFINITIONS) -> 
     """By what an answer about a recording is found again: its manifest, the names, sizes and times of its files, and
     the definitions in `packages`. None where it cannot be read.
     """
-    whole = hashlib.sha256(_definitions(tuple(packages)).encode())
     try:
-        whole.update((recording.folder / "manifest.json").read_bytes())
+        parts = [(recording.folder / "manifest.json").read_bytes()]
         for name in tables():
             for file in recording.files(name):
                 now = file.stat()
-                whole.update(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
+                parts.append(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
     except OSError:
         return None
+    return digest_of(packages, *parts)
+
+
+def digest_of(packages: Sequence[str], *parts: bytes) -> str:
+    """Of what a recording is, with the definitions in `packages`."""
+    whole = hashlib.sha256(_definitions(tuple(packages)).encode())
+    for part in parts:
+        whole.update(part)
     return whole.hexdigest()[:40]
 
 

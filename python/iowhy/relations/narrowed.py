@@ -17,16 +17,23 @@ Select = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What is left: rows that begin in [since_ns, until_ns), and of `pids` where any are given."""
+    """What is left: rows that begin in [since_ns, until_ns), and of `pids` where any are given.
+
+    `existed`: from when to when these processes were there, which is then the time that shares are of. Of what else
+    was recorded, the rows that begin within it are left; theirs stay, those of an interval that reaches beyond it too.
+    """
 
     since_ns: int | None = None
     until_ns: int | None = None
     pids: tuple[int, ...] = ()
+    existed: tuple[int, int] | None = None
 
     def facts(self, facts: RecordedFacts) -> RecordedFacts:
         """The facts of the part: its times; what was summed up over the whole recording does not hold for it."""
         start = max(facts.start_ns, facts.start_ns if self.since_ns is None else self.since_ns)
         end = min(facts.end_ns, facts.end_ns if self.until_ns is None else self.until_ns)
+        if self.existed is not None:
+            start, end = max(start, self.existed[0]), min(end, self.existed[1])
         end = max(start, end)
         return replace(facts, start_ns=start, end_ns=end, elapsed_ns=end - start).without_sums()
 
@@ -43,7 +50,17 @@ class Narrowed:
             bounds.append(f"{time} >= {self.since_ns}")
         if time is not None and self.until_ns is not None:
             bounds.append(f"{time} < {self.until_ns}")
+        if time is not None and self.existed is not None:
+            bounds.append(
+                self._beside(name, f"{time} >= {self.existed[0]} AND {time} < {self.existed[1]}")
+            )
         return f"SELECT * FROM ({select}) AS t WHERE {' AND '.join(bounds)}" if bounds else select
+
+    def _beside(self, name: str, within: str) -> str:
+        """The condition for rows that begin while the processes were there, or are their own."""
+        if not any(column.name == "tgid" for column in tables()[name].columns):
+            return f"({within})"
+        return f"({within} OR tgid IN ({', '.join(map(str, self.pids))}))"
 
     def _of_pids(self, name: str, whole: Select) -> str:
         ids = ", ".join(map(str, self.pids))

@@ -10,6 +10,7 @@ from iowhy.errors import Problem
 from iowhy.recording.schema import tables
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.relations.literals import COLUMNS, LITERALS
+from iowhy.relations.percentiles import percentiles_sql
 
 UNITS = (
     "text",
@@ -28,7 +29,7 @@ UNITS = (
     "1/s",
 )
 
-_HEADER = re.compile(r"--\s*(title|filtered as|kept|column [a-z0-9_]+)\s*:\s*(.*)\Z")
+_HEADER = re.compile(r"--\s*(title|filtered as|kept|percentiles by|column [a-z0-9_]+)\s*:\s*(.*)\Z")
 _WHEN = re.compile(r"--\s*(?:when\s+(.+)|else)\s*\Z")
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
@@ -102,6 +103,8 @@ def parse(name: str, text: str) -> Relation:
     made = tuple((condition, "\n".join(lines).strip().rstrip(";")) for condition, lines in bodies)
     if not made or not all(sql for _, sql in made):
         raise Problem(f"{name}.sql: there is no SQL after the header or a `-- when`")
+    if "percentiles by" in fields:
+        made = _percentiles(name, fields["percentiles by"], columns, made)
     return Relation(
         name=name,
         title=fields["title"],
@@ -111,6 +114,21 @@ def parse(name: str, text: str) -> Relation:
         kept=kept == "table",
         bodies=made,
     )
+
+
+def _percentiles(
+    name: str, by: str, columns: list[Column], bodies: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    keys = [key.strip() for key in by.split(",")]
+    if keys != [one.name for one in columns[: len(keys)]]:
+        raise Problem(f"{name}.sql: percentiles by: its first columns are not {by}")
+    asked = [one.name for one in columns[len(keys) :]]
+    try:
+        return tuple(
+            (condition, percentiles_sql(keys, asked, values)) for condition, values in bodies
+        )
+    except ValueError as error:
+        raise Problem(f"{name}.sql: {error}") from None
 
 
 def column(name: str, value: str, where: str) -> Column:

@@ -3,11 +3,13 @@
 -- kept: table
 -- Each class of each thread is divided among its samples by their weights: the CPU time among those taken on a CPU; waits in a call
 -- among those of the same call by how long they were blocked (asleep, where that waits for storage); waits outside calls among
--- their own. No stack gets more than its samples stand for, so that what was lost is nobody's: it is in rows without a sample. All rows of a
+-- their own. What a sample stands for beyond its own thread is that of threads which were not sampled as much (many that end after
+-- one short call): it is divided among what is left of their time of that kind and call. No stack gets more than
+-- its samples stand for, so that what was lost is nobody's: it is in rows without a sample. All rows of a
 -- class add up to that class of the budget, to the nanosecond.
 -- column ts_ns: when the stack was taken; NULL: not sampled, ns
--- column tgid: process, id
--- column tid: thread, id
+-- column tgid: process; of a sample its own, id
+-- column tid: thread, as well, id
 -- column kind: call, wait or cpu; NULL: not sampled, text
 -- column syscall: call that it was in; NULL outside any, text
 -- column user_stack_id: the stack; NULL where it could not be read, or was not sampled, id
@@ -63,29 +65,75 @@ WITH stored AS (
 ), kinds AS (
     -- The classes of one kind share its samples.
     SELECT *, sum(part_ns) OVER (PARTITION BY tid, told_by, syscall) AS kind_ns FROM thread_classes
+), rests AS (
+    -- Beyond the own thread: of samples what they stand for, of classes what has none.
+    SELECT
+        c.sample_id, c.told_by, c.syscall,
+        c.weight_ns * (1 - least(1, coalesce(k.kind_ns, 0) / c.all_weight_ns)) AS rest_ns
+    FROM counted c
+    LEFT JOIN (SELECT DISTINCT tid, told_by, syscall, kind_ns FROM kinds) k
+        ON k.tid = c.tid AND k.told_by = c.told_by AND k.syscall IS NOT DISTINCT FROM c.syscall
+), thread_rests AS (
+    SELECT
+        k.tid, k.tgid, k.told_by, k.syscall, k.class, k.thread_ns,
+        k.thread_ns * (k.part_share * (1 - least(1, coalesce(c.all_weight_ns, 0) / k.kind_ns))) AS rest_ns
+    FROM kinds k
+    LEFT JOIN (SELECT DISTINCT tid, told_by, syscall, all_weight_ns FROM counted) c
+        ON c.tid = k.tid AND c.told_by = k.told_by AND c.syscall IS NOT DISTINCT FROM k.syscall
+), left_over AS (
+    SELECT told_by, syscall, class, sum(rest_ns) AS class_ns FROM thread_rests GROUP BY told_by, syscall, class
+), spare AS (
+    SELECT *, sum(rest_ns) OVER (PARTITION BY told_by, syscall) AS all_rest_ns FROM rests WHERE rest_ns > 0
+), wanted AS (
+    SELECT *, sum(class_ns) OVER (PARTITION BY told_by, syscall) AS kind_ns FROM left_over WHERE class_ns > 0
 ), given AS (
     SELECT
-        c.sample_id, k.tid, k.tgid, k.class,
-        CAST(floor(
-            k.thread_ns * (k.part_share * (c.weight_ns / greatest(c.all_weight_ns, k.kind_ns)))
-        ) AS BIGINT) AS class_ns
+        c.sample_id, k.class,
+        k.thread_ns * (k.part_share * (c.weight_ns / greatest(c.all_weight_ns, k.kind_ns))) AS class_ns
     FROM counted c
     JOIN kinds k
         ON k.tid = c.tid AND k.told_by = c.told_by AND k.syscall IS NOT DISTINCT FROM c.syscall
+    UNION ALL
+    SELECT r.sample_id, w.class, w.class_ns * (r.rest_ns / greatest(r.all_rest_ns, w.kind_ns))
+    FROM spare r
+    JOIN wanted w ON w.told_by = r.told_by AND w.syscall IS NOT DISTINCT FROM r.syscall
+), whole AS (
+    SELECT sample_id, class, CAST(floor(sum(class_ns)) AS BIGINT) AS class_ns FROM given GROUP BY sample_id, class
 ), taken AS (
-    SELECT tid, tgid, class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM given GROUP BY tid, tgid, class
-), whole_classes AS (
-    SELECT tid, tgid, class, max(thread_ns) AS thread_ns FROM thread_classes GROUP BY tid, tgid, class
+    SELECT class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM whole GROUP BY class
+), threads_of AS (
+    -- What nobody stands for goes by what is left of each thread; a millionth of all of it gives what rounding leaves a place.
+    SELECT tid, tgid, class, max(thread_ns) AS thread_ns, sum(rest_ns) + max(thread_ns) / 1000000 AS rest_ns
+    FROM thread_rests
+    GROUP BY tid, tgid, class
+), running AS (
+    SELECT
+        tid, tgid, class, rest_ns,
+        sum(rest_ns) OVER (PARTITION BY class) AS class_rest_ns,
+        sum(rest_ns) OVER (PARTITION BY class ORDER BY tid, tgid ROWS UNBOUNDED PRECEDING) AS upto_ns,
+        lead(tid) OVER (PARTITION BY class ORDER BY tid, tgid) IS NULL AS last,
+        CAST(sum(thread_ns) OVER (PARTITION BY class) AS BIGINT) AS class_ns
+    FROM threads_of
+), ends AS (
+    SELECT
+        r.tid, r.tgid, r.class,
+        -- The last is the whole, without a rounding on the way.
+        CASE
+            WHEN r.last THEN r.class_ns - coalesce(t.class_ns, 0)
+            ELSE CAST(floor(r.upto_ns * ((r.class_ns - coalesce(t.class_ns, 0)) / r.class_rest_ns)) AS BIGINT)
+        END AS upto_ns
+    FROM running r
+    LEFT JOIN taken t ON t.class = r.class
+), unsampled AS (
+    SELECT
+        tid, tgid, class,
+        upto_ns - coalesce(lag(upto_ns) OVER (PARTITION BY class ORDER BY tid, tgid), 0) AS class_ns
+    FROM ends
 )
 SELECT
-    s.ts_ns, g.tgid, g.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino, g.class, g.class_ns
-FROM given g
-JOIN samples s ON s.sample_id = g.sample_id
-WHERE g.class_ns > 0
+    s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino, w.class, w.class_ns
+FROM whole w
+JOIN samples s ON s.sample_id = w.sample_id
+WHERE w.class_ns > 0
 UNION ALL
-SELECT
-    NULL, w.tgid, w.tid, NULL, NULL, NULL, NULL, NULL, NULL, w.class,
-    w.thread_ns - coalesce(t.class_ns, 0)
-FROM whole_classes w
-LEFT JOIN taken t ON t.tid = w.tid AND t.tgid = w.tgid AND t.class = w.class
-WHERE w.thread_ns > coalesce(t.class_ns, 0)
+SELECT NULL, tgid, tid, NULL, NULL, NULL, NULL, NULL, NULL, class, class_ns FROM unsampled WHERE class_ns > 0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from iowhy.data_class import dataclass
+from iowhy.recording.arrays import masked, objects
 
 _NUMBERS = {"BIGINT": np.int64, "INTEGER": np.int32, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
 
@@ -20,9 +21,9 @@ def array(kind: str, values: Sequence[Any]) -> Any:
     """One column."""
     number = _NUMBERS.get(kind)
     if number is None:
-        return np.fromiter(values, object, len(values))
+        return objects(values)
     found: Any = np.array([0 if value is None else value for value in values], number)
-    return np.ma.masked_array(found, [value is None for value in values])
+    return masked(found, values)
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ class Batch:
 
 def known(column: Any) -> Any:
     """Where a column has a value."""
-    if column.dtype == object:
+    if column.dtype == object and not np.ma.isMaskedArray(column):
         return np.array([value is not None for value in column], bool)
     return ~np.ma.getmaskarray(column)
 
 
-def filled(column: Any) -> Any:
-    """A column of numbers with 0 for what is unknown."""
-    return np.ma.filled(column, 0)
+def filled(column: Any, unknown: Any = 0) -> Any:
+    """A column with something for what is unknown: 0 in one of numbers."""
+    return np.ma.filled(column, unknown)

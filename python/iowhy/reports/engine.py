@@ -21,8 +21,12 @@ from iowhy.reports.sql_errors import first_line
 if TYPE_CHECKING:  # slow to import, and not needed for a handful of rows
     import duckdb
 
+    from iowhy.reports.columns import Batch
+
 Row = dict[str, object]
 
+#: Rows of a batch of arrays.
+COLUMN_ROWS = 20_000
 #: Reports have the heaviest first: a page that shows five passes over no more than these to find them.
 MOST_BESIDE = 200
 
@@ -129,6 +133,34 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
         yield ask
 
 
+@contextmanager
+def column_queries(rec: Recording) -> Iterator[Callable[[str], Iterator["Batch"]]]:
+    """As `queries` for rows that are read as arrays: put into a table of the connection's, then taken by the batch.
+
+    The numbers of a query must be BIGINT or DOUBLE: those that DuckDB has in 128 bits lose digits in arrays.
+    """
+    from iowhy.reports.columns import Batch  # numpy is slow to import
+
+    with rec.opened() as opened:
+        opened.need(tables())
+        facts = recorded_facts(rec, opened)
+
+        def ask(sql: str) -> Iterator[Batch]:
+            opened.need(tables_in(sql))
+            with _named("SQL"):
+                run = opened.connection.execute
+                run(f"CREATE OR REPLACE TEMP TABLE asked AS {compose(sql, facts, Everything())}")
+                described = run("FROM asked LIMIT 0").description or ()
+                types = {name: str(kind) for name, kind, *_ in described}
+                count = run("SELECT count(*) FROM asked").fetchone() or (0,)
+                for first in range(0, count[0], COLUMN_ROWS):
+                    part = f"rowid >= {first} AND rowid < {first + COLUMN_ROWS}"
+                    yield Batch(types, run(f"FROM asked WHERE {part} ORDER BY rowid").fetchnumpy())
+                run("DROP TABLE asked")
+
+        yield ask
+
+
 def statement(rec: Recording, name: str | Report, filters: Filters | None = None) -> str:
     """The whole SQL of a report: what `run` executes."""
     report = name if isinstance(name, Report) else find(name)
@@ -227,11 +259,16 @@ def _select(
     return connection.execute(sql)
 
 
-def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:
+def must_take(report: Report, filters: Filters) -> None:
+    """Raises Problem for a filter that does not apply to the report."""
     for name in filters.given():
         if name not in report.filters:
             able = ", ".join(f"--{word}" for word in report.filters) or "no filter"
             raise Problem(f"--{name} does not apply to the report {report.name}; it takes {able}")
+
+
+def _statement(rec: Recording, report: Report, filters: Filters, facts: RecordedFacts) -> str:
+    must_take(report, filters)
     selection = resolve(filters, rec.manifest, facts)
     return compose(report.sql, selection.facts(facts), selection)
 

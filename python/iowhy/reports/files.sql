@@ -31,17 +31,17 @@ WITH asked AS (
     SELECT
         s.dev,
         s.ino,
-        count(*) AS calls,
+        sum(s.calls) AS calls,
         sum(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' THEN 1
+            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' THEN s.calls
             ELSE 0
         END) AS data_calls,
-        sum(s.dur_ns) AS time_ns,
-        sum(CASE WHEN k.kind = 'sync' THEN s.dur_ns ELSE 0 END) AS sync_ns,
+        sum(s.total_ns) AS time_ns,
+        sum(CASE WHEN k.kind = 'sync' THEN s.total_ns ELSE 0 END) AS sync_ns,
         sum(s.blocked_ns) AS blocked_ns,
-        sum(CASE WHEN k.kind IN ('read', 'copy') AND s.ret > 0 THEN s.ret ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN k.kind = 'write' AND s.ret > 0 THEN s.ret ELSE 0 END) AS written_bytes
-    FROM syscalls s
+        sum(CASE WHEN k.kind IN ('read', 'copy') THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes
+    FROM call_groups s
     LEFT JOIN call_kinds k ON k.name = s.name
     WHERE s.ino IS NOT NULL
     GROUP BY s.dev, s.ino

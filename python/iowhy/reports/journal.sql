@@ -11,8 +11,8 @@
 -- column busy_share: of the elapsed time, within at least one commit or force, share
 -- column wait_ns: mean, waiting to start, ns
 -- column locked_ns: mean, waiting for running handles, ns
--- column flushing_ns: mean, writing the data of ordered files, ns
--- column logging_ns: mean, writing the log, ns
+-- column flushing_ns: mean, handing the data of ordered files to the device, ns
+-- column logging_ns: mean, waiting for those data and writing the log, ns
 -- column handles_per_commit: mean handles of a transaction, number
 -- column blocks_per_commit: mean blocks logged, blocks
 -- column blocks: blocks logged, blocks

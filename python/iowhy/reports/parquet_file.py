@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from iowhy.recording.bounds import bound
+from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.sql_text import text_literal
 from iowhy.reports.batches import Result
 from iowhy.reports.columns import arrays
@@ -15,8 +16,8 @@ from iowhy.reports.columns import arrays
 if TYPE_CHECKING:  # slow to import
     import duckdb
 
-#: Rows of a row group: small ones would make a large file.
-GROUP_ROWS = 100_000
+#: How files are written. Row groups: small ones would make a large file.
+FORM = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 100000"
 #: Beside what the query takes.
 MEMORY = "128MiB"
 
@@ -32,7 +33,7 @@ def write(result: Result, to: IO[bytes], metadata: Mapping[str, str]) -> None:
         place = Path(folder) / "rows.parquet"
         bound(connection)
         connection.execute(f"SET memory_limit = '{MEMORY}'")
-        connection.execute("SET enable_progress_bar = false")
+        without_progress_bar(connection)
         columns = ", ".join(f"{_quoted(name)} {kind}" for name, kind in result.types.items())
         connection.execute(
             f"ATTACH {text_literal(str(Path(folder) / 'rows.duckdb'))} AS kept; USE kept"
@@ -45,9 +46,7 @@ def write(result: Result, to: IO[bytes], metadata: Mapping[str, str]) -> None:
                 f"{_quoted(name)}: {text_literal(text)}" for name, text in metadata.items()
             )
             more = f", KV_METADATA {{{told}}}" if told else ""
-            connection.execute(
-                f"COPY rows TO {text_literal(str(place))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_ROWS}{more})"
-            )
+            connection.execute(f"COPY rows TO {text_literal(str(place))} ({FORM}{more})")
         except duckdb.IOException as error:
             raise OSError(str(error).splitlines()[0]) from None
         with place.open("rb") as made:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.sources.live import RECORDER, owned, program
+from iowhy.sources.printed import printed_beside
 from iowhy.users import invoking_user
 
 #: How often the recorder closes its files, so that they can be read.
@@ -49,11 +50,6 @@ class Background:
         status = self.status()
         assert status is not None
         return status
-
-
-def printed_beside(recording: Path) -> Path:
-    """Where what a watched command prints is kept."""
-    return recording.with_name(f"{recording.name}.output")
 
 
 def begin(options: Sequence[str], out: Path) -> Background:

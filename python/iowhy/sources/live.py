@@ -89,16 +89,23 @@ def record(
     return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us, ahead=ahead)
 
 
+def attached(pids: Sequence[int], *, descendants: bool) -> list[str]:
+    """The recorder's words for processes that run already, with those that they have started where `descendants`."""
+    words = ["attach", "--pid", ",".join(map(str, pids))]
+    return [*words, "--descendants"] if descendants else words
+
+
 def attach(
     pids: Sequence[int],
     out: Path,
     *,
+    descendants: bool = False,
     duration_s: float | None = None,
     extra: Sequence[str] = (),
     on: "Host | None" = None,
 ) -> int:
-    """Record running processes until they end, `duration_s` passed, or Ctrl-C."""
-    options = ["attach", "--pid", ",".join(map(str, pids)), *extra]
+    """Record running processes until they end, `duration_s` passed, or Ctrl-C; `descendants`: with those that they started."""
+    options = [*attached(pids, descendants=descendants), *extra]
     if duration_s is not None:
         options += ["--duration", str(duration_s)]
     return on.record(program(RECORDER), options, out) if on else _recorder(options, out)

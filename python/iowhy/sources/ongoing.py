@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from iowhy.errors import Problem
-from iowhy.sources.descendants import with_descendants
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.live import PARENT, RECORDER, attached, program
 
 _READY = "IOWHY_READY"
 """Names the descriptor that the recorder writes a byte to once everything is recorded."""
@@ -41,11 +40,11 @@ def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
 
 def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
     """The recorder, once it records."""
-    pids = ",".join(map(str, with_descendants([os.getpid()])))
+    words = attached([os.getpid()], descendants=True)
     ready, write = os.pipe()
     try:
         recorder = subprocess.Popen(
-            [str(program(RECORDER)), "attach", "-o", str(out), "--mode", mode, "--pid", pids],
+            [str(program(RECORDER)), *words, "-o", str(out), "--mode", mode],
             env={**os.environ, _READY: str(write), PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

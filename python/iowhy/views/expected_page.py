@@ -10,14 +10,25 @@ from iowhy.messages import say
 from iowhy.views.terminal import Field, paragraph, print_rows
 
 
-def show(outcomes: Sequence[Outcome]) -> None:
-    """A line on stderr for each that was broken or is not known; one where all were kept."""
+def show(outcomes: Sequence[Outcome], *, partly: bool = False) -> None:
+    """A line on stderr for each that was broken or is not known; one where all were kept.
+
+    `partly`: they are not all that a project may have meant for its commands, which another line has said.
+    """
     bad = [one for one in outcomes if not one.held]
     for one in bad:
         say(one.sentence)
     if outcomes and not bad:
         number = len(outcomes)
-        say("what was expected holds" if number == 1 else f"all {number} expectations hold")
+        if partly:
+            other = (
+                "the other expectation holds"
+                if number == 1
+                else f"the other {number} expectations hold"
+            )
+            say(other)
+        else:
+            say("what was expected holds" if number == 1 else f"all {number} expectations hold")
 
 
 def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:

@@ -35,7 +35,12 @@ def annotate(outcomes: "Sequence[Outcome]") -> None:
     if len(shown) < len(bad):
         lines.append(("error", f"and {len(bad) - len(shown)} more that are broken or not known"))
     for kind, text in lines:
-        print(f"::{kind} title=iowhy::{_data(text)}", file=sys.stderr, flush=True)
+        _annotation(kind, text)
+
+
+def warn(text: str) -> None:
+    """A warning of the run."""
+    _annotation("warning", text)
 
 
 def summarise(name: str, verdict: "Verdict", outcomes: "Sequence[Outcome]") -> None:
@@ -52,6 +57,10 @@ def summarise(name: str, verdict: "Verdict", outcomes: "Sequence[Outcome]") -> N
             file.write(text + "\n")
     except OSError as error:
         say(f"{place}: the step's summary cannot be written: {error.strerror or error}")
+
+
+def _annotation(kind: str, text: str) -> None:
+    print(f"::{kind} title=iowhy::{_data(text)}", file=sys.stderr, flush=True)
 
 
 def _data(text: str) -> str:

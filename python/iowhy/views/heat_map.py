@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.messages import printable
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import paragraph, shorten
+from iowhy.views.cells import counted, name_of, number
+from iowhy.views.terminal import paragraph
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.reports.drawing import HeatMap
@@ -34,15 +34,14 @@ def show(out: Console, shown: Sequence[Row], drawn: "HeatMap", columns: Sequence
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in shown:
         groups.setdefault(tuple(row[name] for name in drawn.by), []).append(row)
-    begin = min(_number(row[drawn.over]) for row in shown)
-    end = max(_number(row[drawn.over]) + _number(row["span_s"]) for row in shown)
-    span = min(_number(row["span_s"]) for row in shown)
+    begin = min(number(row[drawn.over]) for row in shown)
+    end = max(number(row[drawn.over]) + number(row["span_s"]) for row in shown)
+    span = min(number(row["span_s"]) for row in shown)
     for key, rows in groups.items():
         out.print()
-        total = sum(_number(row[drawn.count]) for row in rows)
-        counted = drawn.count if total != 1 else drawn.count.removesuffix("s")
-        name = shorten(" ".join(printable(str(part)) for part in key), out.width // 2)
-        head = Text(f"  {name}", "bold").append(f"  {units.count(total)} {counted}", "not bold")
+        total = sum(number(row[drawn.count]) for row in rows)
+        head = Text(f"  {name_of(key, out.width)}", "bold")
+        head.append(f"  {counted(total, drawn.count)}", "not bold")
         out.print(head, soft_wrap=True)
         _map(out, rows, drawn, (begin, end, span), lambda value: units.amount(value, unit))
     out.print()
@@ -64,9 +63,9 @@ def _map(
     together = math.ceil(cells / room)
     counts: Counts = {}
     for row in rows:
-        line = max(low for low in edges if low <= _number(row[drawn.low]))
-        cell = round((_number(row[drawn.over]) - begin) / span) // together if span > 0 else 0
-        counts[line, cell] = counts.get((line, cell), 0.0) + _number(row[drawn.count])
+        line = max(low for low in edges if low <= number(row[drawn.low]))
+        cell = round((number(row[drawn.over]) - begin) / span) // together if span > 0 else 0
+        counts[line, cell] = counts.get((line, cell), 0.0) + number(row[drawn.count])
     width = math.ceil(cells / together)
     most = max(counts.values())
     for low in reversed(edges):
@@ -85,7 +84,7 @@ def _map(
 
 def _edges(rows: Sequence[Row], drawn: "HeatMap") -> list[float]:
     """The lowest bounds of the lines, without a gap: buckets that nothing fell into are blank lines."""
-    known = {_number(row[drawn.low]): _number(row[drawn.high]) for row in rows}
+    known = {number(row[drawn.low]): number(row[drawn.high]) for row in rows}
     low, last = min(known), max(known)
     edges = [low]
     while low < last:
@@ -103,8 +102,3 @@ def shade(count: float, most: float) -> str:
     if most <= 1:
         return SHADES[-1]
     return SHADES[min(len(SHADES) - 1, int(math.log(count) / math.log(most) * len(SHADES)))]
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return float(value)

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.messages import printable
 from iowhy.relations.relation import Column
-from iowhy.views.terminal import paragraph, shorten
+from iowhy.views.cells import counted, name_of, number
+from iowhy.views.terminal import paragraph
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.reports.drawing import Histogram
@@ -39,7 +39,7 @@ def show(out: Console, shown: Sequence[Row], drawn: "Histogram", columns: Sequen
         rows = list(group)
         out.print()
         _head(out, key, rows, drawn, summed)
-        _bars(out, rows, drawn, lambda value: units.amount(_number(value), unit))
+        _bars(out, rows, drawn, lambda value: units.amount(number(value), unit))
     out.print()
     paragraph(out, "every column of the rows: --wide, or --format csv", "dim", 2)
 
@@ -52,15 +52,13 @@ def _head(
     summed: Sequence[Column],
 ) -> None:
     """What it is of, how many there are, and what few exceed."""
-    total = sum(_number(row[drawn.count]) for row in rows)
-    name = shorten(" ".join(printable(str(part)) for part in key), out.width // 2)
-    counted = drawn.count if total != 1 else drawn.count.removesuffix("s")
-    words = [f"{units.count(total)} {counted}"]
+    total = sum(number(row[drawn.count]) for row in rows)
+    words = [counted(total, drawn.count)]
     for column in summed:
         value = rows[0][column.name]
         if value is not None:
-            words.append(f"{_title(column.name)} {units.amount(_number(value), column.unit)}")
-    line = Text(f"  {name}", "bold")
+            words.append(f"{_title(column.name)} {units.amount(number(value), column.unit)}")
+    line = Text(f"  {name_of(key, out.width)}", "bold")
     rest = ", ".join(words)
     if cell_len(line.plain) + 2 + cell_len(rest) <= out.width:
         out.print(line.append(f"  {rest}", "not bold"), soft_wrap=True)
@@ -85,11 +83,11 @@ def _bars(
     out: Console, rows: list[Row], drawn: "Histogram", write: Callable[[object], str]
 ) -> None:
     texts = [_bounds(row, drawn, write) for row in rows]
-    counts = [_number(row[drawn.count]) for row in rows]
+    counts = [number(row[drawn.count]) for row in rows]
     low = max(cell_len(text[0]) for text in texts)
     high = max(cell_len(text[1]) for text in texts)
-    number = max(len(units.count(count)) for count in counts)
-    width = max(NARROWEST_BAR, min(WIDEST_BAR, out.width - (4 + low + 4 + high + 2 + number + 2)))
+    digits = max(len(units.count(count)) for count in counts)
+    width = max(NARROWEST_BAR, min(WIDEST_BAR, out.width - (4 + low + 4 + high + 2 + digits + 2)))
     most = max(counts)
     before: object = None
     for row, (first, second), count in zip(rows, texts, counts, strict=True):
@@ -97,7 +95,7 @@ def _bars(
             out.print(" " * (4 + low - 1) + "…", soft_wrap=True)  # buckets that nothing fell into
         before = row[drawn.high]
         joined = " to " if second else "    "
-        line = Text(f"    {first:>{low}}{joined}{second:>{high}}  {units.count(count):>{number}}  ")
+        line = Text(f"    {first:>{low}}{joined}{second:>{high}}  {units.count(count):>{digits}}  ")
         out.print(line.append(bar(count / most if most else 0.0, width), "cyan"), soft_wrap=True)
 
 
@@ -114,8 +112,3 @@ def bar(share: float, width: int) -> str:
         eighths = max(1, eighths)
     whole, rest = divmod(eighths, 8)
     return "█" * whole + (_EIGHTHS[rest - 1] if rest else "")
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return value

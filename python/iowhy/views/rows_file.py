@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from iowhy.messages import json_text, printable
+from iowhy.messages import json_text, without_controls
 from iowhy.relations.relation import Column
 from iowhy.reports import parquet_file
 from iowhy.reports.batches import Result
@@ -22,21 +22,21 @@ _TYPES = {
     "VARCHAR[]": "list<l: string>",
 }
 #: What begins a formula in a spreadsheet (OWASP, "CSV Injection").
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
 
 
 def write_csv(result: Result, to: IO[str]) -> None:
     """RFC 4180 with a header line; unknown is empty, a list is joined by `|`.
 
-    A terminal gets texts with their control characters made visible, a file or a pipe gets them as they are, but for
-    those that a spreadsheet would take for a formula (`=cmd()`): a `'` comes before them, as it would be typed there.
-    JSON and Parquet have them as they are.
+    Control characters in texts, also a line's end, are made visible (`\\x1b`), to a file or a pipe too: `cat` would hand
+    them to a terminal, and programs that read line by line would take a name's second line for a row. What a spreadsheet
+    would take for a formula (`=cmd()`) has a `'` before it, as it would be typed there. JSON and Parquet have the texts
+    exactly.
     """
     writer = csv.writer(to, lineterminator="\n")
-    cell = _shown if to.isatty() else _cell
-    writer.writerow(map(cell, result.columns))
+    writer.writerow(map(_cell, result.columns))
     for row in _rows(result):
-        writer.writerow(map(cell, row))
+        writer.writerow(map(_cell, row))
 
 
 def write_json(
@@ -90,21 +90,21 @@ def _rows(result: Result) -> Iterator[tuple[object, ...]]:
         yield from batch
 
 
-def _shown(value: object) -> object:
-    cell = _cell(value)
-    return printable(cell) if isinstance(cell, str) else cell
-
-
 def _cell(value: object) -> object:
     if value is None:
         return ""
-    if isinstance(value, list):
-        return "|".join(map(str, value))
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    if isinstance(value, list):
+        # Numbers below 0 are no formula.
+        formula = bool(value) and isinstance(value[0], str)
+        return _text("|".join(map(str, value)), formula)
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: str, may_be_formula: bool = True) -> str:
+    text = without_controls(value)
+    return f"'{text}" if may_be_formula and text.startswith(_FORMULA) else text
 
 
 def _json(value: object) -> object:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from iowhy.messages import printable
 from iowhy.relations.relation import Column
+from iowhy.views.cells import number
 from iowhy.views.rows_table import field_of
 from iowhy.views.terminal import Field, paragraph, shorten
 
@@ -28,7 +29,7 @@ def show(
     out: Console, shown: Sequence[Row], plots: "SmallPlots", columns: Sequence[Column]
 ) -> None:
     """A paragraph for each device, or one; nothing where there is but one time."""
-    times = sorted({_number(row[plots.over]) for row in shown})
+    times = sorted({number(row[plots.over]) for row in shown})
     if len(times) < 2:
         return
     known = {column.name: column for column in columns}
@@ -69,7 +70,7 @@ def _pieces(out: Console, pieces: Sequence[str]) -> None:
 
 def _piece(field: Field, points: Sequence[tuple[object, object]], times: Sequence[float]) -> str:
     """One plot with its name and its largest value; empty where nothing is known."""
-    values = {_number(at): _number(value) for at, value in points if value is not None}
+    values = {number(at): number(value) for at, value in points if value is not None}
     if not values:
         return ""
     most = max(values.values())
@@ -80,7 +81,7 @@ def _largest(
     write: Callable[[object], str], points: Sequence[tuple[object, object]], most: float
 ) -> str:
     """As the table writes it, which has whole numbers without a point."""
-    return write(next(value for _, value in points if value is not None and _number(value) == most))
+    return write(next(value for _, value in points if value is not None and number(value) == most))
 
 
 def plot(values: dict[float, float], times: Sequence[float]) -> str:
@@ -99,8 +100,3 @@ def _mark(value: float, most: float) -> str:
     if value <= 0 or most <= 0:
         return ZERO
     return _EIGHTHS[min(7, int(value / most * 8))]
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return float(value)

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from iowhy import units
 from iowhy.overview import Row
+from iowhy.views.cells import number_or_none
 from iowhy.views.terminal import Field, print_rows
 
 ROOMY = 80  # columns from which a name may carry a remark
@@ -46,7 +47,7 @@ def show_calls(out: Console, report: Sequence[Row], place: str = "") -> None:
     """The calls that took most time."""
     found = sorted(
         (row for row in report if row["total_ns"]),
-        key=lambda row: -(_number(row["total_ns"]) or 0),
+        key=lambda row: -(number_or_none(row["total_ns"]) or 0),
     )
     values = [[row.get(key) for key in _CALLS] for row in found[:SHOWN]]
     _table(
@@ -64,7 +65,7 @@ def show_devices(out: Console, report: Sequence[Row], place: str = "") -> None:
     found = [
         row
         for row in report
-        if any(_number(row.get(key)) for key in ("reads", "writes", "flushes"))
+        if any(number_or_none(row.get(key)) for key in ("reads", "writes", "flushes"))
     ]
     values = [[row.get(key) for key in _DEVICES] for row in found[:SHOWN]]
     _table(out, "Devices", "", ("devices", place), list(_DEVICES.values()), values)
@@ -76,7 +77,7 @@ def show_files(out: Console, report: Sequence[Row], place: str = "") -> None:
     used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
     values = [[row.get(key) for key in _FILES] for row in used[:SHOWN]]
     for value, row in zip(values, used, strict=False):
-        value[0] = value[0] or f"{units.inode(_number(row.get('ino')))}, name unknown"
+        value[0] = value[0] or f"{units.inode(number_or_none(row.get('ino')))}, name unknown"
         # In a narrow line the name tells more; what is below /proc goes with its process.
         gone = row.get("deleted") and not str(value[0]).startswith("/proc/")
         if gone and out.width >= ROOMY:
@@ -101,28 +102,24 @@ def _table(
     print_rows(out, fields, values, whole=command)
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
-
-
 def _time(value: object) -> str:
-    return units.duration(_number(value)) if value is not None else "–"
+    return units.duration(number_or_none(value)) if value is not None else "–"
 
 
 def _size(value: object) -> str:
-    return units.size(_number(value)) if value is not None else "–"
+    return units.size(number_or_none(value)) if value is not None else "–"
 
 
 def _count(value: object) -> str:
-    return units.count(_number(value)) if value is not None else "–"
+    return units.count(number_or_none(value)) if value is not None else "–"
 
 
 def _share(value: object) -> str:
-    return units.percent(_number(value)) if value is not None else "–"
+    return units.percent(number_or_none(value)) if value is not None else "–"
 
 
 def _decimal(value: object) -> str:
-    number = _number(value)
+    number = number_or_none(value)
     return "–" if number is None else f"{number:.1f}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iowhy.errors import Problem
+from iowhy.units import percent
 from iowhy.watching.asked import Asked
 
 if (
@@ -17,7 +18,7 @@ if (
     from iowhy.whys.finding import Finding
 
 #: Of one CPU, what looking at what grows takes at most, and judging it besides: the recording is of this machine.
-LOOK_SHARE, JUDGE_SHARE = 0.1, 0.02
+LOOK_SHARE, JUDGE_SHARE = 0.2, 0.05
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Looking:
         self.path = path
         self._next_s = 0.0
         self._judge_s = 0.0
-        self._judged_end_ns: int | None = None
+        self._judged: tuple[int, bool] | None = None
         self._findings: Sequence[Finding] = ()
 
     def due(self, now_s: float) -> bool:
@@ -48,20 +49,27 @@ class Looking:
         self, asked: Asked, deeper: "Callable[[Moment], list[Any]] | None"
     ) -> "Iterator[Looked]":
         """The moment, then what is opened in it, then the findings so far; a Problem ends it, and is one of them."""
+        from iowhy.watching.moment import look
+
+        _load()
         began = time.process_time()
         try:
-            from iowhy.watching.moment import look
-
             moment = look(self.path, asked)
             yield Looked(moment=moment)
             if deeper is not None:
                 yield Looked(pages=deeper(moment))
             self._next_s = time.monotonic() + (time.process_time() - began) / LOOK_SHARE
-            if self._judged_end_ns != moment.of.end_ns and time.monotonic() >= self._judge_s:
+            if self._to_be_judged(moment):
                 yield Looked(findings=self._judge(moment))
         except Problem as problem:
             self._next_s = time.monotonic() + (time.process_time() - began) / LOOK_SHARE
             yield Looked(problem=str(problem))
+
+    def _to_be_judged(self, moment: "Moment") -> bool:
+        """Whether it is another one than was judged last; what grows waits for its turn, what has ended does not."""
+        if moment.of.end_ns <= moment.of.start_ns or self._judged == _as_judged(moment):
+            return False
+        return not moment.of.grows or time.monotonic() >= self._judge_s
 
     def _judge(self, moment: "Moment") -> "Sequence[Row]":
         from iowhy.whys.verdict import judge
@@ -69,7 +77,7 @@ class Looking:
         began = time.process_time()
         self._findings = judge(moment.of.recording).findings
         self._judge_s = time.monotonic() + (time.process_time() - began) / JUDGE_SHARE
-        self._judged_end_ns = moment.of.end_ns
+        self._judged = _as_judged(moment)
         return [
             {
                 "cause": one.cause,
@@ -89,9 +97,26 @@ class Looking:
         lines = [(f"{found.title} ({found.cause})", "bold")]
         lines += [(f"→ {link.statement}", "") for link in found.chain]
         if not found.healthy:
-            lines.append((f"at most {found.gain:.0%} to gain: {found.gain_condition}", "green"))
+            lines.append(
+                (f"at most {percent(found.gain)} to gain: {found.gain_condition}", "green")
+            )
         lines += [(f"but {text}", "yellow") for text in found.against]
         lines += [(f"less sure: {text}", "dim") for text in found.lowered_by]
         lines += [(f"do: {text}", "bold green") for text in found.remedies[:1]]
         lines += [(f"or: {text}", "green") for text in found.remedies[1:4]]
         return lines
+
+
+def _as_judged(moment: "Moment") -> tuple[int, bool]:
+    return moment.of.end_ns, moment.of.grows
+
+
+def _load() -> None:
+    """What looking and judging import; it is paid once, and says nothing of what a look costs."""
+    import iowhy.recording.database
+    import iowhy.whys.verdict  # noqa: F401
+    from iowhy.relations.relation import relations
+    from iowhy.whys.cause import causes
+
+    relations()
+    causes()

@@ -13,6 +13,8 @@ from iowhy.watching.growing import Grown, grown
 
 #: Rows of one report that are kept: of more processes nobody reads.
 MOST_ROWS = 20_000
+#: Processes whose names are looked up while they run, the busiest first.
+MOST_NAMED = 500
 _REPORTS = ("budget", "processes", "containers", "files", "devices")
 
 
@@ -44,8 +46,21 @@ def look(path: Path, asked: Asked) -> Moment:
     everything = begin == 0 and end == whole and not of.grows
     narrowed = None if everything else _narrowed(of, begin, end)
     with of.recording.damage_named(), Relations.of(of.recording, narrowed=narrowed) as relations:
-        found = engine.rows_all(relations, _REPORTS, MOST_ROWS)
-    return Moment(of, begin, end, *found)
+        budget, processes, *others = engine.rows_all(relations, _REPORTS, MOST_ROWS)
+    if of.grows:
+        processes = [_named(row) for row in processes[:MOST_NAMED]] + list(processes[MOST_NAMED:])
+    return Moment(of, begin, end, budget, processes, *others)
+
+
+def _named(row: Row) -> Row:
+    """With the name of a process that still runs: its recorder, which runs here, writes names down when threads end."""
+    if row["comm"] is not None:
+        return row
+    try:
+        name = Path(f"/proc/{row['tgid']}/comm").read_text("utf-8", "replace").rstrip("\n")
+    except OSError:
+        return row
+    return {**row, "comm": name}
 
 
 def _narrowed(of: Grown, begin_ns: int, end_ns: int) -> Narrowed:

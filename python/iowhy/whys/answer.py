@@ -43,6 +43,8 @@ def answer(
     """The sentence. `unclaimed` is the class of waits of which most belongs to no cause, and how much."""
     budget = facts.budget
     of = _whole(facts)
+    if too_short(facts) and facts.run.part_of_ns is not None:
+        return f"Too short to judge: {of} is mostly start and end."
     if too_short(facts):
         longer = (
             f"repeat it within one run: `{made.repeat(100)}`"
@@ -88,9 +90,12 @@ def _whole(facts: Facts) -> str:
     """What the shares are of, in words: a duration where that is known."""
     if facts.shares_of_ns is None or facts.budget.basis != "threads":
         return "the time"
+    # It was there for a part of what was recorded.
+    part_of_ns = facts.run.part_of_ns
+    within = "" if part_of_ns is None else f" (of {duration(part_of_ns)} recorded)"
     if facts.budget.left_out:
-        return f"the {duration(facts.shares_of_ns)} that it takes without the recorder"
-    return duration(facts.shares_of_ns)
+        return f"the {duration(facts.shares_of_ns)}{within} that it takes without the recorder"
+    return f"{duration(facts.shares_of_ns)}{within}"
 
 
 def _lead(finding: Finding, of: str) -> str:

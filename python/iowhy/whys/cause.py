@@ -36,7 +36,7 @@ class Cause:
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
     stands in the place of others: it is asked with the findings of those, and claims no time. `for_authors`
-    are those remedies, its own and its candidates', that take a change of the program.
+    are those remedies, its own and its candidates', that take a change of the program, `by_again` those that are a second run.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Cause:
     unsafe_proof: bool = False
     proof_cache: str | None = None
     for_authors: frozenset[str] = frozenset()
+    by_again: frozenset[str] = frozenset()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 
     @property

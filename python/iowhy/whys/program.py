@@ -9,6 +9,8 @@ documentation says so:
     clients = ["libpq.so"]              # optional: libraries of those who ask its server to do the work
     server = "postgres"                 # optional: the name of that server's process
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
+    once = true                         # optional: what it has done is done: a second run is no remedy
+    typed_as = ["npm"]                  # optional: what is typed to start it, beside the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
@@ -18,13 +20,22 @@ documentation says so:
     [[remedies]]
     causes = ["sync-storm"]             # names of causes
     calls = ["unlink"]                  # optional: only where one of these is among the three that take most time (of CPUs, where the
-                                        # finding is about those; and enough of it to be listed)
+                                        # finding is about those), and enough of it to be listed
     filesystems = ["xfs"]               # optional: only where what is waited for longest lies on one of this kind
     computes = true                     # optional: only where more of the CPU time is the program's own than the kernel's
     files = ["*/hsperfdata_*/*"]        # optional: only where there is a file of each pattern
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
+    words = ["--checksum"]              # optional, as all down to single_threaded (iowhy.whys.applies): only where it was typed with
+                                        # a word of one of these patterns; where it is not known how it was typed, too
+    unless = ["-j*"]                    # not where it was typed with one of these
+    worked = ["rustc"]                  # only where one of these executables did a part of the work
+    files_read = 20                     # only where the data of so many files were read
+    files_written_at_most = 5           # and of no more than so many written
+    without_files = ["*-wal"]           # only where there is no file of any of these patterns
+    without_calls = ["ioctl"]           # only where none of these calls was made
+    single_threaded = true              # only where no process has a second thread
     do = "…"
     risk = "…"                          # what it costs; "none"
     link = "https://…"
@@ -42,6 +53,7 @@ from typing import Any
 from iowhy.data_class import dataclass
 from iowhy.units import percent
 from iowhy.whys import classes
+from iowhy.whys.applies import applies
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.synced import share_of_syncs
@@ -77,6 +89,14 @@ class Remedy:
     syncs_by: tuple[str, ...] = ()
     computes: bool = False
     filesystems: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    worked: tuple[str, ...] = ()
+    files_read: int | None = None
+    files_written_at_most: int | None = None
+    without_files: tuple[str, ...] = ()
+    without_calls: tuple[str, ...] = ()
+    single_threaded: bool = False
 
     @property
     def partial(self) -> bool:
@@ -104,6 +124,14 @@ class Program:
     clients: tuple[str, ...] = ()
     server: str | None = None
     finished: bool = False
+    typed_as: tuple[str, ...] = ()
+    once: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What is typed to start it."""
+        own = (rule.executable for rule in self.known_by if rule.executable)
+        return frozenset([*self.typed_as, *own])
 
 
 @cache
@@ -152,6 +180,8 @@ def remedies(
                 continue
             if one.files and len(matched(facts.relations, one.files)) < len(one.files):
                 continue
+            if not applies(facts, program.names, one):
+                continue
             part = _part(facts, one) if of_syncs else 1.0
             if part < LISTED:
                 continue
@@ -168,12 +198,12 @@ def _waited_for(facts: Facts) -> str | None:
 
 
 def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
-    """The calls that take most time; of CPUs those that take enough of it to speak of."""
+    """The calls that take most time, and enough of it to speak of."""
     spent = {
         name: (group.cpu_ns or 0.0) if of_cpu else group.total_ns
         for name, group in facts.calls.by_name.items()
     }
-    least = LISTED * (facts.shares_of_ns or 0.0) if of_cpu else 0.0
+    least = LISTED * (facts.shares_of_ns or 0.0)
     return {
         name
         for name in sorted(spent, key=lambda name: -spent[name])[:HEAVIEST]

@@ -13,7 +13,8 @@ A finding's remedies begin with those of the programs that did the work. A progr
 them, never by a name alone: by its executable's file together with a process of that name that did a tenth of the work or more,
 by a library that was mapped, by files of data that only it makes. What was running before the recording began has mapped its
 libraries already: then its data files tell. A remedy that ends only some of the syncs gains no more than their share of the
-time in syncs, and is not offered where that is next to nothing. Where who runs a program does not program it (dpkg, git, rsync …), the general remedies
+time in syncs, and is not offered where that is next to nothing. One that helps some invocations only says which, and is offered
+where the recording shows such a one; how a program was typed is not known of one that another program started. Where who runs a program does not program it (dpkg, git, rsync …), the general remedies
 that take a change of the program are left out. Settings were looked up in the documentation of the version named.
 """
 
@@ -33,13 +34,47 @@ def _program(one: Program) -> str:
     if one.clients and one.server:
         libraries = ", ".join(f"`{name}`" for name in one.clients)
         lines[-1] += f" Behind a client with {libraries}, its process `{one.server}`."
+    if one.once:
+        lines[-1] += " A second run is no remedy for it: what it has done is done."
     lines += ["", "| cause | what to do | risk |", "|---|---|---|"]
     for remedy in one.remedies:
         causes = ", ".join(f"[{name}](causes/{name}.md)" for name in remedy.causes)
         when = f" (where {' or '.join(remedy.calls)} takes the time)" if remedy.calls else ""
-        what = f"[{remedy.do}]({remedy.link}){_ended(remedy)}"
+        what = f"[{remedy.do}]({remedy.link}){_ended(remedy)}{_applies(remedy)}"
         lines.append(f"| {causes}{when} | {what} | {remedy.risk} |")
     return "\n".join([*lines, ""])
+
+
+def _applies(remedy: Remedy) -> str:
+    """To which invocations it applies, where not to all."""
+    said = []
+    if remedy.files_read is not None:
+        said.append(f"{remedy.files_read} files or more are read")
+    if remedy.files_written_at_most is not None:
+        said.append(f"at most {remedy.files_written_at_most} are written")
+    if remedy.files:
+        said.append(f"there is a file {_listed(remedy.files, ' and ')}")
+    if remedy.without_files:
+        said.append(f"there is none {_listed(remedy.without_files, ' or ')}")
+    if remedy.filesystems:
+        said.append(f"it waits for {' or '.join(remedy.filesystems)}")
+    if remedy.worked:
+        said.append(f"{_listed(remedy.worked, ' or ')} did a part of the work")
+    if remedy.without_calls:
+        said.append(f"there is no call of {_listed(remedy.without_calls, ' or ')}")
+    if remedy.single_threaded:
+        said.append("no process has a second thread")
+    if remedy.computes:
+        said.append("more of the CPU time is the program's than the kernel's")
+    if remedy.words:
+        said.append(f"it was typed with {_listed(remedy.words, ' or ')}")
+    if remedy.unless:
+        said.append(f"it was typed without {_listed(remedy.unless, ' and ')}")
+    return f" (where {', and '.join(said)})" if said else ""
+
+
+def _listed(words: tuple[str, ...], between: str) -> str:
+    return between.join(f"`{one}`" for one in words)
 
 
 def _ended(remedy: Remedy) -> str:

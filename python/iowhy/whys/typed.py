@@ -39,6 +39,8 @@ class Commands:
     seconds: float | None = None
     #: Where its data lie, when that is not where it ran.
     data: used_files.DataPlace | None = None
+    #: Whether a second run would find what the first one read.
+    repeatable: bool = True
 
     @cached_property
     def command(self) -> str:
@@ -58,9 +60,9 @@ class Commands:
 
     def prove(self, lever: str | None, *, unsafe: bool, cache: str | None = None) -> str | None:
         """The experiment that would prove a cause; None without a lever, where no command was run, where a copy would be one of
-        everything (a home), and for what the lab ran: what that was prepared with is gone.
+        everything (a home), for what takes away its own input, and for what the lab ran: what that was prepared with is gone.
         """
-        if lever is None or self.mode != "run" or not self.argv:
+        if lever is None or self.mode != "run" or not self.argv or not self.repeatable:
             return None
         if any(_GONE.search(word) for word in (*self.argv, str(self.directory or ""))):
             return None
@@ -140,6 +142,7 @@ def commands(facts: Facts) -> Commands:
         data=used_files.outside(facts.relations, facts.page_bytes, directory)
         if run.mode == "run" and directory is not None
         else None,
+        repeatable=not facts.inputs_gone,
     )
 
 

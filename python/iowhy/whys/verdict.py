@@ -183,17 +183,17 @@ def _finding(
     lever = cause.experiment if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    finished = bool(known) and all(one.finished for one in known)
+    not_for_them = frozenset[str]()
+    if known and all(one.finished for one in known):
+        not_for_them |= cause.for_authors
+    if known and all(one.once for one in known):
+        not_for_them |= cause.by_again
     claims = candidate.claims
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     advice = (
         *program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu),
-        *(
-            program.Advice(text)
-            for text in remedies
-            if not (finished and text in cause.for_authors)
-        ),
+        *(program.Advice(text) for text in remedies if text not in not_for_them),
     )
     bound = min(1.0, share) * max(0.0, min(1.0, candidate.saving.part))
     first = advice[0].part if advice else 1.0

@@ -13,8 +13,9 @@ use iowhy_unwind::{Frame, Kind, Module};
 
 use super::stacks::Known;
 
-/// How long names are looked for while the user waits; `iowhy symbolize` finds the others later.
+/// Time on a CPU for which names are looked for while the user waits; `iowhy symbolize` finds the others later.
 const NAMES_MOST: Duration = Duration::from_millis(500);
+const INCOMPLETE: &str = "user stacks: there was no time for all names and lines; `iowhy symbolize REC` finds the others";
 
 /// Writes the stacks, and the modules that their frames are in.
 pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> Result<()> {
@@ -52,7 +53,11 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         let file = module.file.as_ref().and_then(|file| file.metadata().ok());
         file.map(|file| file.len())
     });
-    let named = symbols::name(wanted, NAMES_MOST);
+    let names = symbols::name(wanted, NAMES_MOST);
+    if !names.complete {
+        recording.manifest_mut().notes.push(INCOMPLETE.to_owned());
+    }
+    let named = names.of_modules;
     let mut stacks: Vec<_> = known.into_iter().collect();
     stacks.sort_unstable_by_key(|(_, number)| *number);
     for (frames, number) in stacks {

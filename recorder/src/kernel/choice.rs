@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iowhy_store::manifest::Sensor;
 use iowhy_tables::sensors::{self, Backend, FALLBACKS, PARAMETERS, SCHEDULER};
+use libbpf_rs::OpenObject;
+
+use super::refusal;
 
 /// What the kernel says of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,6 +173,21 @@ pub enum UserStacks {
 }
 
 impl Choice {
+    /// Has an object's programs loaded that were chosen; `log`: libbpf's messages are listened to.
+    pub fn apply(&self, object: &mut OpenObject, log: bool) {
+        for mut program in object.progs_mut() {
+            let name = program.name().to_str();
+            program.set_autoload(name.is_some_and(|name| self.programs.contains(name)));
+            program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
+        }
+    }
+
+    /// Why nothing can run; None: something can.
+    pub fn nothing(&self) -> Option<String> {
+        let why = || self.sensors.iter().find_map(|s| s.why.clone());
+        self.programs.is_empty().then(|| why().unwrap_or_default())
+    }
+
     /// Leaves user stacks out where they are not taken; what nobody wants does not lack.
     pub fn set_stacks(&mut self, stacks: &UserStacks) {
         if *stacks == UserStacks::Taken {

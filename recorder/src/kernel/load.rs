@@ -10,6 +10,7 @@ use libbpf_rs::{ErrorKind, OpenObject};
 
 use super::choice::{self, Choice, Tracepoint, UserStacks};
 use super::older::{self, Helpers};
+use super::place::Place;
 use super::refusal::{self, Refusal};
 use super::tracepoints::Tracepoints;
 use super::Options;
@@ -56,16 +57,15 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
         }
         tracepoints.get(name)
     };
-    // The programs live as long as the process; the place of the object is needed as long, once.
-    let place: *mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut place = Place::default();
     let mut refused = BTreeMap::new();
     let mut stacks = match options.stacks {
         true => UserStacks::Taken,
         false => UserStacks::Unwanted,
     };
     loop {
-        // SAFETY: nothing else refers to it: what an earlier attempt put there went away with its error.
-        let place = unsafe { &mut *place };
+        // SAFETY: what an earlier attempt put there went away with its error.
+        let place = unsafe { place.take() };
         let error = match attempt(
             place,
             options,
@@ -117,9 +117,8 @@ fn attempt(
     let mut choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
     choice.set_stacks(stacks);
     let stacks = *stacks == UserStacks::Taken;
-    if choice.programs.is_empty() {
-        let why = choice.sensors.iter().find_map(|s| s.why.clone());
-        return Err(LoadError::NoSensor(why.unwrap_or_default()));
+    if let Some(why) = choice.nothing() {
+        return Err(LoadError::NoSensor(why));
     }
     for (program, helper) in choice::SYMBOLS {
         // Programs that user space calls came with sys_bpf (5.14).
@@ -127,14 +126,7 @@ fn attempt(
             choice.programs.insert(program);
         }
     }
-    for mut program in open.open_object_mut().progs_mut() {
-        let wanted = program
-            .name()
-            .to_str()
-            .is_some_and(|name| choice.programs.contains(name));
-        program.set_autoload(wanted);
-        program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
-    }
+    choice.apply(open.open_object_mut(), log);
     let controller = options.group_controller;
     let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));
     set_constants(&mut open, options, stacks, &choice, controller);

@@ -1,25 +1,26 @@
 //! The programs in the kernel: load and attach them, and read what they gather.
 
 pub mod choice;
+mod cost;
 mod drain;
 mod frames;
 mod links;
 mod load;
 pub mod older;
+mod place;
 pub mod refusal;
 mod stacks;
 mod symbols;
 pub mod tables;
 pub mod tracepoints;
 
-use std::ffi::c_void;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr::{addr_of, addr_of_mut};
 
 use anyhow::{Context, Result};
 use iowhy_store::manifest::Sensor;
-use libbpf_rs::libbpf_sys::{bpf_obj_get_info_by_fd, bpf_prog_info, bpf_prog_test_run_opts};
+use libbpf_rs::libbpf_sys::bpf_prog_test_run_opts;
 use libbpf_rs::skel::Skel;
 use libbpf_rs::{
     Iter, Link, MapCore, MapFlags, MapHandle, ProgramType, RingBuffer, RingBufferBuilder,
@@ -30,11 +31,13 @@ use crate::event::{self, Operation, OperationKey, Request, Sample};
 use crate::rows::thread::Kept;
 use crate::skeleton::{types, RecorderSkel};
 
+pub use cost::{costs_of, write_costs, Cost};
 pub use drain::Drained;
 use drain::Made;
 pub use frames::Stacks;
 use links::Links;
 pub use load::LoadError;
+pub use place::Place;
 pub use symbols::Symbols;
 
 /// What counts the CPU time that frees memory.
@@ -88,16 +91,6 @@ pub struct Lost {
     pub cache: u64,
     pub totals: u64,
     pub threads: u64,
-}
-
-/// What a program has cost, by the kernel's own count.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Cost {
-    pub name: String,
-    pub runs: u64,
-    pub ns: u64,
-    /// Times that it was not run because it was running already.
-    pub missed: u64,
 }
 
 impl Probe {
@@ -351,32 +344,6 @@ fn ring_of(map: MapHandle, mut each: impl FnMut(&[u8]) + 'static) -> Result<Ring
         0
     })?;
     builder.build().context("cannot map a ring of events")
-}
-
-/// What each loaded program of an object has cost so far.
-pub fn costs_of(object: &libbpf_rs::Object) -> Vec<Cost> {
-    let programs = object.progs().filter(|p| p.autoload());
-    programs
-        .filter_map(|program| {
-            let mut info = bpf_prog_info::default();
-            let mut size = size_of_val(&info) as u32;
-            // SAFETY: `info` is plain data of `size` bytes; its pointers are null, so that the kernel
-            // fills in numbers alone.
-            let done = unsafe {
-                bpf_obj_get_info_by_fd(
-                    program.as_fd().as_raw_fd(),
-                    addr_of_mut!(info).cast::<c_void>(),
-                    &mut size,
-                )
-            };
-            (done == 0).then(|| Cost {
-                name: program.name().to_string_lossy().into_owned(),
-                runs: info.run_cnt,
-                ns: info.run_time_ns,
-                missed: info.recursion_misses,
-            })
-        })
-        .collect()
 }
 
 /// Runs a program of the kind that user space calls (SEC("syscall")).

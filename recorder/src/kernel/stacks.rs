@@ -12,9 +12,8 @@ use crate::event::layout;
 /// Ticks of the clock a second on each CPU: no divisor or multiple of the 100, 250 and 1,000 by which others run.
 const TICKS: u64 = 99;
 
-/// Stacks of each group that are taken at most in an interval of the collector (a tenth of a second), and of waits
-/// outside calls. One takes some 5 µs, so that all of these are 2 % of a CPU at most.
-const TAKEN_MOST: i64 = 200;
+/// Stacks that are taken at most in an interval of the collector (a tenth of a second).
+const TAKEN_MOST: i64 = layout::SAMPLES_MOST as i64;
 /// Between two points of the time in calls, on average: at least and at most.
 const GAP_LEAST_NS: u64 = 1_000_000;
 const GAP_MOST_NS: u64 = 1_000_000_000;

@@ -204,7 +204,7 @@ pub fn hold(
             let mut byte = [0u8; 1];
             // No byte: the recorder is gone. Run nothing unwatched.
             if libc::read(gate_fd, byte.as_mut_ptr().cast(), 1) != 1 {
-                libc::_exit(125);
+                libc::_exit(crate::session::BROKEN);
             }
             // Returns when it cannot be run as it is: a script without #!, or not found. Then the usual way,
             // which knows what to do and what to say, is taken.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, names, Reading, Roots};
@@ -298,10 +298,4 @@ impl Live {
         recording.manifest_mut().recorder.memory_peak_bytes = own::memory_peak_bytes();
         Ok(recording.finish()?)
     }
-}
-
-/// `[{"name", "runs", "ns", "missed"}, …]` of the programs in the kernel.
-pub fn write_costs(watch: &Watch, path: &Path) -> Result<()> {
-    let json = serde_json::to_vec(&watch.costs())?;
-    std::fs::write(path, json).with_context(|| path.display().to_string())
 }

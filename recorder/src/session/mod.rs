@@ -1,5 +1,6 @@
 //! A recording from its start to its end.
 
+mod attached;
 mod bounds;
 mod live;
 mod manifest;
@@ -18,15 +19,15 @@ use iowhy_store::Owner;
 
 use crate::collect::Seen;
 use crate::groups::Groups;
-use crate::kernel::{choice, LoadError, Options, Probe};
+use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
-use crate::process::{owner, parent::Parent, ready, signals::Signals};
+use crate::process::{owner, parent::Parent, signals::Signals};
 pub use bounds::Bounds;
-use live::{write_costs, Live};
+use live::Live;
 
 /// Exit status when the recording could not be made.
-const BROKEN: i32 = 125;
+pub const BROKEN: i32 = 125;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -60,6 +61,8 @@ pub enum Target {
     Run(Vec<OsString>),
     Attach {
         pids: Vec<u32>,
+        /// With those that they have started already.
+        descendants: bool,
         duration: Option<Duration>,
     },
     /// What runs in control groups, whole containers or pods.
@@ -123,7 +126,11 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             &signals,
             &parent,
         ),
-        Target::Attach { pids, duration } => attach(&mut live, pids, *duration, &signals, &parent),
+        Target::Attach {
+            pids,
+            descendants,
+            duration,
+        } => attached::attach(&mut live, pids, *descendants, *duration, &signals, &parent),
         Target::Groups { duration, .. } => {
             in_groups(&mut live, &groups, *duration, &signals, &parent)
         }
@@ -132,7 +139,7 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     match status {
         Ok(ended) => {
             if let Some(path) = &request.program_stats {
-                write_costs(&live.watch, path)?;
+                write_costs(&live.watch.costs(), path)?;
             }
             live.finish()?;
             Ok(match ended {
@@ -280,43 +287,6 @@ fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
         status: status_of(fate.recv()),
         ran_nothing: false,
     }
-}
-
-fn attach(
-    live: &mut Live,
-    pids: &[u32],
-    duration: Option<Duration>,
-    signals: &Signals,
-    parent: &Parent,
-) -> Result<Ended, Failure> {
-    for pid in pids {
-        if !Path::new(&format!("/proc/{pid}")).exists() {
-            let message = format!("--pid {pid}: there is no such process");
-            return Err(Failure {
-                message,
-                status: 2,
-                ran_nothing: true,
-            });
-        }
-    }
-    if let Some(pid) = pids.first() {
-        live.follow(*pid);
-    }
-    live.prepare();
-    live.begin();
-    live.watch
-        .adopt(pids, &Groups::default())
-        .context("cannot watch the processes")?;
-    ready::say();
-    let (_never, fate) = channel();
-    live.until(&fate, duration, &|live| {
-        signals.count() > 0 || parent.died() || live.alive().is_empty()
-    })?;
-    if let Some(bound) = live.bound.take() {
-        live.note_bound(&bound, "it ends here");
-    }
-    live.ended(host::now_ns(), None, None);
-    Ok(Ended::With(0))
 }
 
 /// Until the time is over or the groups are gone; that nothing runs in one at a time is no end.

@@ -1,5 +1,7 @@
 """journal-entangled: a small sync waits for somebody's bulk data."""
 
+import pytest
+
 from ..conftest import Judge, absent, leads
 from ..made import KIB, MS, Story
 
@@ -14,7 +16,7 @@ def syncer(foreign: int, flushing: int) -> Story:
         story.requests(
             foreign, op="write", bytes_=512 * KIB, service=4 * MS, own=False, ino=700, tgid=70
         )
-    return story.commits(20, 85 * MS, flushing_ns=flushing, logging_ns=5 * MS)
+    return story.commits(20, 85 * MS, flushing_ns=flushing, logging_ns=85 * MS - flushing)
 
 
 def test_a_bulk_writer_on_the_same_file_system(judged: Judge) -> None:
@@ -26,6 +28,30 @@ def test_a_bulk_writer_on_the_same_file_system(judged: Judge) -> None:
 
 def test_not_when_commits_write_the_log(judged: Judge) -> None:
     absent(judged(syncer(400, 10 * MS)), "journal-entangled")
+
+
+@pytest.mark.parametrize(("lasts", "found"), [(60 * MS, True), (20 * MS, False)])
+def test_data_that_a_device_takes_at_once_are_waited_for_in_the_phase_of_the_log(
+    judged: Judge, lasts: int, found: bool
+) -> None:
+    """Handed over in 10 ms; the last of them is done 60 ms later, or 20."""
+    story = syncer(0, 10 * MS)
+    story.requests(
+        20,
+        op="write",
+        bytes_=4096 * KIB,
+        service=lasts + 5 * MS,
+        first=5 * MS,
+        own=False,
+        ino=700,
+        tgid=70,
+    )
+    verdict = judged(story)
+    if found:
+        first = leads(verdict, "journal-entangled", 0.85)
+        assert any("spend 82 % of their time writing data" in one.statement for one in first.chain)
+    else:
+        absent(verdict, "journal-entangled")
 
 
 def test_not_without_other_data(judged: Judge) -> None:

@@ -1,5 +1,7 @@
 """writeback-scattered: a little of many inodes in turn."""
 
+import pytest
+
 from ..conftest import Judge, absent, leads
 from ..made import KIB, MS, Story
 
@@ -31,3 +33,26 @@ def test_not_when_the_files_lie_side_by_side(judged: Judge) -> None:
 
 def test_not_when_each_pass_writes_much(judged: Judge) -> None:
     absent(judged(writer(inodes=500, pages=512, jump=True)), "writeback-scattered")
+
+
+@pytest.mark.parametrize(("kib", "found"), [(16, True), (512, False)])
+def test_large_folios_count_as_what_is_written_of_them(
+    judged: Judge, kib: int, found: bool
+) -> None:
+    """The kernel counts 512 pages of a folio of which four are dirty."""
+    story = writer(inodes=500, pages=512, jump=True)
+    for number in range(500):
+        at = {
+            "op": "write",
+            "bytes_": 2 * kib * KIB,
+            "service": MS,
+            "ino": 1000 + number,
+            "tgid": 70,
+        }
+        story.requests(1, first=number * 4 * MS, jump=True, own=False, **at)  # type: ignore[arg-type]
+    verdict = judged(story)
+    if found:
+        first = leads(verdict, "writeback-scattered", 0.85)
+        assert any("wrote 4 pages of one inode" in one.statement for one in first.chain)
+    else:
+        absent(verdict, "writeback-scattered")

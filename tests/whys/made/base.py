@@ -31,6 +31,7 @@ class Rows:
     seed: int = 7
     cpu_share: float = 0.0
     recorder_cpu_ns: int = 0
+    argv: tuple[str, ...] = ("made",)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)

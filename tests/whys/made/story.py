@@ -36,7 +36,7 @@ class Story(Threads, Files, Cache, Device, Machine):
             for name in sensors()
         ]
         manifest = Manifest.made(
-            argv=["made"],
+            argv=list(self.argv),
             start_ns=START,
             end_ns=START + self.elapsed,
             sensors=ran,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.experiment import cache
 from iowhy.experiment.lever import Effect, Level
@@ -26,7 +27,7 @@ class CacheWarm:
         """The other trials must find the files uncached, and memory must hold them."""
         if setting.base_cache not in ("cold", "cold-machine"):
             return "the other trials run with a cache that is warm already: add --cache cold"
-        wanted = cache.total_bytes(cache.files_of(setting))
+        wanted = allocated_bytes(cache.files_of(setting))
         free = cache.available_bytes()
         if wanted > free * 0.8:
             return f"the files' {wanted >> 20} MiB do not fit into {free >> 20} MiB of memory"

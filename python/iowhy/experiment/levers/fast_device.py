@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.experiment import copies
-from iowhy.experiment.cache import available_bytes, files_below, total_bytes
+from iowhy.experiment.cache import available_bytes, files_below
 from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
@@ -30,7 +31,7 @@ class FastDevice:
         """The copy must fit well, and the original must not be in memory already."""
         if setting.device is None:
             return f"{setting.directory} is not on a block device"
-        wanted, free = total_bytes(files_below(setting.directory)), available_bytes()
+        wanted, free = allocated_bytes(files_below(setting.directory)), available_bytes()
         if wanted > free * 0.4:
             return f"the work directory's {wanted >> 20} MiB are too much for {free >> 20} MiB free"
         return copies.refusal(setting, _MEMORY)

@@ -1,11 +1,12 @@
 """Less memory, page cache included: a control group's limit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from iowhy import units
 from iowhy.data_class import dataclass
 from iowhy.experiment import groups
+from iowhy.experiment.condition import LevelFailed
 from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.lever import CannotAct, Effect, Level, percent
 from iowhy.experiment.setting import Setting
@@ -13,6 +14,8 @@ from iowhy.quantities import positive_size_bytes, share
 
 # A command that cannot hold its own heap is killed or swaps, which tells nothing about its cache.
 _ROOM_FOR_HEAP = 1.25
+# A level is below what the command holds without a limit, so that it fills what it is allowed.
+_HELD = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,13 @@ class MemoryLimit:
         with setting.undo.scope():
             group = groups.make("memory", "memory", setting.undo)
             group.write("memory.max" if group.version == 2 else "memory.limit_in_bytes", str(value))
-            yield Effect(in_child=(enter_group(group.procs),), after=lambda _: group.held())
+
+            def after(_wall_s: float) -> Mapping[str, float]:
+                group.held()
+                _must_have_held_it(group, value)
+                return {}
+
+            yield Effect(in_child=(enter_group(group.procs),), after=after)
 
     def _share(self, text: str, peak_bytes: float) -> float:
         if not text[-1:].isalpha():
@@ -72,6 +81,17 @@ class MemoryLimit:
 
     def _least(self, setting: Setting) -> float:
         return (setting.profile.peak_heap_bytes or 0) * _ROOM_FOR_HEAP + (4 << 20)
+
+
+def _must_have_held_it(group: groups.Group, limit_bytes: int) -> None:
+    """LevelFailed where the command went into a group of its own: it would hold more than the limit, and this one stayed empty."""
+    knob = "memory.peak" if group.version == 2 else "memory.max_usage_in_bytes"
+    most = group.read(knob)
+    if most is not None and int(most) < limit_bytes * _HELD:
+        raise LevelFailed(
+            f"the command used {units.size(int(most))} of the {units.size(limit_bytes)} that it was allowed: it runs in a "
+            "control group of its own, which this limit does not reach"
+        )
 
 
 LEVER = MemoryLimit()

@@ -11,7 +11,7 @@
 -- column recordings: recordings in which it was found, count
 -- column of_recordings: recordings of this service, kernel, device and version, count
 -- column service: program that was watched; unknown of a whole machine, text
--- column device: kind of the disk that had the most requests: rotating or not, and its cache, text
+-- column device: model of the disk that had the most requests, whether it rotates, and its cache, text
 -- column kernel: release of the kernel, text
 -- column iowhy: version that recorded, text
 -- column worst: recording in which it explains the most time, text

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 
 from iowhy.errors import Problem
+from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.schema import tables
 from iowhy.recording.stored_rows import SETTINGS, StoredRows
 
@@ -45,6 +46,7 @@ class Workspace:
         )
         # Text of a trace is data: no SQL of ours reads a file that is not open, or the network.
         self.connection.execute(SETTINGS)
+        without_progress_bar(self.connection)
 
     def __enter__(self) -> Workspace:
         return self

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from iowhy import units
 from iowhy.overview import Overview
 from iowhy.views import budget_bar, class_marks
+from iowhy.views.cells import number_or_none
 from iowhy.views.html.markup import Markup, element, lines
 from iowhy.views.html.tables_html import table
 from iowhy.views.terminal import Field
@@ -25,9 +26,9 @@ def budget_section(overview: Overview) -> Markup:
     about = ", ".join(budget_bar.about(overview))
     fields = [
         Field("class", str, left=True),
-        Field("of the elapsed time", lambda v: units.percent(_number(v))),
-        Field("elapsed", lambda v: units.duration(_number(v))),
-        Field("time of all threads", lambda v: units.duration(_number(v))),
+        Field("of the elapsed time", lambda v: units.percent(number_or_none(v))),
+        Field("elapsed", lambda v: units.duration(number_or_none(v))),
+        Field("time of all threads", lambda v: units.duration(number_or_none(v))),
     ]
     ordered = sorted(shown, key=lambda line: -line.elapsed_share)
     rows = [[one.cls, one.elapsed_share, one.elapsed_ns, one.thread_ns] for one in ordered]
@@ -91,7 +92,3 @@ def _legend(shown: Sequence[Line]) -> Markup:
 
 def _style(name: str) -> str:
     return f"class-{classes.ALL.index(name)}"
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.binding import Binding
 from textual.widgets import Static
 
 from iowhy.messages import printable
 from iowhy.views.top import head
-from iowhy.views.top.levels import Level, opened, pages_of
+from iowhy.views.top.keys import BINDINGS, KEYS
+from iowhy.views.top.levels import Level, Page, opened, pages_of
 from iowhy.views.top.table import RowsTable
 from iowhy.views.top.text_pane import TextPane, read_tail, tail_lines
 from iowhy.watching.asked import Asked
@@ -28,22 +28,6 @@ POLL_S = 1.0
 #: Spans of time that + and - go through; None is the whole recording.
 SPANS_NS = (1_000_000_000, 3_000_000_000, 10_000_000_000, 60_000_000_000, 600_000_000_000, None)
 LIVE_SPAN = 2
-
-KEYS = (
-    ("1 to 6, tab", "another table"),
-    ("up, down, page up, page down", "another row"),
-    ("enter, escape", "open a process, thread, file, device, service or finding; back"),
-    ("s, S, r", "sort by the next column, by the one before, the other way around"),
-    ("/", "show only rows that hold a text; escape shows all"),
-    ("+, -", "a longer, a shorter stretch of time"),
-    ("left, right", "back in time, and forward again"),
-    ("end, l", "to the end of the recording, as it grows"),
-    ("space, p", "pause"),
-    ("q", "leave; of -p and -a the recording ends, a command runs on"),
-    ("d", "leave, and what is recorded goes on"),
-    ("x", "end the recording, where this view began it"),
-    ("?", "this"),
-)
 
 
 @dataclass(frozen=True)
@@ -63,32 +47,15 @@ class TopApp(App[bool]):
     CSS = """
     #title { height: 1; }
     #budget { height: auto; max-height: 6; }
+    .-low #budget { max-height: 3; }
     #pages { height: 1; }
     RowsTable { height: 1fr; }
     TextPane { height: 1fr; display: none; }
     #said { height: 1; }
     """
-    BINDINGS: ClassVar = [
-        *(Binding(str(number), f"page({number - 1})", show=False) for number in range(1, 8)),
-        Binding("tab", "next_page(1)", show=False, priority=True),
-        Binding("shift+tab", "next_page(-1)", show=False, priority=True),
-        Binding("escape", "out", show=False),
-        Binding("backspace", "out", show=False),
-        Binding("s", "sort(1)", show=False),
-        Binding("S", "sort(-1)", show=False),
-        Binding("r", "turn", show=False),
-        Binding("slash", "filter", show=False),
-        Binding("plus,equals_sign", "span(1)", show=False),
-        Binding("minus", "span(-1)", show=False),
-        Binding("left", "shift(-1)", show=False),
-        Binding("right", "shift(1)", show=False),
-        Binding("end,l", "live", show=False),
-        Binding("space,p", "pause", show=False),
-        Binding("question_mark,h", "keys", show=False),
-        Binding("q,ctrl+q,ctrl+c", "quit", show=False, priority=True),
-        Binding("d", "detach", show=False),
-        Binding("x", "end_recording", show=False),
-    ]
+    #: Where there are few lines, the rows get them.
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-tall")]  # noqa: RUF012 - as its base declares it
+    BINDINGS: ClassVar = BINDINGS
 
     def __init__(self, shown: Shown) -> None:
         super().__init__()
@@ -105,6 +72,7 @@ class TopApp(App[bool]):
         self._stamp: Stamp | None = None
         self._looked: Asked | None = None
         self._busy = False
+        self._judged = False
         self._text: str | None = None
         self.table = RowsTable(self._name_of)
         self.text = TextPane()
@@ -127,8 +95,8 @@ class TopApp(App[bool]):
         self.call_after_refresh(self._poll)
 
     def on_resize(self) -> None:
-        """Everything is laid out anew."""
-        self._draw()
+        """Everything is laid out anew, once the new size is known: this is asked before the application takes note of it."""
+        self.call_next(self._draw)
 
     # Reading.
 
@@ -163,12 +131,11 @@ class TopApp(App[bool]):
         if found.moment is not None:
             self.moment = found.moment
         if found.findings is not None:
-            self.findings = found.findings
+            self.findings, self._judged = found.findings, True
         self.levels[0].pages = pages_of(self.moment, self.findings)
         if found.pages is not None:
             level.pages = found.pages
             level.at = min(level.at, max(len(found.pages) - 1, 0))
-        self.table.empty = "nothing was recorded that this could show"
         self._draw()
 
     def _done(self) -> None:
@@ -222,7 +189,20 @@ class TopApp(App[bool]):
         level = self.levels[-1]
         if self._text is None:
             page = level.pages[level.at] if level.pages else None
+            self.table.empty = self._nothing(page)
             self.table.show(page.columns if page else (), page.rows if page else ())
+
+    def _nothing(self, page: Page | None) -> str:
+        """What stands in the place of rows, where there are none."""
+        if self.problem:
+            return "nothing of it can be read"
+        if self.moment is None or page is None:
+            return "reading …"
+        if self.moment.of.grows and self.moment.of.end_ns <= self.moment.of.start_ns:
+            return "nothing is recorded yet"
+        if page.opens == "finding" and not self._judged:
+            return "not judged yet"
+        return "nothing was recorded that this could show"
 
     def _draw_pages(self, width: int) -> None:
         level = self.levels[-1]
@@ -295,7 +275,6 @@ class TopApp(App[bool]):
         if deeper is not None:
             self.levels.append(deeper)
             self._plain_table()
-            self.table.empty = "reading …"
             self._ask_again()
 
     def action_page(self, at: int) -> None:
@@ -375,7 +354,9 @@ class TopApp(App[bool]):
 
     def action_keys(self) -> None:
         """Which keys there are."""
-        self._show_text("keys", [(f"{keys:30} {does}", "") for keys, does in KEYS])
+        aside = self.size.width >= 80  # else the words below their keys
+        lines = [f"{keys:30} {does}" if aside else f"{keys}: {does}" for keys, does in KEYS]
+        self._show_text("keys", [(line, "") for line in lines])
 
     def action_detach(self) -> None:
         """Leaves, and what was begun goes on."""

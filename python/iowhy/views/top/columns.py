@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iowhy import units
+from iowhy.views.cells import number_or_none
 from iowhy.views.terminal import Field
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
@@ -21,12 +22,8 @@ class Column:
     field: Field
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _by(write: Callable[[float | None], str]) -> Callable[[object], str]:
-    return lambda value: UNKNOWN if value is None else write(_number(value))
+    return lambda value: UNKNOWN if value is None else write(number_or_none(value))
 
 
 def _plain(value: object) -> str:
@@ -131,5 +128,5 @@ def in_order(rows: "Sequence[Row]", key: str, *, descending: bool) -> "list[Row]
     if any(isinstance(row[key], str) for row in known):
         known.sort(key=lambda row: str(row[key]).casefold(), reverse=descending)
     else:
-        known.sort(key=lambda row: _number(row[key]) or 0.0, reverse=descending)
+        known.sort(key=lambda row: number_or_none(row[key]) or 0.0, reverse=descending)
     return known + rest

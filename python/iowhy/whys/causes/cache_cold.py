@@ -59,7 +59,7 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary="reads data that are not in memory yet",
         saving=saving.all_of_it("when the data are in memory") if fits else saving.half("bytes"),
-        remedies=() if fits else _TOO_LARGE,
+        remedies=_remedies(facts) if fits else _TOO_LARGE,
         needs=("page_cache", "waits"),
         lowered_by=("whether pages had been read before this recording is not known",)
         if cache.refaults is None
@@ -95,6 +95,15 @@ def _the_way(facts: Facts) -> tuple[Link | None, ...]:
         link(links.answered_in(facts, service), service, "ns", "request-latency"),
     )
 
+
+def _remedies(facts: Facts) -> tuple[str, ...]:
+    """What was moved away or removed is not read by a second run."""
+    return (_AHEAD, _FEWER) if facts.inputs_gone else (_AGAIN, _AHEAD, _FEWER)
+
+
+_AGAIN = "run it again: what the first run read is in memory then"
+_AHEAD = "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)"
+_FEWER = "read fewer bytes (a smaller format, an index)"
 
 #: A second run finds nothing either: what it reads first is evicted by what it reads last.
 _TOO_LARGE = (
@@ -134,11 +143,9 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=("a benchmark that drops caches on purpose: then it is what was asked for",),
-    remedies=(
-        "run it again: what the first run read is in memory then",
-        "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)",
-        "read fewer bytes (a smaller format, an index)",
-    ),
+    remedies=(_AGAIN, _AHEAD, _FEWER),
+    for_authors=frozenset({_FEWER}),
+    by_again=frozenset({_AGAIN}),
     experiment="cache-warm",
     find=find,
     settled_by=next_command.CACHE,

@@ -135,7 +135,7 @@ CAUSE = Cause(
         "give the command a higher I/O weight (ionice, io.weight) or limit the others (io.max)",
         "put them on another device",
     ),
-    experiment="io-contention",
+    experiment="fast-device",
     find=find,
     settled_by=next_command.DEVICE,
     beats=(

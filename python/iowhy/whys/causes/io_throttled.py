@@ -71,6 +71,8 @@ def find(facts: Facts) -> Candidate | None:
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
+        # What holds it back else (the kernel's own throttling, a volume's limit) no lever takes away.
+        provable=bool(limits),
     )
 
 
@@ -214,7 +216,7 @@ CAUSE = Cause(
         "raise or lift the limit (io.max, blkio.throttle.*, the container's or the volume's limit)",
         "move fewer bytes",
     ),
-    experiment="io-throttle",
+    experiment="io-unlimited",
     find=find,
     settled_by=next_command.DEVICE,
     beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",

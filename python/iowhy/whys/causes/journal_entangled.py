@@ -4,6 +4,7 @@ from iowhy.whys import classes, links, next_command, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.journal import ordered_share
 from iowhy.whys.finding import Candidate, Claim, Saving
 
 CARRIES = 4.0
@@ -24,7 +25,10 @@ def find(facts: Facts) -> Candidate | None:
     own = max(1.0, requests.write_bytes)
     if facts.calls.writes.done_bytes:
         own = min(own, max(1.0, facts.calls.writes.done_bytes))
-    if journal.flushing_share < FLUSHING or foreign < CARRIES * own:
+    if foreign < CARRIES * own:
+        return None
+    ordered = max(journal.flushing_share, ordered_share(facts.relations) or 0.0)
+    if ordered < FLUSHING:
         return None
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
@@ -32,9 +36,9 @@ def find(facts: Facts) -> Candidate | None:
             links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
             links.call_cost(facts, facts.calls.sync_name or "fsync"),
             link(
-                f"{count(journal.commits)} journal commits spend {percent(journal.flushing_share)} "
+                f"{count(journal.commits)} journal commits spend {percent(ordered)} "
                 "of their time writing data of ordered files",
-                journal.flushing_share,
+                ordered,
                 "share",
                 "journal",
             ),
@@ -64,7 +68,7 @@ CAUSE = Cause(
         "transaction. A small fsync then waits for somebody's bulk write on the same file system."
     ),
     measured=(
-        "Phases of the journal commits (jbd2), and bytes of data requests for files that the "
+        "Phases of the journal commits (jbd2), of its phase of logging the part in which data are still on their way; and bytes of data requests for files that the "
         "command never synced, against those that it wrote itself."
     ),
     thresholds=(

@@ -1,9 +1,12 @@
 """Writeback hops over many inodes and writes a little of each."""
 
+import math
+
 from iowhy.whys import classes, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.writeback import requested_bytes
 from iowhy.whys.finding import Candidate, Claim
 
 INODES_MIN = 100
@@ -13,13 +16,12 @@ WHOLE_SYNCS = frozenset({"sync", "syncfs"})
 
 def find(facts: Facts) -> Candidate | None:
     """Waits for writing while passes of the kernel's workers touch many inodes, a little each."""
-    writeback, budget = facts.writeback, facts.budget
+    writeback, budget, pages = facts.writeback, facts.budget, _pages(facts)
     share = budget.elapsed(classes.WRITE, classes.THROTTLED) + budget.calls(
         WHOLE_SYNCS, {classes.SYNC}
     )
     if not writeback.known or share < thresholds.LISTED:
         return None
-    pages = writeback.median_background_pages
     if writeback.background_inodes < INODES_MIN or pages is None or pages > PAGES:
         return None
     jumps = facts.requests.jump_share
@@ -70,6 +72,18 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
+def _pages(facts: Facts) -> float | None:
+    """Pages that a pass writes, in the median; where the kernel counts many, what was asked of the device, if that is less.
+
+    The kernel counts folios as a whole.
+    """
+    pages = facts.writeback.median_background_pages
+    if pages is None or pages <= PAGES:
+        return pages
+    requested = requested_bytes(facts.relations)
+    return pages if requested is None else min(pages, math.ceil(requested / facts.page_bytes))
+
+
 CAUSE = Cause(
     name="writeback-scattered",
     title="Writeback hops from file to file",
@@ -78,7 +92,8 @@ CAUSE = Cause(
         "although every file was written in order."
     ),
     measured=(
-        "Passes of writeback by kernel workers: inodes, pages per pass; jumps of the requests; time "
+        "Passes of writeback by kernel workers: inodes, pages per pass (what they asked the device to write, where files lie in "
+        "memory in large folios, which the kernel counts as a whole); jumps of the requests; time "
         "that the command waits to write or is paused."
     ),
     thresholds=(

@@ -30,6 +30,7 @@ from iowhy.whys.facts import (
     space,
     stacks,
     threads,
+    used_files,
     writeback,
 )
 
@@ -115,6 +116,11 @@ class Facts:
     def cache(self) -> cache.Cache:
         """The page cache."""
         return cache.measure(self.relations, self.run.pasted, self.machine.group_refault_pages)
+
+    @cached_property
+    def inputs_gone(self) -> bool:
+        """Whether what the command read was gone at its end: a second run would not find it."""
+        return used_files.inputs_gone(self.relations)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:

@@ -6,7 +6,7 @@ from iowhy.relations import Relations
 
 @dataclass(frozen=True)
 class Journal:
-    """Over all commits; `flushing_share`: of their time, writing the data of ordered files."""
+    """Over all commits; `flushing_share`: of their time, handing the data of ordered files to the device (`ordered_share` has all of it)."""
 
     commits: int | None
     time_ns: float | None
@@ -54,3 +54,37 @@ def measure(relations: Relations) -> Journal:
         handles_per_commit=found.handles_per_commit,
         blocks_per_commit=found.blocks_per_commit,
     )
+
+
+#: jbd2 hands the data of ordered files to the device (its phase of flushing) and waits for them in its phase of logging, before it
+#: writes the commit (fs/jbd2/commit.c: journal_submit_data_buffers, journal_finish_inode_data_buffers): a device with a long queue takes
+#: all of them at once. So the last of them that was handed over by then, and done before the commit was, says how long they took.
+_ORDERED = """
+WITH commits AS (
+  SELECT dev, ts_ns, dur_ns, flushing_ns, ts_ns + dur_ns AS end_ns, ts_ns + dur_ns - logging_ns AS handed_ns
+  FROM journal_commits
+  WHERE dur_ns IS NOT NULL AND flushing_ns IS NOT NULL AND logging_ns IS NOT NULL
+    AND dev IN (SELECT dev FROM own_filesystems)
+), done AS (
+  SELECT c.dev, c.ts_ns, max(r.complete_ns) AS last_ns
+  FROM commits AS c
+  JOIN block_requests AS r ON r.owner_dev = c.dev AND r.queue_ns <= c.handed_ns AND r.complete_ns > c.handed_ns
+    AND r.complete_ns <= c.end_ns
+  WHERE r.op = 'write' AND r.owner_kind = 'data'
+  GROUP BY c.dev, c.ts_ns
+)
+SELECT CAST(sum(c.flushing_ns + coalesce(d.last_ns - c.handed_ns, 0)) AS DOUBLE) / nullif(sum(c.dur_ns), 0) AS share
+FROM commits AS c LEFT JOIN done AS d ON d.dev = c.dev AND d.ts_ns = c.ts_ns
+"""
+
+
+@dataclass(frozen=True)
+class _Share:
+    share: float | None
+
+
+def ordered_share(relations: Relations) -> float | None:
+    """Of the time of all commits, the share in which they write data of ordered files or wait for those; None where not known."""
+    if not relations.has("journal_commits") or not relations.has("block_requests"):
+        return None
+    return relations.one(_Share, _ORDERED).share

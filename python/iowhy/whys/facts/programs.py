@@ -69,3 +69,26 @@ def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
         """,
     )
     return frozenset(one.pattern for one in found)
+
+
+@dataclass(frozen=True)
+class FilesMoved:
+    """Of how many files data were read, and written."""
+
+    read: int
+    written: int
+
+
+def files_moved(relations: Relations) -> FilesMoved | None:
+    """Files whose data calls moved; None where calls were not recorded. A copy from file to file counts as both."""
+    if not relations.has("syscalls"):
+        return None
+    return relations.one(
+        FilesMoved,
+        """
+        SELECT count(DISTINCT (s.dev, s.ino)) FILTER (WHERE k.kind IN ('read', 'copy')) AS read,
+          count(DISTINCT (s.dev, s.ino)) FILTER (WHERE k.kind IN ('write', 'copy')) AS written
+        FROM call_totals AS s JOIN call_kinds AS k ON k.name = s.name
+        WHERE s.ino IS NOT NULL AND s.file_kind = 'file' AND s.moving > 0
+        """,
+    )

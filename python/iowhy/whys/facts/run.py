@@ -10,7 +10,10 @@ _WHO = {"attach": "the attached process", "machine": "the machine"}
 
 @dataclass(frozen=True)
 class Run:
-    """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0."""
+    """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0.
+
+    `part_of_ns`: how long the recording is, where less of its time is looked at; None where all is.
+    """
 
     start_ns: int
     end_ns: int
@@ -26,6 +29,7 @@ class Run:
     complete: bool
     #: Table → why all that is in it shows only a part of what happened (one screen, one process, since boot).
     partial: dict[str, str]
+    part_of_ns: int | None = None
 
     @property
     def who(self) -> str:
@@ -42,6 +46,9 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
     """From the manifest; the time, when it is not there, from the first and last row."""
     elapsed_ns = facts.elapsed_ns or None
     cpu_ns, cpus = manifest.recorder.cpu_ns, manifest.host.cpus
+    part_of_ns = _part_of_ns(manifest, facts)
+    # The recorder's CPU time is known of the whole alone.
+    recorded_ns = part_of_ns or elapsed_ns
     return Run(
         start_ns=facts.start_ns,
         end_ns=facts.end_ns,
@@ -54,11 +61,17 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         kept={name: kept.kept for name, kept in manifest.tables.items()},
         missing={s.name: s.why or "did not run" for s in manifest.sensors if not s.ran},
         recorder_cpu_share=None
-        if cpu_ns is None or not elapsed_ns or not cpus
-        else cpu_ns / (elapsed_ns * cpus),
+        if cpu_ns is None or not recorded_ns or not cpus
+        else cpu_ns / (recorded_ns * cpus),
         complete=manifest.complete,
         partial=_partial(manifest),
+        part_of_ns=part_of_ns,
     )
+
+
+def _part_of_ns(manifest: Manifest, facts: RecordedFacts) -> int | None:
+    whole_ns = manifest.elapsed_ns
+    return whole_ns if whole_ns is not None and facts.elapsed_ns < whole_ns else None
 
 
 def _partial(manifest: Manifest) -> dict[str, str]:

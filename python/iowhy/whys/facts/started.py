@@ -16,7 +16,10 @@ class _Process:
 
 
 def input_file(relations: Relations) -> str | None:
-    """The file that the command itself read on its standard input, where it was one and has a name."""
+    """The file that the command was given as its standard input, where it was one and has a name.
+
+    One that it opened itself and made its standard input (dd if=…) was not given.
+    """
     if not relations.has("syscalls") or not relations.has("threads"):
         return None
     found = relations.read(
@@ -24,7 +27,9 @@ def input_file(relations: Relations) -> str | None:
         f"""SELECT DISTINCT f.path FROM syscalls AS s
         JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino AND f.kind = 'file'
         WHERE s.fd = 0 AND s.name IN {classes.quoted(classes.DATA_READS)} AND f.path LIKE '/%'
-        AND s.tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1) LIMIT 2""",
+        AND s.tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1)
+        AND NOT EXISTS (SELECT 1 FROM syscalls AS o WHERE o.tgid = s.tgid AND o.dev = s.dev AND o.ino = s.ino
+            AND o.name IN ('open', 'openat', 'openat2')) LIMIT 2""",
     )
     return found[0].path if len(found) == 1 else None
 

@@ -92,3 +92,29 @@ def _weights(page_bytes: int) -> str:
         JOIN named_files AS n ON n.dev = w.dev AND n.ino = w.ino
         WHERE n.kind = 'file' AND n.path LIKE '/%'
         GROUP BY n.path"""
+
+
+#: Of the time that reading waits, the part in files that are gone at the end from which a second run would not find its input.
+GONE = 0.5
+
+
+@dataclass(frozen=True)
+class _Read:
+    gone_ns: int | None
+    all_ns: int | None
+
+
+def inputs_gone(relations: Relations) -> bool:
+    """Whether what it read was gone at its end (mv to another filesystem, rm of a tree): it cannot run a second time."""
+    if not relations.has("syscalls") or not relations.has("files"):
+        return False
+    found = relations.one(
+        _Read,
+        """
+        SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.deleted) AS BIGINT) AS gone_ns, CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
+        FROM call_totals AS s JOIN call_kinds AS k ON k.name = s.name
+        LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+        WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
+        """,
+    )
+    return bool(found.all_ns) and (found.gone_ns or 0) >= GONE * (found.all_ns or 0)

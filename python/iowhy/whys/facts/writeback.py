@@ -104,3 +104,32 @@ def measure(relations: Relations) -> Writeback:
         dirty_pages=pauses.dirty_pages,
         limit_pages=pauses.limit_pages,
     )
+
+
+#: By file, as a pass's requests may be handed over only after it (a plug holds those of several files).
+_REQUESTED = """
+WITH passes AS (
+  SELECT dev, ino, count(*) AS passes FROM writeback_passes WHERE own AND background GROUP BY dev, ino
+), written AS (
+  SELECT owner_dev AS dev, owner_ino AS ino, sum(bytes) AS bytes FROM block_requests
+  WHERE op = 'write' AND owner_kind = 'data' AND owner_ino IS NOT NULL GROUP BY owner_dev, owner_ino
+)
+SELECT CAST(median(w.bytes / p.passes) AS DOUBLE) AS bytes
+FROM passes AS p JOIN written AS w ON w.dev = p.dev AND w.ino = p.ino
+"""
+
+
+@dataclass(frozen=True)
+class _Requested:
+    bytes: float | None
+
+
+def requested_bytes(relations: Relations) -> float | None:
+    """What a pass of the kernel's worker over one file asked the device to write, in the median of the files; None where not known.
+
+    `pages_written` counts a folio as a whole, however little of it is dirty (wbc->nr_to_write): of a file that lies in memory in
+    large folios it is more than what is written.
+    """
+    if not relations.has("writeback") or not relations.has("block_requests"):
+        return None
+    return relations.one(_Requested, _REQUESTED).bytes

@@ -19,6 +19,8 @@ iowhy.format = (() => {
     return scaled(v, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]], v === 0 ? "0 s" : v.toFixed(2) + " ns");
   };
   const size = (v) => scaled(v, [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]], v.toFixed(0) + " B");
+  // Between ticks of an axis: 512 KiB, 1 MiB, 1.5 MiB, where steps of ten would be 977 KiB and 1.91 MiB.
+  const steps = (unit) => (unit === "bytes" ? Array.from({ length: 50 }, (_, power) => 2 ** power) : undefined);
   const count = (v) => Math.round(v).toLocaleString("en-US");
   const percent = (v) => {
     const p = v * 100;
@@ -40,5 +42,5 @@ iowhy.format = (() => {
       default: return String(v);
     }
   };
-  return { duration, size, count, percent, seconds, value, three };
+  return { duration, size, steps, count, percent, seconds, value, three };
 })();

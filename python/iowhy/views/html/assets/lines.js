@@ -47,7 +47,7 @@ iowhy.kinds.lines = (chart, host, page) => {
         width: Math.max(host.clientWidth, 200), height: 150, legend: { show: false }, padding: [8, 8, 0, 0],
         cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
         scales: { x: { time: false, range: () => page.range() }, y: { range: (u, low, high) => [0, unit === "share" ? 1 : high || 1] } },
-        axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 86, values: (u, ticks) => ticks.map((v) => (unit === "bytes/s" && high(u) < 1e5 ? iowhy.format.three(v / 1e3) + " kB/s" : iowhy.format.value(v, unit))) }],
+        axes: [{ ...axis, values: (u, ticks) => ticks.map((v) => v + " s"), size: 24, gap: 2 }, { ...axis, size: 86, ...(unit === "bytes" && { incrs: iowhy.format.steps(unit) }), values: (u, ticks) => ticks.map((v) => (unit === "bytes/s" && high(u) < 1e5 ? iowhy.format.three(v / 1e3) + " kB/s" : iowhy.format.value(v, unit))) }],
         series: [{}, ...series.map(([text, thin], nth) => ({ label: text, stroke: iowhy.colours.nth(nth), width: thin ? 1 : 1.5, dash: thin ? [5, 3] : undefined, paths: step, points: { show: false } }))],
         hooks: {
           setCursor: [(u) => { if (u.cursor.left >= 0) show((current = times.findLastIndex((at) => at <= u.posToVal(u.cursor.left, "x")))); }],

@@ -1,0 +1,20 @@
+"""Files that go with the agent: a systemd unit, alert rules for Prometheus, a board for Grafana."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from iowhy.errors import Problem
+
+FOLDER = Path(__file__).parent
+FILES = {"unit": "iowhy-agent.service", "alerts": "alerts.yml", "board": "board.json"}
+
+
+def text(what: str) -> str:
+    """The file's text; the unit's with the path of this iowhy. Raises Problem."""
+    if what not in FILES:
+        raise Problem(f"{what}: there are {', '.join(FILES)}")
+    found = (FOLDER / FILES[what]).read_text("utf-8")
+    beside = Path(sys.executable).with_name("iowhy")
+    iowhy = str(beside) if beside.exists() else shutil.which("iowhy") or "/usr/bin/iowhy"
+    return found.replace("@iowhy@", iowhy)

@@ -1,0 +1,366 @@
+"""Puts the recordings of each day and host together (recording/day_packs.py says how they lie then).
+
+A pack grows: what is new is put behind what it holds, in files of its own folder, and the index that names that folder takes
+the place of the old one when all of it is on the disk. Until then the pack is what it was, so that a call that is killed at any moment
+leaves nothing half; the next one takes away what was begun and goes on. A recording that is there already is not packed again.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain, count
+from pathlib import Path
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.fleet.lying import Lying, lying, must_fit
+from iowhy.fleet.members import LeftOut, Member, opened
+from iowhy.recording.day_packs import (
+    INDEX,
+    INDEX_COLUMNS,
+    MOST_PACKED,
+    NUMBER,
+    Entry,
+    entries,
+    is_day_pack,
+    table_names,
+)
+from iowhy.recording.days import PACK, day_folder
+from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
+from iowhy.recording.manifest import parsed_manifest
+from iowhy.recording.open_tables import file_sizes, listed, reading
+from iowhy.recording.plain_file import read_plain
+from iowhy.recording.query_errors import is_query_error
+from iowhy.recording.schema import tables
+from iowhy.recording.sizes import must_be_bounded
+from iowhy.recording.sql_text import text_literal
+
+LOCK = ".packing"
+#: Below it an error of writing is the disk's.
+_LEAST_FREE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What became of one day and host: recordings that its pack holds, and those of them that are new."""
+
+    pack: Path
+    recordings: int
+    new: int
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A recording that is to be packed. `digest` is equal for copies of it, `made` for what it was before it went on."""
+
+    path: Path
+    started: str | None
+    name: str
+    digest: str
+    made: str
+
+
+def pack_fleet(paths: Sequence[Path], to: Path, left_out: LeftOut) -> Iterator[Packed]:
+    """Packs the recordings into packs below `to`, day by day and host by host; what cannot be read is left out.
+
+    Raises Problem where it cannot write, or where another call packs into the same folder.
+    """
+    with _alone(to):
+        groups: dict[Path, list[_Source]] = {}
+        for together in opened(paths, left_out):
+            for member in together:
+                folder = day_folder(member.started and member.started[:10], member.host)
+                if (
+                    member.entry is None
+                    or member.entry.pack.resolve() != (to / folder / PACK).resolve()
+                ):
+                    groups.setdefault(folder, []).append(_source(member))
+        for folder, sources in sorted(groups.items()):
+            sources.sort(key=lambda one: (one.started or "", one.path))
+            try:
+                yield _pack(to / folder / PACK, sources, left_out)
+            except OSError as error:
+                raise Problem(f"{to / folder}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _alone(to: Path) -> Iterator[None]:
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        lock = (to / LOCK).open("a")
+    except OSError as error:
+        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Problem(f"{to}: another `iowhy fleet pack` works there") from None
+        yield
+
+
+def _source(member: Member) -> _Source:
+    whole = hashlib.sha256(member.manifest_text)
+    if member.entry is not None:
+        return _Source(
+            member.path,
+            member.started,
+            member.path.name,
+            member.entry.source,
+            _made_of(member.entry.manifest, member.path),
+        )
+    for name in table_names(member.recording.folder):
+        sizes = [file.stat().st_size for file in member.recording.files(name)]
+        whole.update(f"{name} {sizes}\n".encode())
+    name = f"{member.path.name.removesuffix('.zip').removesuffix('.iowhy')}.iowhy"
+    text = member.manifest_text.decode()
+    return _Source(
+        member.path, member.started, name, whole.hexdigest()[:40], _made_of(text, member.path)
+    )
+
+
+def _made_of(manifest: str, path: Path) -> str:
+    """What stays the same while a recording grows."""
+    found = parsed_manifest(manifest, path)
+    return f"{found.clock} {found.command.start_ns} {found.host.name}"
+
+
+def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut) -> Packed:
+    """One pack with what is new in it."""
+    try:
+        there = list(entries([pack]).values()) if is_day_pack(pack) else []
+    except Problem as problem:
+        for source in sources:
+            left_out.add(source.path, problem)
+        return Packed(pack, 0, 0)
+    _clear(pack, there)
+    known = {one.source for one in there}
+    new = {one.digest: one for one in reversed(sources) if one.digest not in known}
+    ordered = [one for one in sources if new.get(one.digest) is one]
+    if not ordered:
+        return Packed(pack, len(there), 0)
+    if len(there) + len(ordered) > MOST_PACKED:
+        raise Problem(f"{pack}: more than {MOST_PACKED:,} recordings of one day and host")
+    pack.mkdir(parents=True, exist_ok=True)
+    # One that was still being recorded is there anew.
+    replaced = {(one.name, one.made) for one in ordered}
+    kept = [one for one in there if (one.name, _made_of(one.manifest, one.path)) not in replaced]
+    folder = pack / f"{max((int(one.folder) for one in there), default=0) + 1:06}"
+    added = _written(folder, kept, ordered, left_out)
+    if not added:
+        shutil.rmtree(folder, ignore_errors=True)
+        return Packed(pack, len(there), 0)
+    _publish(pack, [*(replace(one, folder=folder.name) for one in kept), *added])
+    _clear(pack, added)
+    return Packed(pack, len(kept) + len(added), len(added))
+
+
+def _clear(pack: Path, there: Sequence[Entry]) -> None:
+    """Takes away what the index does not name: begun and never finished, or replaced."""
+    named = {INDEX, *(one.folder for one in there)}
+    for one in pack.iterdir() if pack.is_dir() else ():
+        if one.name not in named:
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one)
+            else:
+                one.unlink()
+
+
+def _written(
+    folder: Path, kept: Sequence[Entry], sources: Sequence[_Source], left_out: LeftOut
+) -> list[Entry]:
+    """Writes the rows of what is kept and of the sources; what it says of those sources that could be read."""
+    paths = [one.path for one in sources]
+    first = max((one.number for one in kept), default=-1) + 1
+    for together in opened(paths, left_out, len(paths)):
+        # From here on a recording's number is the one that it has in the pack.
+        of = {first + at: sources[one.number] for at, one in enumerate(together)}
+        members = [replace(one, number=first + at) for at, one in enumerate(together)]
+        try:
+            counted = _write(folder, kept, members)
+        except Exception as error:
+            _must_be_damage(folder, error)
+            members = [one for one in members if _can_be_read(folder, one, left_out)]
+            if not members:
+                return []
+            try:
+                counted = _write(folder, kept, members)
+            except Exception as again:
+                _must_be_damage(folder, again)
+                for member in members:
+                    left_out.add(member.path, f"{folder.parent}: {again}")
+                return []
+        return [_entry(folder, of[one.number], one, counted.get(one.number, {})) for one in members]
+    return []
+
+
+def _must_be_damage(folder: Path, error: Exception) -> None:
+    """Raises what no recording is to blame for."""
+    if isinstance(error, Problem):
+        return
+    if not is_query_error(error):
+        raise error
+    usage = shutil.disk_usage(folder)
+    if usage.free < _LEAST_FREE_BYTES or "No space left" in str(error):
+        raise Problem(f"{folder}: no space is left ({str(error).splitlines()[0][:200]})") from None
+
+
+def _can_be_read(folder: Path, member: Member, left_out: LeftOut) -> bool:
+    alone = folder.with_name(f"{folder.name}-alone")
+    try:
+        _write(alone, (), [member])
+    except Exception as error:
+        _must_be_damage(folder, error)
+        left_out.add(member.path, error)
+        return False
+    finally:
+        shutil.rmtree(alone, ignore_errors=True)
+    return True
+
+
+def _write(
+    folder: Path, kept: Sequence[Entry], members: Sequence[Member]
+) -> dict[int, dict[str, int]]:
+    """Writes a file for each table that any of them has, and waits until they are on the disk; the rows of each
+    recording, by its number, in each table."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    names = {name for one in kept for name in one.rows}
+    for member in members:
+        names.update(member.entry.rows if member.entry else table_names(member.recording.folder))
+    ordered = sorted(names)
+    before = {name: Lying() for name in ordered}
+    for one in kept:
+        for name in one.rows:
+            before[name].shared.setdefault(str(one.file(name).resolve()), {})[one.number] = (
+                one.number
+            )
+    new = lying(members, ordered)
+    paths = {
+        name: str((folder / f"{name}.parquet").resolve())
+        for name in ordered
+        if new[name].files() or before[name].files()
+    }
+    sources = [file for lies in (before, new) for one in lies.values() for file in one.files()]
+    found: dict[int, dict[str, int]] = {}
+    # What may be read may be written: nothing but this writes there.
+    with closing(reading([*sources, *paths.values()])) as connection:
+        must_be_bounded(file_sizes(connection, [file for one in new.values() for file in one.own]))
+        for name, path in paths.items():
+            if name in tables():
+                must_fit(connection, tables()[name], [*before[name].files(), *new[name].files()])
+            rows = _rows(before[name], new[name])
+            connection.execute(
+                f"COPY ({rows}) TO {text_literal(path)} (FORMAT parquet, COMPRESSION zstd)"
+            )
+            for number, counted in connection.execute(
+                f"SELECT {NUMBER}, count(*) FROM read_parquet({listed([path])}) GROUP BY {NUMBER}"
+            ).fetchall():
+                found.setdefault(number, {})[name] = counted
+    _on_disk(folder)
+    return found
+
+
+def _rows(before: Lying, added: Lying) -> str:
+    """Rows in the order of the numbers of their recordings, and within each as it was recorded."""
+    parts = [_of_packs(before.shared)] if before.shared else []
+    if added.own:
+        numbers = ", ".join(map(str, added.own.values()))
+        parts.append(
+            f"SELECT CAST([{numbers}][CAST(file_index AS BIGINT) + 1] AS BIGINT) AS {NUMBER}, * "
+            f"FROM read_parquet({listed(list(added.own))}, union_by_name = true)"
+        )
+    parts += [_of_packs(added.shared)] if added.shared else []
+    return " UNION ALL BY NAME ".join(parts)
+
+
+def _of_packs(shared: Mapping[str, Mapping[int, int]]) -> str:
+    """Rows of packs with the numbers that they are to have."""
+    lists = ", ".join(
+        "[" + ", ".join(str(found.get(at, "NULL")) for at in range(max(found) + 1)) + "]"
+        for found in shared.values()
+    )
+    return (
+        f"SELECT * REPLACE (CAST([{lists}][CAST(file_index AS BIGINT) + 1][{NUMBER} + 1] AS BIGINT) AS {NUMBER}) "
+        f"FROM read_parquet({listed(list(shared))}, union_by_name = true) "
+        f"WHERE [{lists}][CAST(file_index AS BIGINT) + 1][{NUMBER} + 1] IS NOT NULL"
+    )
+
+
+def _entry(folder: Path, source: _Source, member: Member, rows: Mapping[str, int]) -> Entry:
+    if member.entry is not None:
+        experiments = member.entry.experiments
+    else:
+        files = [
+            one
+            for one in sorted((member.recording.folder / "experiments").glob("*.json"))
+            if one.is_file()
+        ]
+        experiments = tuple(
+            read_plain(one, EXPERIMENT_MAX_BYTES).decode("utf-8", "replace") for one in files
+        )
+    return Entry(
+        folder.parent,
+        member.number,
+        folder.name,
+        source.name,
+        member.manifest_text.decode(),
+        rows,
+        experiments,
+        source.digest,
+    )
+
+
+def _publish(pack: Path, all_: Sequence[Entry]) -> None:
+    """Puts a new index in the place of the old one."""
+    taken: set[str] = set()
+    fresh = pack / f".{INDEX}"
+    with closing(reading([str(fresh.resolve())])) as connection:
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in INDEX_COLUMNS.items())
+        connection.execute(f"CREATE TABLE found ({columns})")
+        for one in all_:
+            name = _free(one.name, taken)
+            taken.add(name)
+            row = [
+                one.number,
+                one.folder,
+                name,
+                one.manifest,
+                json.dumps(dict(one.rows)),
+                list(one.experiments),
+                one.source,
+            ]
+            connection.execute("INSERT INTO found VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        connection.execute(
+            f"COPY (SELECT * FROM found ORDER BY {NUMBER}) TO {text_literal(str(fresh.resolve()))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+    _synced(fresh)
+    fresh.replace(pack / INDEX)
+    for folder in (pack, *list(pack.parents)[:3]):
+        _synced(folder)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """NAME.iowhy, NAME-2.iowhy, …"""
+    stem = name.removesuffix(".iowhy")
+    return next(
+        n for n in chain([name], (f"{stem}-{at}.iowhy" for at in count(2))) if n not in taken
+    )
+
+
+def _on_disk(folder: Path) -> None:
+    for file in folder.iterdir():
+        _synced(file)
+    _synced(folder)
+
+
+def _synced(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,145 @@
+"""Recordings in an object store (the API of S3): what lies below a prefix, and copies of it that are read in its place.
+
+A recording there has a path, too: `s3:/BUCKET/KEY`, as pathlib writes `s3://BUCKET/KEY`. Address and keys of the store come from
+the environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, …), as obstore reads them.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iowhy.data_class import dataclass
+from iowhy.errors import Problem
+from iowhy.recording.bounds import private_folder
+from iowhy.recording.sizes import MOST_FILES
+
+if TYPE_CHECKING:  # an extra
+    from obstore.store import S3Store
+
+SCHEME = "s3:"
+#: Files that are copied at a time: each waits for the network most of its time.
+_TOGETHER = 16
+_RETRIES = 3
+_CHUNK_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object: its path, size, and when it was written (ns since 1970)."""
+
+    path: Path
+    bytes: int
+    written_ns: int
+
+
+def is_stored(path: Path) -> bool:
+    """Whether a path is that of something in an object store."""
+    return path.parts[:1] == (SCHEME,)
+
+
+def path_of(url: str) -> Path:
+    """The path of `s3://BUCKET/KEY`. Raises Problem for what names no bucket."""
+    path = Path(url)
+    if len(path.parts) < 2 or any(part == ".." for part in path.parts):
+        raise Problem(f"{url}: give s3://BUCKET/PREFIX")
+    return path
+
+
+def written(path: Path) -> str:
+    """A path as people write it."""
+    return f"{SCHEME}//{path.relative_to(SCHEME)}" if is_stored(path) else str(path)
+
+
+def below(folder: Path) -> Iterator[Stored]:
+    """All objects whose key begins with the folder's. Raises Problem that says what the store answered."""
+    store, prefix = _store(folder.parts[1]), "/".join(folder.parts[2:])
+    import obstore
+
+    with _answers(folder):
+        for some in obstore.list(store, f"{prefix}/" if prefix else None):
+            for one in some:
+                path = Path(SCHEME, folder.parts[1], one["path"])
+                yield Stored(path, one["size"], int(one["last_modified"].timestamp()) * 10**9)
+
+
+def copied(path: Path) -> Path:
+    """A directory or file with what is stored under a path, made anew in a private directory that goes when this process ends.
+
+    Raises Problem where nothing is, where the store does not answer, and where there is no room for it.
+    """
+    import shutil
+    import tempfile
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
+
+    above = private_folder()
+    if above is None:
+        raise Problem(f"{written(path)}: no directory to copy it to; set TMPDIR to one")
+    folder = Path(tempfile.mkdtemp(prefix="stored-", dir=above))
+    try:
+        found = [one for one in below(path) if _is_plain(one.path.relative_to(path))]
+        if len(found) > MOST_FILES:
+            raise Problem(f"{written(path)}: {len(found):,} files, more than {MOST_FILES:,}")
+        if not found:
+            _copy(Stored(path, 0, 0), folder / path.name)
+            return folder / path.name
+        to = folder / path.name
+        with ThreadPoolExecutor(min(_TOGETHER, len(found))) as pool:
+            list(pool.map(lambda one: _copy(one, to / one.path.relative_to(path)), found))
+        return to
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, FileNotFoundError):
+            raise Problem(f"{written(path)}: nothing is stored there") from None
+        raise Problem(f"{written(path)}: cannot be copied: {error.strerror or error}") from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _copy(one: Stored, to: Path) -> None:
+    import obstore
+
+    to.parent.mkdir(parents=True, exist_ok=True)
+    key = "/".join(one.path.parts[2:])
+    with _answers(one.path), to.open("xb") as file:
+        for chunk in obstore.get(_store(one.path.parts[1]), key).stream(
+            min_chunk_size=_CHUNK_BYTES
+        ):
+            file.write(chunk)
+    # What is kept of a recording's answers is found again by these (relations/kept.py).
+    os.utime(to, ns=(one.written_ns, one.written_ns))
+
+
+def _is_plain(name: Path) -> bool:
+    """Of a file that a recording or a pack may have, and no other."""
+    return 0 < len(name.parts) <= 2 and not any(part in (".", "..") for part in name.parts)
+
+
+@contextmanager
+def _answers(path: Path) -> Iterator[None]:
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except BaseError as error:
+        first = str(error).split("\n")[0][:300]
+        raise Problem(f"{written(path)}: {first}") from None
+
+
+@cache
+def _store(bucket: str) -> "S3Store":
+    try:
+        from obstore.store import S3Store
+    except ModuleNotFoundError:
+        raise Problem(
+            "object stores are read by obstore: `pip install 'iowhy[s3]'` and run again"
+        ) from None
+    local = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    return S3Store(
+        bucket,
+        client_options={"allow_http": True} if local else {},
+        retry_config={"max_retries": _RETRIES},
+    )

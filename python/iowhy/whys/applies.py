@@ -1,0 +1,101 @@
+"""To which invocations of a program a remedy applies: what the recording shows of it must leave room for the remedy.
+
+What a program did says it best (how many files it read, which calls it made, who worked below it). How it was typed is
+taken where that is known: of a program that a build starts it is not, and then no word stands against a remedy.
+"""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import Protocol
+
+from iowhy.whys.facts import Facts
+from iowhy.whys.facts.programs import executables, files_moved, matched
+
+
+class Conditions(Protocol):
+    """What a remedy says of the invocations that it is for (iowhy.whys.program describes each)."""
+
+    @property
+    def words(self) -> Sequence[str]: ...
+    @property
+    def unless(self) -> Sequence[str]: ...
+    @property
+    def worked(self) -> Sequence[str]: ...
+    @property
+    def files_read(self) -> int | None: ...
+    @property
+    def files_written_at_most(self) -> int | None: ...
+    @property
+    def without_files(self) -> Sequence[str]: ...
+    @property
+    def without_calls(self) -> Sequence[str]: ...
+    @property
+    def single_threaded(self) -> bool: ...
+
+
+def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
+    """Whether a remedy can change anything for what was recorded; what is not known does not stand against it.
+
+    `names` are what is typed to start the program.
+    """
+    return (
+        _typed_so(facts.run.argv, names, remedy)
+        and _moves_so(facts, remedy)
+        and not facts.calls.by_name.keys() & set(remedy.without_calls)
+        and not matched(facts.relations, remedy.without_files)
+        and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
+        and (not remedy.worked or bool(executables(facts.relations, remedy.worked)))
+    )
+
+
+def _typed_so(argv: Sequence[str], names: Iterable[str], remedy: Conditions) -> bool:
+    if not remedy.words and not remedy.unless:
+        return True
+    words = given(argv, names)
+    if words is None:
+        return True
+    return not _any(words, remedy.unless) and (not remedy.words or _any(words, remedy.words))
+
+
+def _moves_so(facts: Facts, remedy: Conditions) -> bool:
+    if remedy.files_read is None and remedy.files_written_at_most is None:
+        return True
+    moved = files_moved(facts.relations)
+    if moved is None:
+        return True
+    most = remedy.files_written_at_most
+    return moved.read >= (remedy.files_read or 0) and (most is None or moved.written <= most)
+
+
+def given(argv: Sequence[str], names: Iterable[str]) -> list[str] | None:
+    """The words that were typed behind the name of a program, also in a script for a shell; None where it is not named there."""
+    named, found, behind = set(names), [], False
+    seen = False
+    for word in _words(argv):
+        if word and set(word) <= set(";|&()<>\n"):
+            behind = False
+        elif PurePath(word).name in named:
+            behind = seen = True
+        elif behind:
+            found.append(word)
+    return found if seen else None
+
+
+def _words(argv: Sequence[str]) -> Iterable[str]:
+    """The words of a command, those of a script one by one."""
+    for word in argv:
+        if not any(blank in word for blank in " \t\n"):
+            yield word
+            continue
+        lexer = shlex.shlex(word.replace("\n", " ; "), posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        try:
+            yield from lexer
+        except ValueError:
+            yield from word.split()
+
+
+def _any(words: Iterable[str], patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(word, pattern) for word in words for pattern in patterns)

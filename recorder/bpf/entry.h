@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR GPL-2.0) */
+/* What the current thread brought into the kernel with it: its user's registers, and which table of calls it uses. */
+#ifndef IOWHY_ENTRY_H
+#define IOWHY_ENTRY_H
+
+#include "older.h"
+
+/* Size of a thread's stack in the kernel, at whose end its user's registers lie: 4 pages on x86 and arm64. */
+#define KERNEL_STACK_BYTES (16 * 1024)
+
+/* Where the kernel keeps the user's registers of the current thread, if it has any. */
+static __always_inline struct pt_regs *entry_registers(struct task_struct *task)
+{
+	__u64 stack;
+
+	if (HAS_HELPER(task_pt_regs) && HAS_TASKS)
+		return (struct pt_regs *)bpf_task_pt_regs(task);
+	stack = (__u64)OF_CURRENT(task, stack);
+	return (struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs));
+}
+
+/* A 32-bit program on a 64-bit kernel, whose numbers are of another table. */
+static __always_inline bool is_compat(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return OF_CURRENT(task, thread_info.status) & TS_COMPAT;
+#else
+	return OF_CURRENT(task, thread_info.flags) & TIF_32BIT;
+#endif
+}
+
+#endif

@@ -1,0 +1,123 @@
+"""Fleets in an object store: a real S3 API, read as folders are."""
+
+import csv
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.fleet import verdicts
+from iowhy.fleet.members import LeftOut
+from iowhy.fleet.packing import pack_fleet
+from iowhy.fleet.places import places
+from iowhy.recording import open_recording
+from iowhy.recording.object_store import written
+from iowhy.recording.packer import pack
+from tests.command_line import invoke
+from tests.fleet.hosts import write_fleet
+from tests.object_store import KEYS, object_store, put
+
+FLEET, PACKS = "s3://fleet/kept", "s3://fleet/packs"
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three hosts, one recording of them a ZIP; the same in packs; one that is damaged; one that is under way."""
+    top = tmp_path_factory.mktemp("local")
+    write_fleet(top / "kept", 3)
+    list(pack_fleet(places([str(top / "kept")]), top / "packs", LeftOut()))
+    one = top / "kept" / "date=2025-11-01" / "host=web001"
+    shutil.copytree(one / "run.iowhy", top / "kept" / ".open" / "next.iowhy")
+    shutil.copytree(one / "run.iowhy", top / "broken" / "run.iowhy")
+    file = next((top / "broken" / "run.iowhy" / "syscalls").iterdir())
+    file.write_bytes(file.read_bytes()[:-20])
+    pack(open_recording(one / "run.iowhy"), one / "run.iowhy.zip")
+    shutil.rmtree(one / "run.iowhy")
+    return top
+
+
+@pytest.fixture(scope="module")
+def store(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with object_store(tmp_path_factory.mktemp("moto") / "said") as address:
+        put(address, "fleet", local)
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def reached(store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in (KEYS | {"AWS_ENDPOINT_URL": store}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def rows(name: str, *where: str) -> tuple[list[tuple[str, ...]], list[str], str]:
+    """The rows without the recordings, those, and what was said."""
+    done = invoke(["fleet", "report", name, *where, "-f", "csv"])
+    assert done.exit_code == 0, done.exception
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    named = [row.pop("recording", row.pop("worst", "")) for row in found]
+    return [tuple(row.values()) for row in found], named, done.stderr
+
+
+@pytest.mark.parametrize("name", ["syscalls", "worst"])
+@pytest.mark.parametrize("where", [FLEET, PACKS])
+def test_reports_are_those_of_the_same_in_a_folder(name: str, where: str, local: Path) -> None:
+    folder = str(local / where.rsplit("/", 1)[1])
+    ours, names, _ = rows(name, folder)
+    theirs, stored, said = rows(name, where)
+    assert ours and theirs == ours and not said
+    assert stored == [one.replace(folder, where) for one in names]
+
+
+def test_recordings_are_found_by_their_keys() -> None:
+    found = [written(path) for path in places([FLEET])]
+    hosts = f"{FLEET}/date=2025-11-01/host=web00"
+    assert found == [f"{hosts}0/run.iowhy", f"{hosts}1/run.iowhy.zip", f"{hosts}2/run.iowhy"]
+    for one in (
+        found[1],
+        found[2],
+        f"{PACKS}/date=2025-11-01/host=web000/recordings.iowhy-pack/run.iowhy",
+    ):
+        assert [written(path) for path in places([one])] == [one]
+        assert open_recording(Path(one)).manifest.host.name == f"web00{one[one.index('web00') + 5]}"
+
+
+def test_a_verdict_of_what_is_stored_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = list(verdicts.verdicts(places([FLEET, PACKS]), LeftOut()))
+    assert len(first) == 6
+    monkeypatch.setattr(verdicts, "_judged", lambda waiting: iter(()) if not waiting else 1 / 0)
+    again = list(verdicts.verdicts(places([FLEET, PACKS]), LeftOut()))
+    assert sorted(again, key=lambda one: one[0]) == sorted(first, key=lambda one: one[0])
+
+
+def test_what_is_damaged_there_is_named_and_costs_no_other() -> None:
+    found, _, said = rows("syscalls", FLEET, "s3://fleet/broken")
+    assert found == rows("syscalls", FLEET)[0]
+    assert said.startswith("iowhy: s3://fleet/broken/run.iowhy: ")
+    done = invoke(["fleet", "check", FLEET, "s3://fleet/broken", "-f", "csv"])
+    assert done.exit_code == 1 and "s3://fleet/broken/run.iowhy,web001" in done.stdout
+    assert "1 damaged, 3 whole" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "where", ["s3://none/kept", "s3://fleet/none", "s3://", "s3://fleet/kept/none.iowhy.zip"]
+)
+def test_where_nothing_is_stored_it_is_a_problem(where: str) -> None:
+    done = invoke(["fleet", "report", "syscalls", where])
+    assert isinstance(done.exception, Problem), done.output
+
+
+def test_a_store_that_does_not_answer_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    done = invoke(["fleet", "report", "syscalls", "s3://silent/kept"])
+    assert isinstance(done.exception, Problem) and "s3://silent/kept: " in str(done.exception)
+
+
+def test_spark_is_not_asked_of_it() -> None:
+    done = invoke(["fleet", "report", "syscalls", FLEET, "--spark", "local[1]"])
+    assert isinstance(done.exception, Problem) and "--spark reads no object store" in str(
+        done.exception
+    )

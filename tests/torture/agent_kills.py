@@ -1,0 +1,147 @@
+"""kill -9 of the agent, what counts for it, or all of it, at random moments: what it had recorded is there, whole or up to the
+last seconds, within its bound, and a trigger counts once.
+
+Needs root and eBPF tracepoints.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from iowhy.agent import keeping
+from iowhy.errors import Problem
+from iowhy.recording import open_recording
+from tests.torture.report import Tally
+from tests.torture.traces import MARK, is_recorder, marked, none_left
+
+#: At the same time: most of a kill is waiting.
+AT_ONCE = 4
+#: Until the kill, at most.
+LATEST_S = 5.0
+PATIENCE_S = 60.0
+KEPT_BYTES = 2 * 2**20
+FILE = """
+[agent]
+directory = "{root}"
+every = "1 s"
+rotate = "2 s"
+record = "1 s"
+cool-down = "1 s"
+keep-size = "2MiB"
+"""
+
+
+def run(seed: int, end: float, most: int | None = None) -> Tally:
+    """Kills until `end`, or `most` of them."""
+    tally = Tally("agent", seed)
+    if os.geteuid() != 0:
+        tally.counts["kills (not root)"] = 0
+        return tally
+    with (
+        tempfile.TemporaryDirectory(prefix="iowhy-torture-") as folder,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+
+        def one(number: int) -> None:
+            if time.monotonic() < end:
+                _one(tally, Path(folder) / str(number), number)
+
+        list(pool.map(one, range(seed, seed + (most or 200))))
+    return tally
+
+
+def _one(tally: Tally, folder: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    folder.mkdir()
+    root = folder / "kept"
+    (folder / "agent.toml").write_text(FILE.format(root=root))
+    mark = f"{os.getpid()}-{seed}"
+    asked = dice.randint(0, 2)
+    victim = _killed(folder, mark, dice, asked)
+    left = none_left(mark, PATIENCE_S)
+    why = f"{len(left)} processes did not end" if left else None
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    tally.counts["kills"] += 1
+    tally.counts[f"of {victim}"] += 1
+    before = [path for path in root.glob(".open/*") if (path / "manifest.json").exists()]
+    seen = list(root.glob("date=*/host=*/*.iowhy"))
+    why = why or _unreadable(seen)
+    # The next agent takes over, and ends as it should.
+    status, said = _started(folder, mark, 2.0)
+    kept = list(root.glob("date=*/host=*/*.iowhy"))
+    gone = said.count("taken away to keep within bounds")
+    tally.counts["recordings"] += len(kept)
+    why = why or _unreadable(kept)
+    if why is None and status != 0:
+        why = f"the next one ended with status {status}"
+    if why is None and len(kept) + gone < len(seen) + len(before):
+        why = f"lost: {len(seen)} and {len(before)} open before, {len(kept)} and {gone} taken away after"
+    if why is None and (any((root / keeping.OPEN).iterdir()) or (root / keeping.GONE).exists()):
+        why = "something is left where recordings are made"
+    if why is None and sum(one.bytes for one in keeping.kept(root)) > KEPT_BYTES:
+        why = "more is kept than may be"
+    state = root / ".state.json"
+    started = sum(json.loads(state.read_text())["started"].values()) if state.exists() else 0
+    if why is None and started > asked:
+        why = f"{started} recordings counted, {asked} asked for"
+    if why is not None:
+        tally.fail(seed, f"kill of {victim}: {why}; {said[-300:]!r}")
+
+
+def _agent(folder: Path, mark: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "iowhy", "agent", "run", "-c", str(folder / "agent.toml")],
+        env={**os.environ, MARK: mark, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def _ready(agent: subprocess.Popen[str]) -> None:
+    """It takes signals from its first line on."""
+    assert agent.stdout is not None
+    agent.stdout.readline()
+    time.sleep(0.5)
+
+
+def _killed(folder: Path, mark: str, dice: random.Random, asked: int) -> str:
+    """Runs one, asks it for recordings, kills it; says who was killed."""
+    agent = _agent(folder, mark)
+    _ready(agent)
+    for _ in range(asked):
+        time.sleep(dice.uniform(0, LATEST_S / 3))
+        agent.send_signal(signal.SIGUSR1)
+    time.sleep(dice.uniform(0, LATEST_S / 2))
+    victim = dice.choice(["agent", "recorders", "all"])
+    for pid in marked(mark):
+        if victim == "all" or (victim == "recorders") == is_recorder(pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    agent.communicate()
+    return victim
+
+
+def _started(folder: Path, mark: str, seconds: float) -> tuple[int, str]:
+    agent = _agent(folder, mark)
+    _ready(agent)
+    time.sleep(seconds)
+    agent.send_signal(signal.SIGTERM)
+    said, _ = agent.communicate()
+    return agent.returncode, said
+
+
+def _unreadable(paths: list[Path]) -> str | None:
+    try:
+        for path in paths:
+            open_recording(path)
+    except Problem as problem:
+        return str(problem)
+    return None

@@ -100,14 +100,23 @@ def measure(
                 pairs = []
                 for number in range(SLOW_PAIRS if tracer.slow else workload.pairs):
                     times = {}
-                    for traced in shuffled.sample([False, True], 2):
-                        times[traced] = _timed(workload, plain, folder, tracer if traced else None)
+                    try:
+                        for traced in shuffled.sample([False, True], 2):
+                            times[traced] = _timed(
+                                workload, plain, folder, tracer if traced else None
+                            )
+                    except subprocess.CalledProcessError as error:
+                        # Not every machine lets every tracer run; the others' pairs are worth having.
+                        print(f"\r{workload.name} · {tracer.name}: {error}", file=sys.stderr)
+                        break
                     pairs.append(times[True] / times[False])
                     print(
                         f"\r{workload.name} · {tracer.name}: pair {number + 1}  ",
                         end="",
                         file=sys.stderr,
                     )
+                if not pairs:
+                    continue
                 found.append(Ratio(workload.name, tracer.name, tuple(pairs)))
                 print(f"\r{workload.name} · {tracer.name}: {found[-1]}", file=sys.stderr)
     return found

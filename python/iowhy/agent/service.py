@@ -1,6 +1,5 @@
 """The agent while it runs: it follows what is counted, starts recordings, keeps within its bounds, and says what it does."""
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from iowhy.agent.totals import Totals
 from iowhy.agent.triggers import Budget, Fired, Watch
 from iowhy.errors import Problem
 from iowhy.messages import printable
+from iowhy.recording.folder_lock import alone_in, holder
 from iowhy.sources.live import PARENT, RECORDER, program
 
 LOCK = ".agent"
@@ -50,33 +50,16 @@ def say(text: str) -> None:
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Only one agent works in a folder. The file holds its process's number. Raises Problem."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / LOCK).open("a+", encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{directory}: {error.strerror}") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise Problem(f"{directory}: another agent works here") from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+    with alone_in(directory, LOCK, "another agent works here", number=True):
         yield
 
 
 def running(directory: Path) -> int:
     """The process of the agent that works in a folder. Raises Problem where none does."""
-    try:
-        with (directory / LOCK).open(encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
-                return int(file.read())
-    except (OSError, ValueError):
-        pass
-    raise Problem(f"{directory}: no agent works here; `iowhy agent run` starts one")
+    found = holder(directory, LOCK)
+    if found is None:
+        raise Problem(f"{directory}: no agent works here; `iowhy agent run` starts one")
+    return found
 
 
 class Service:

@@ -5,13 +5,12 @@ the place of the old one when all of it is on the disk. Until then the pack is w
 leaves nothing half; the next one takes away what was begun and goes on. A recording that is there already is not packed again.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -32,6 +31,7 @@ from iowhy.recording.day_packs import (
 )
 from iowhy.recording.days import PACK, day_folder
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
+from iowhy.recording.folder_lock import alone_in
 from iowhy.recording.manifest import parsed_manifest
 from iowhy.recording.open_tables import file_sizes, listed, reading
 from iowhy.recording.plain_file import read_plain
@@ -70,7 +70,7 @@ def pack_fleet(paths: Sequence[Path], to: Path, left_out: LeftOut) -> Iterator[P
 
     Raises Problem where it cannot write, or where another call packs into the same folder.
     """
-    with _alone(to):
+    with alone_in(to, LOCK, "another `iowhy fleet pack` works there"):
         groups: dict[Path, list[_Source]] = {}
         for together in opened(paths, left_out):
             for member in together:
@@ -86,21 +86,6 @@ def pack_fleet(paths: Sequence[Path], to: Path, left_out: LeftOut) -> Iterator[P
                 yield _pack(to / folder / PACK, sources, left_out)
             except OSError as error:
                 raise Problem(f"{to / folder}: {error.strerror or error}") from None
-
-
-@contextmanager
-def _alone(to: Path) -> Iterator[None]:
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-        lock = (to / LOCK).open("a")
-    except OSError as error:
-        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise Problem(f"{to}: another `iowhy fleet pack` works there") from None
-        yield
 
 
 def _source(member: Member) -> _Source:

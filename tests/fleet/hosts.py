@@ -22,6 +22,7 @@ def write_fleet(
     slow: int | None = None,
     rollout: int | None = None,
     seed: int = 1,
+    calls: int = 20,
 ) -> None:
     """One recording for each host and day; the disk of host `slow` takes 3 times as long, and from day `rollout` on fsync takes 10 % more."""
     rng = np.random.default_rng(seed)
@@ -32,17 +33,18 @@ def write_fleet(
             sync = disk * float(np.exp(rng.normal(0, RECORDINGS)))
             if rollout is not None and day >= rollout:
                 sync *= 1.1
-            write_host(
-                folder / f"date=2025-11-{day + 1:02}" / f"host=web{host:03}", host, day, disk, sync
-            )
+            place = folder / f"date=2025-11-{day + 1:02}" / f"host=web{host:03}"
+            write_host(place, host, day, disk, sync, calls)
 
 
-def write_host(folder: Path, host: int, day: int, disk: float, sync: float) -> None:
-    """A recording in which a flush takes 5 ms times `disk`, and an fsync 8 ms times `sync`."""
+def write_host(
+    folder: Path, host: int, day: int, disk: float, sync: float, calls: int = 20
+) -> None:
+    """A recording in which a flush takes 5 ms times `disk`, and each of `calls` fsyncs 8 ms times `sync`."""
     story = Story(seconds=1.0, seed=host)
-    story.caller("fsync", 20, blocked=int(8 * MS * sync), reason="device_flush", bytes_=None)
-    story.requests(20, op="write", service=int(2 * MS * disk), first=100)
-    story.flushes(20, int(5 * MS * disk))
+    story.caller("fsync", calls, blocked=int(8 * MS * sync), reason="device_flush", bytes_=None)
+    story.requests(calls, op="write", service=int(2 * MS * disk), first=100)
+    story.flushes(calls, int(5 * MS * disk))
     folder.mkdir(parents=True)
     made = story.write(folder / "run.iowhy")
     manifest = made.manifest

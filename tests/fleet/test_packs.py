@@ -6,10 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
+import pyarrow.parquet as pq
 import pytest
 
+from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
@@ -183,3 +187,45 @@ def test_two_calls_do_not_pack_into_the_same_folder(hosts: Path, tmp_path: Path)
     done = invoke(["fleet", "pack", str(hosts), "-o", str(tmp_path)])
     assert "another `iowhy fleet pack` works there" in str(done.exception)
     first.close()
+
+
+def test_verdicts_are_made_once_and_go_with_the_pack(
+    fleet: list[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are known; with `judge` the others too. Of other definitions, or no verdict at all, they are made anew."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "first"))
+    first, second, to = tmp_path / "first.iowhy", tmp_path / "second.iowhy", tmp_path / "packs"
+    for recording, path in zip(fleet[3:5], (first, second), strict=True):
+        shutil.copytree(recording.path, path)
+    truth = sorted(verdicts.verdicts([first, second], LeftOut()), key=lambda one: one[0])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "second"))
+    list(verdicts.verdicts([first], LeftOut()))
+    list(pack_fleet([first, second], to, LeftOut()))
+    paths = places([str(to)])
+
+    def without_judging() -> dict[str, object]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "third"))
+        found = verdicts.verdicts(paths, LeftOut(), judge=False)
+        return {paths[number].name: verdict for number, verdict in found}
+
+    assert without_judging() == {"first.iowhy": truth[0][1]}
+    list(pack_fleet([first, second], to, LeftOut(), judge=True))
+    assert without_judging() == {"first.iowhy": truth[0][1], "second.iowhy": truth[1][1]}
+    one = next(iter(entries([paths[0].parent]).values()))
+    text = one.verdict or ""
+    for changed in (
+        text.replace('"definitions": "', '"definitions": "0'),
+        text.replace('"share": 0.', '"share": "0.', 1),
+        text.replace('"share": 0.', '"share": Infinity, "other": 0.', 1),
+        "[]",
+    ):
+        assert changed != text and verdicts.carried(replace(one, verdict=changed)) is None
+
+
+def test_a_pack_of_an_older_iowhy_has_no_verdicts_and_is_read(hosts: Path, tmp_path: Path) -> None:
+    packed(hosts, tmp_path)
+    index = sorted(tmp_path.rglob(INDEX))[0]
+    rest = duckdb.sql(f"SELECT * EXCLUDE (verdict) FROM '{index}'").to_arrow_table()
+    pq.write_table(rest, index)
+    (one,) = entries([index.parent]).values()
+    assert one.verdict is None and open_recording(one.path).manifest.host.name == "web000"

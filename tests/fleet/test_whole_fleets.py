@@ -8,16 +8,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from iowhy.fleet.answered import answered
+from iowhy.fleet import asking, verdicts
+from iowhy.fleet.answered import Tables, answered
 from iowhy.fleet.asking import Question, fleet_result
 from iowhy.fleet.fleet_reports import ROLLOUT, fleet_reports
 from iowhy.fleet.members import COLUMNS, LeftOut
+from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.reports import Filters
 from tests.fleet.hosts import HOSTS, RECORDINGS, write_fleet
 
 SLOW, ROLLED_OUT = 137, 1
 Row = dict[str, Any]
+Facts = dict[str, list[Row]]
+Answers = tuple[list[Row], list[Row]]
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,13 @@ def test_one_slow_disk_in_200_is_found_and_no_other(hosts: Path) -> None:
         assert f"host=web{SLOW}" in row["worst"]
 
 
+@pytest.fixture
+def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without verdicts, which take most of the time: of 24 hosts below."""
+    monkeypatch.setattr(asking, "verdicts", lambda _paths, _left_out: iter(()))
+
+
+@pytest.mark.usefixtures("unjudged")
 def test_a_rollout_that_makes_fsync_a_tenth_slower_is_found(hosts: Path) -> None:
     found = answer("trend", str(hosts))
     grown = {(row["what"], row["name"]): row for row in found if row["changed"] == "grows"}
@@ -55,6 +66,29 @@ def test_a_rollout_that_makes_fsync_a_tenth_slower_is_found(hosts: Path) -> None
     assert ("class", "waiting for sync") in grown
 
 
+def test_the_cause_that_a_rollout_makes_worse_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the verdicts of 24 hosts, in whose recordings half of the time waits for fsync; they are packed, and judged once."""
+    write_fleet(tmp_path / "loose", 24, (0, 1), rollout=ROLLED_OUT, calls=60)
+    judged = list(verdicts.verdicts(places([str(tmp_path / "loose")]), LeftOut()))
+    assert len(judged) == 48
+    list(pack_fleet(places([str(tmp_path / "loose")]), tmp_path / "packs", LeftOut()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    monkeypatch.setattr(verdicts, "_judged", lambda waiting: iter(()) if not waiting else 1 / 0)
+    found = answer("trend", str(tmp_path / "packs"))
+    causes = {row["name"]: row for row in found if row["what"] == "cause"}
+    grown = causes["flush-cost"]
+    assert grown["changed"] == "grows" and grown["hosts"] == 24
+    truth = 60 * 0.008 * 0.1  # of the second that each recording takes
+    assert grown["low"] < truth < grown["high"] and grown["low"] > 0.005, grown
+    assert {row["changed"] for name, row in causes.items() if name != "flush-cost"} <= {
+        "shrinks",  # of the same second
+        "no change is shown",
+    }
+
+
+@pytest.mark.usefixtures("unjudged")
 def test_of_too_few_hosts_nothing_is_said(hosts: Path) -> None:
     few = str(hosts / "date=2025-11-0*" / "host=web00[0-6]")
     assert answer("outliers", few) == []
@@ -63,7 +97,7 @@ def test_of_too_few_hosts_nothing_is_said(hosts: Path) -> None:
     assert {row["since"] for row in found} == {"2025-11-02T00:00:00.000Z"}
 
 
-def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], dict[str, list[Row]]]:
+def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], Facts]:
     """The facts of a fleet of two days, as they are gathered of its recordings."""
     members, work, calls, times = [], [], [], []
     for number in range(2 * hosts):
@@ -95,19 +129,53 @@ def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], dict[st
     return members, {"device_work": work, "call_work": calls, "class_time": times}
 
 
+def made_verdicts(rng: np.random.Generator, hosts: int, worse: float = 1.0) -> Tables:
+    """Of a fleet of two days: each host has two causes that explain its own shares, one of them where it is beyond a threshold that
+    about half of the recordings pass. On the second day the first cause takes `worse` times as long."""
+    judged, found = [], []
+    for number in range(2 * hosts):
+        if number % 2 == 0:
+            own = rng.normal(0, HOSTS)
+        sync = 0.3 * np.exp(own + rng.normal(0, RECORDINGS)) * (worse if number % 2 else 1)
+        rest = 0.1 * np.exp(own + rng.normal(0, RECORDINGS))
+        judged.append({"fleet_no": number, "answer": "", "judged_ns": 10**9, "lost": 0})
+        shares = {"flush-cost": sync, "cpu-serial": rest if rest > 0.1 else None}
+        for place, (cause, share) in enumerate(shares.items(), 1):
+            if share is not None:
+                row = dict.fromkeys(asking.FINDINGS) | {"fleet_no": number, "place": place}
+                found.append(row | {"cause": cause, "elapsed_ns": int(share * 1e9)})
+    return {"verdicts": (asking.VERDICTS, judged), "findings": (asking.FINDINGS, found)}
+
+
+def trend_of(folder: Path, number: int, members: list[Row], facts: Facts, made: Tables) -> Answers:
+    """The rows of trend and of outliers."""
+    parts = {}
+    for name, rows in facts.items():
+        parts[name] = [folder / f"{name}-{number}.parquet"]
+        pq.write_table(pa.Table.from_pylist(rows), parts[name][0])
+    tables = made | {ROLLOUT: ({"since": "VARCHAR"}, [{"since": "2025-11-02"}])}
+    found = []
+    for name in ("trend", "outliers"):
+        with answered(members, parts, fleet_reports()[name].report.sql, tables) as result:
+            found.append(result.table().to_pylist())
+    return found[0], found[1]
+
+
 def test_in_50_fleets_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
     rng = np.random.default_rng(17)
     for number in range(50):
         members, facts = made_facts(rng, 40)
-        parts = {}
-        for name, rows in facts.items():
-            parts[name] = [tmp_path / f"{name}-{number}.parquet"]
-            pq.write_table(pa.Table.from_pylist(rows), parts[name][0])
-        rollout = {ROLLOUT: ({"since": "VARCHAR"}, [{"since": "2025-11-02"}])}
-        reports = fleet_reports()
-        with answered(members, parts, reports["outliers"].report.sql, rollout) as result:
-            assert result.table().to_pylist() == []
-        with answered(members, parts, reports["trend"].report.sql, rollout) as result:
-            found = result.table().to_pylist()
-        assert {row["changed"] for row in found} == {"no change is shown"}, found
-        assert {row["hosts"] for row in found} == {40}
+        trend, outliers = trend_of(tmp_path, number, members, facts, made_verdicts(rng, 40))
+        assert outliers == []
+        assert {row["changed"] for row in trend} == {"no change is shown"}, trend
+        assert {row["hosts"] for row in trend} == {40}
+        assert {row["what"] for row in trend} == {"call", "cause", "class"}
+
+
+def test_a_cause_that_grows_by_a_tenth_is_found_in_200_hosts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(18)
+    members, facts = made_facts(rng, 200)
+    trend, _ = trend_of(tmp_path, 0, members, facts, made_verdicts(rng, 200, worse=1.1))
+    (grown,) = [row for row in trend if row["changed"] != "no change is shown"]
+    assert (grown["what"], grown["name"], grown["changed"]) == ("cause", "flush-cost", "grows")
+    assert 0.005 < grown["low"] < 0.03 < grown["high"] < 0.05

@@ -146,6 +146,9 @@ class Pack:
         "Recordings, packed ones, folders of them, patterns.", default=(), metavar="WHERE..."
     )
     to: Path | None = option("-o", "--output", help="The folder of the packs.")
+    judge: bool = switch(
+        "--judge", help="Judge what has no verdict yet, so that reports of packs need not."
+    )
 
 
 def pack(options: Pack) -> None:
@@ -162,7 +165,7 @@ def pack(options: Pack) -> None:
     new = packs = 0
     try:
         with working(f"packing {len(paths):,} recordings"):
-            for one in pack_fleet(paths, options.to, left_out):
+            for one in pack_fleet(paths, options.to, left_out, options.judge):
                 packs += one.new > 0
                 new += one.new
     finally:

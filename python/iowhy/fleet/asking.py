@@ -24,8 +24,9 @@ from iowhy.reports.report import Report
 if TYPE_CHECKING:  # an extra
     from pyspark.sql import SparkSession
 
-_VERDICTS = {"fleet_no": "BIGINT", "answer": "VARCHAR", "judged_ns": "BIGINT", "lost": "BIGINT"}
-_FINDINGS = {
+#: The columns of the tables that verdicts become.
+VERDICTS = {"fleet_no": "BIGINT", "answer": "VARCHAR", "judged_ns": "BIGINT", "lost": "BIGINT"}
+FINDINGS = {
     "fleet_no": "BIGINT",
     "place": "BIGINT",
     "cause": "VARCHAR",
@@ -130,8 +131,8 @@ def _answer(
     if any(one in JUDGED for one in found.reads):
         read = {member["fleet_no"] for member in gathering.members}
         judged = [one for one in verdicts(paths, gathering.left_out) if one[0] in read]
-        tables["verdicts"] = (_VERDICTS, [_verdict(*one) for one in judged])
-        tables["findings"] = (_FINDINGS, [row for one in judged for row in _findings(*one)])
+        tables["verdicts"] = (VERDICTS, [_verdict(*one) for one in judged])
+        tables["findings"] = (FINDINGS, [row for one in judged for row in _findings(*one)])
     return found.report.sql, tables
 
 

@@ -19,6 +19,7 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.fleet.lying import Lying, lying, must_fit
 from iowhy.fleet.members import LeftOut, Member, opened
+from iowhy.fleet.verdicts import carried, to_carry
 from iowhy.recording.day_packs import (
     INDEX,
     INDEX_COLUMNS,
@@ -65,9 +66,12 @@ class _Source:
     made: str
 
 
-def pack_fleet(paths: Sequence[Path], to: Path, left_out: LeftOut) -> Iterator[Packed]:
+def pack_fleet(
+    paths: Sequence[Path], to: Path, left_out: LeftOut, judge: bool = False
+) -> Iterator[Packed]:
     """Packs the recordings into packs below `to`, day by day and host by host; what cannot be read is left out.
 
+    With their verdicts, where these are known; with `judge` they are made where they are not, also of what is packed already.
     Raises Problem where it cannot write, or where another call packs into the same folder.
     """
     with alone_in(to, LOCK, "another `iowhy fleet pack` works there"):
@@ -83,7 +87,7 @@ def pack_fleet(paths: Sequence[Path], to: Path, left_out: LeftOut) -> Iterator[P
         for folder, sources in sorted(groups.items()):
             sources.sort(key=lambda one: (one.started or "", one.path))
             try:
-                yield _pack(to / folder / PACK, sources, left_out)
+                yield _pack(to / folder / PACK, sources, left_out, judge)
             except OSError as error:
                 raise Problem(f"{to / folder}: {error.strerror or error}") from None
 
@@ -114,7 +118,7 @@ def _made_of(manifest: str, path: Path) -> str:
     return f"{found.clock} {found.command.start_ns} {found.host.name}"
 
 
-def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut) -> Packed:
+def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut, judge: bool) -> Packed:
     """One pack with what is new in it."""
     try:
         there = list(entries([pack]).values()) if is_day_pack(pack) else []
@@ -126,7 +130,12 @@ def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut) -> Packed:
     known = {one.source for one in there}
     new = {one.digest: one for one in reversed(sources) if one.digest not in known}
     ordered = [one for one in sources if new.get(one.digest) is one]
+    unjudged = [one.path for one in there if carried(one) is None]
+    found = to_carry([*unjudged, *(one.path for one in ordered)], judge)
+    there = [replace(one, verdict=found.get(one.path, one.verdict)) for one in there]
     if not ordered:
+        if found:
+            _publish(pack, there)
         return Packed(pack, len(there), 0)
     if len(there) + len(ordered) > MOST_PACKED:
         raise Problem(f"{pack}: more than {MOST_PACKED:,} recordings of one day and host")
@@ -139,6 +148,8 @@ def _pack(pack: Path, sources: Sequence[_Source], left_out: LeftOut) -> Packed:
     if not added:
         shutil.rmtree(folder, ignore_errors=True)
         return Packed(pack, len(there), 0)
+    of = {one.digest: found.get(one.path) for one in ordered}
+    added = [replace(one, verdict=of.get(one.source)) for one in added]
     _publish(pack, [*(replace(one, folder=folder.name) for one in kept), *added])
     _clear(pack, added)
     return Packed(pack, len(kept) + len(added), len(added))
@@ -318,8 +329,9 @@ def _publish(pack: Path, all_: Sequence[Entry]) -> None:
                 json.dumps(dict(one.rows)),
                 list(one.experiments),
                 one.source,
+                one.verdict,
             ]
-            connection.execute("INSERT INTO found VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            connection.execute(f"INSERT INTO found VALUES ({', '.join('?' * len(row))})", row)
         connection.execute(
             f"COPY (SELECT * FROM found ORDER BY {NUMBER}) TO {text_literal(str(fresh.resolve()))} (FORMAT parquet, COMPRESSION zstd)"
         )

@@ -2,8 +2,10 @@
 
 A verdict is found again by what its recording and the definitions are (relations/kept.py); whatever of these differs, it is
 judged anew. They lie in one SQLite file, `$XDG_CACHE_HOME/iowhy/verdicts.sqlite`: a write is whole or not at all, several
-calls may write, and a fleet that was judged halfway goes on where it was. Nowhere else: a verdict that lay beside a recording
-would have to be believed.
+calls may write, and a fleet that was judged halfway goes on where it was.
+
+`iowhy fleet pack` puts those that are known into the index of a pack, with the definitions by which they were made: of the same definitions they are
+taken from there, whoever asks, on whatever machine. So who makes a pack is believed in what its recordings say, as he is in their rows.
 """
 
 import json
@@ -14,15 +16,18 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from functools import cache
+from math import isfinite
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 import iowhy
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
+from iowhy.recording.day_packs import Entry
 from iowhy.recording.object_store import written
-from iowhy.relations.kept import DEFINITIONS, cache_folder
+from iowhy.relations.kept import DEFINITIONS, cache_folder, digest_of
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000
@@ -30,7 +35,7 @@ MOST_KEPT = 200_000
 MOST_SECONDS = 600.0
 MOST_WORKERS = 8
 
-_DEFINITIONS = (
+VERDICT_DEFINITIONS = (
     *DEFINITIONS,
     "iowhy.whys",
     "iowhy.whys.causes",
@@ -38,33 +43,81 @@ _DEFINITIONS = (
     "iowhy.whys.programs",
     "iowhy.fleet",
 )
+_NUMBERS = ("share", "gain", "confidence", "seconds", "gain_seconds", "thread_seconds")
 _MADE = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdict TEXT)"
 
 Verdict = Mapping[str, Any]
 """As `judging.judged` has it."""
 
 
-def verdicts(paths: Sequence[Path], left_out: LeftOut) -> Iterator[tuple[int, Verdict]]:
-    """The verdict of each recording, by its place in `paths`; those that cannot be judged are left out."""
-    store = _opened_store()
+def verdicts(
+    paths: Sequence[Path], left_out: LeftOut, judge: bool = True
+) -> Iterator[tuple[int, Verdict]]:
+    """The verdict of each recording, by its place in `paths`; those that cannot be judged are left out. Without `judge` those that are known."""
+    store = opened_store()
     with closing(store) if store is not None else nullcontext():
         for together in opened(paths, left_out):
-            keys = {one.number: one.fingerprint(_DEFINITIONS) for one in together}
+            packed = {one.number: carried(one.entry) for one in together if one.entry is not None}
+            known = {number: verdict for number, verdict in packed.items() if verdict is not None}
+            yield from known.items()
+            asked = [one for one in together if one.number not in known]
+            keys = {one.number: one.fingerprint(VERDICT_DEFINITIONS) for one in asked}
             found = _kept(store, [key for key in keys.values() if key])
-            new = {one.number: one.place for one in together if keys[one.number] not in found}
-            for one in together:
+            new = {one.number: one.place for one in asked if keys[one.number] not in found}
+            for one in asked:
                 if keys[one.number] in found:
                     yield one.number, found[keys[one.number]]
-            for number, verdict in _judged(new):
+            for number, verdict in _judged(new if judge else {}):
                 if "problem" in verdict:
                     why = verdict["problem"].replace(str(new[number]), written(paths[number]))
                     left_out.add(paths[number], why)
                     continue
-                _keep(store, keys[number], verdict)
+                keep(store, keys[number], verdict)
                 yield number, verdict
 
 
-def _opened_store() -> sqlite3.Connection | None:
+def to_carry(paths: Sequence[Path], judge: bool) -> dict[Path, str]:
+    """Verdicts as an index of a pack has them, of those recordings of which one is known, or can be made."""
+    found = verdicts(paths, LeftOut(), judge)
+    return {
+        paths[number]: json.dumps({"definitions": _definitions(), **verdict})
+        for number, verdict in found
+    }
+
+
+def carried(entry: Entry) -> Verdict | None:
+    """What a pack has as the verdict of a recording; None where there is none of these definitions."""
+    if entry.verdict is None:
+        return None
+    try:
+        found = json.loads(entry.verdict)
+        if found.pop("definitions") == _definitions() and _is_one(found):
+            return cast(Verdict, found)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return None
+
+
+def _is_one(found: Verdict) -> bool:
+    """Whether values are those of a verdict, as `judging.judged` has it."""
+    texts = [found["answer"], *(one["cause"] for one in found["findings"])]
+    numbers = [
+        *(one[name] for name in _NUMBERS for one in found["findings"]),
+        found["judged_s"],
+    ]
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(one is None or (isinstance(one, int | float) and isfinite(one)) for one in numbers)
+        and isinstance(found["lost"], int)
+    )
+
+
+@cache
+def _definitions() -> str:
+    return digest_of(VERDICT_DEFINITIONS)
+
+
+def opened_store() -> sqlite3.Connection | None:
     """None where the user has no cache, or one that cannot be written."""
     folder = cache_folder()
     if folder is None:
@@ -89,7 +142,8 @@ def _kept(store: sqlite3.Connection | None, keys: Sequence[str]) -> dict[str | N
     return found
 
 
-def _keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
+def keep(store: sqlite3.Connection | None, key: str | None, verdict: Verdict) -> None:
+    """Puts a verdict where it is found again by its key."""
     if store is None or key is None:
         return
     with suppress(sqlite3.Error):

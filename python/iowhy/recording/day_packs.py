@@ -38,6 +38,7 @@ INDEX_COLUMNS = {
     "rows": "VARCHAR",
     "experiments": "VARCHAR[]",
     "source": "VARCHAR",
+    "verdict": "VARCHAR",
 }
 MOST_PACKED = 100_000
 
@@ -50,7 +51,8 @@ _NAME = re.compile(r"[^/\0]{1,255}")
 class Entry:
     """A recording in a pack. `rows`: of each table that has any; `source`: what it was made of (fleet/packing.py).
 
-    `lies`: where the pack's files are, where that is not its own path: a copy of what is in an object store.
+    `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `lies`: where the pack's files are, where that
+    is not its own path: a copy of what is in an object store.
     """
 
     pack: Path
@@ -61,6 +63,7 @@ class Entry:
     rows: Mapping[str, int]
     experiments: tuple[str, ...]
     source: str
+    verdict: str | None = None
     lies: Path | None = None
 
     @property
@@ -112,8 +115,12 @@ def _read(packs: Sequence[Path], columns: str) -> Iterator[tuple[Path, ...]]:
     try:
         with closing(reading(list(of))) as connection:
             must_be_bounded(file_sizes(connection, list(of)))
+            # Packs that an older iowhy made have no verdicts.
             rows = connection.execute(
-                f"SELECT filename, {columns} FROM read_parquet({listed(list(of))}, filename = true) ORDER BY file_index, {NUMBER}"
+                f"""SELECT filename, {columns} FROM (
+                    SELECT * FROM read_parquet({listed(list(of))}, filename = true, union_by_name = true)
+                    UNION ALL BY NAME SELECT NULL::VARCHAR AS verdict WHERE false
+                ) ORDER BY filename, {NUMBER}"""
             ).fetchmany(len(of) * MOST_PACKED)
     except Exception as error:
         if not isinstance(error, Problem) and not is_query_error(error):
@@ -152,6 +159,7 @@ def _entry(pack: Path, values: Mapping[str, object]) -> Entry:
         },
         tuple(_checked(pack, "experiment", one) for one in experiments),
         _checked(pack, "source", values["source"]),
+        None if values["verdict"] is None else _checked(pack, "verdict", values["verdict"]),
     )
 
 

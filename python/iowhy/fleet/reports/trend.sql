@@ -1,12 +1,12 @@
 -- title: Trend
 -- question: What takes longer since a rollout, over all hosts?
--- reads: call_work class_time rollout
--- column what: call (time of one call) or class (share of the elapsed time), text
--- column name: of the system call, or of the class of the time budget, text
+-- reads: call_work class_time verdicts findings rollout
+-- column what: cause (what it explains of the elapsed time), call (time of one call) or class (share of the elapsed time), text
+-- column name: of the cause, of the system call, or of the class of the time budget, text
 -- column changed: grows, shrinks, no change is shown, or too few hosts, text
--- column before: median of the hosts: of a call its mean in ns, of a class its share, number
+-- column before: median of the hosts: of a call its mean in ns, else a share of the elapsed time, number
 -- column after: the same since then, number
--- column change: median of the hosts' own changes: of a call a ratio less 1, of a class a difference of shares, number
+-- column change: median of the hosts' own changes: of a call a ratio less 1, else a difference of shares, number
 -- column low: lower end of its interval of 99.99 %, number
 -- column high: upper end, number
 -- column hosts: machines that have recordings of both, count
@@ -15,7 +15,8 @@
 -- Each host is compared with itself, so that what differs from host to host cancels; the change is the median of theirs, and its interval is
 -- between two of them in order, whatever their distribution: the (n - 3.89 √n)/2-th from either end (Conover, Practical Nonparametric
 -- Statistics, 1999, 3.2). 99.99 %, because some thirty things are asked of each fleet. What grows or shrinks has an interval
--- beyond 2 % of a call's time, or half a hundredth of the elapsed time. The interval needs 19 hosts.
+-- beyond 2 % of a call's time, or half a hundredth of the elapsed time. The interval needs 19 hosts. A cause that a recording's verdict does not find
+-- explains nothing there.
 WITH sides AS (
     SELECT r.fleet_no, r.host, coalesce(r.command, '') AS service, r.started >= o.since AS later
     FROM recordings r
@@ -33,6 +34,20 @@ WITH sides AS (
 ), named AS (
     SELECT DISTINCT service, name
     FROM classes
+), judged AS (
+    SELECT s.host, s.service, s.later, sum(v.judged_ns) AS judged_ns
+    FROM verdicts v
+    JOIN sides s ON s.fleet_no = v.fleet_no
+    GROUP BY s.host, s.service, s.later
+), explained AS (
+    SELECT s.host, s.service, s.later, f.cause AS name, sum(f.elapsed_ns) AS elapsed_ns
+    FROM findings f
+    JOIN sides s ON s.fleet_no = f.fleet_no
+    WHERE f.elapsed_ns IS NOT NULL
+    GROUP BY s.host, s.service, s.later, f.cause
+), causes AS (
+    SELECT DISTINCT service, name
+    FROM explained
 ), measured AS (
     SELECT
         'call' AS what,
@@ -52,6 +67,18 @@ WITH sides AS (
     JOIN named n ON n.service = w.service
     LEFT JOIN classes c ON c.host = w.host AND c.service = w.service AND c.later = w.later AND c.name = n.name
     WHERE w.part > 0
+    UNION ALL
+    SELECT
+        'cause' AS what,
+        n.name,
+        j.host,
+        j.service,
+        j.later,
+        CAST(coalesce(e.elapsed_ns, 0) AS DOUBLE) / j.judged_ns AS value
+    FROM judged j
+    JOIN causes n ON n.service = j.service
+    LEFT JOIN explained e ON e.host = j.host AND e.service = j.service AND e.later = j.later AND e.name = n.name
+    WHERE j.judged_ns > 0
 ), hosts AS (
     SELECT
         b.what,

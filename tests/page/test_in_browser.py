@@ -182,6 +182,19 @@ def test_a_stretch_of_time_narrows_charts_and_tables(page: Page, written: Path) 
     assert page.run("document.querySelector('#report-syscalls .scroll').hidden")
     half = page.run(count)
     assert 100 < half < 200  # of 300 calls that come evenly
+    # The budget of the stretch is a whole one.
+    shares = page.run(
+        "[...document.querySelectorAll('#report-budget .narrowed td:last-child')].map(e => parseFloat(e.textContent))"
+    )
+    assert len(shares) >= 2 and sum(shares) == pytest.approx(100, abs=1)
+    # Each table of the page is of the stretch, or says why it is not.
+    left = page.run(
+        "[...document.querySelectorAll('.report, #report-budget')].filter(e => !e.querySelector('.whole')"
+        " && !e.querySelector('.narrowed table, .narrowed .missing')).map(e => e.id)"
+    )
+    assert left == []
+    tables = page.run("document.querySelectorAll('.narrowed table').length")
+    assert tables >= 6
     page.press("Escape")
     page.run("document.querySelector('#whole').click()")
     assert not page.run("document.querySelector('#report-syscalls .scroll').hidden")

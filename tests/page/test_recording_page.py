@@ -4,11 +4,13 @@ import os
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from iowhy.charts import MOST_ROWS, Drawn, charts, drawn_charts
+from iowhy.charts import drawn as draw
 from iowhy.charts.chart import parse
 from iowhy.cli._commands import run
 from iowhy.errors import Problem
@@ -16,6 +18,7 @@ from iowhy.recording import Recording, open_recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, reports
 from iowhy.reports import run as run_report
+from iowhy.views.html import charts_html
 from tests.page.test_markup import HOSTILE, Seen
 from tests.reports.conftest import MS, Make, S, call, request
 from tests.whys.made import KIB, Story
@@ -36,7 +39,7 @@ def page_of(recording: Path, *words: str) -> str:
 
 def all_drawn(recording: Recording) -> dict[str, Drawn]:
     with recording.damage_named(), Relations.of(recording) as relations:
-        return {one.chart.name: one for one in drawn_charts(relations)}
+        return {one.chart.name: one for one in drawn_charts(relations, reports())}
 
 
 def sums(drawn: Drawn, amount: str, *by: str) -> dict[tuple[object, ...], float]:
@@ -112,6 +115,97 @@ def test_calls_files_and_threads_in_time_add_up_to_their_reports(story: Recordin
     spent = sums(drawn["time-of-threads"], "thread_ns", "class")
     for row in rows_of(story, "budget"):
         assert spent.get((row["class"],), 0) == pytest.approx(row["thread_ns"], abs=1000)
+
+
+#: Recordings that have rows for each of the charts that narrow tables, but for those of stacks and of pasted numbers.
+NARROWING = ("one-row", "throttled-writer")
+_KEY = ("text", "id", "bool")
+
+
+def by_key(
+    rows: Iterable[dict[str, object]], keys: list[str], amounts: list[str]
+) -> dict[tuple[object, ...], dict[str, float]]:
+    """Sums, largest and least values of rows by their key; what is not known is left out."""
+    found: dict[tuple[object, ...], dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        one = found[tuple(row[key] for key in keys)]
+        for name in amounts:
+            value = row[name]
+            if isinstance(value, int | float):
+                before = one.get(name)
+                one[name] = (
+                    value
+                    if before is None
+                    else max(before, value)
+                    if name.startswith("max_")
+                    else before + value
+                )
+    return found
+
+
+@pytest.mark.parametrize("name", NARROWING)
+def test_what_narrows_a_table_adds_up_to_the_report(name: str) -> None:
+    """Each amount that chart and report have under one name, for each key that the chart has."""
+    recording, compared = open_recording(f"docs/recordings/{name}.iowhy.zip"), 0
+    with recording.damage_named(), Relations.of(recording) as relations:
+        for chart in charts():
+            if chart.draws != "narrowed":
+                continue
+            drawn = draw(relations, chart)
+            assert "cannot be read" not in str(drawn.missing)
+            report = {one.name: one.unit for one in reports()[chart.report].columns}
+            keys = [
+                one.name
+                for one in chart.columns
+                if one.unit in _KEY or re.match("low_|high_", one.name)
+            ]
+            assert set(keys) <= set(report), chart.name
+            amounts = [
+                one.name
+                for one in chart.columns[2:]
+                if report.get(one.name) == one.unit and one.name not in keys
+            ]
+            rows = [dict(zip(drawn.columns, row, strict=True)) for row in drawn.rows]
+            expected = by_key(rows_of(recording, chart.report), keys, amounts)
+            for key, sums_ in by_key(rows, keys, amounts).items():
+                for amount, value in sums_.items():
+                    known = expected[key].get(amount, 0)
+                    # Each cell's share of a thread's time is cut to whole ns.
+                    assert value == pytest.approx(known, rel=1e-6, abs=200), (chart.name, key)
+                    compared += 1
+    assert compared > 80
+
+
+def test_longer_cells_have_the_same_sums(story: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = all_drawn(story)["calls-in-time"]
+    monkeypatch.setattr(sys.modules["iowhy.charts.drawn"], "MOST_NARROWED", 20)
+    after = all_drawn(story)["calls-in-time"]
+    assert len(before.rows) > 40 and len(after.rows) <= 20
+    for amount in ("calls", "total_ns"):
+        assert sums(after, amount, "name") == sums(before, amount, "name")
+    longest = [row[before.columns.index("max_ns")] for row in before.rows]
+    assert max(row[after.columns.index("max_ns")] for row in after.rows) == max(longest)
+    cells = sums(after, "calls", "at_s", "span_s")
+    [span] = {float(str(span)) for _, span in cells}
+    assert all(abs(float(str(at)) / span - round(float(str(at)) / span)) < 1e-9 for at, _ in cells)
+
+
+def test_each_table_is_narrowed_or_says_why_not() -> None:
+    """Every report that there is, as if findings had named all of them."""
+    recording = open_recording("docs/recordings/one-row.iowhy.zip")
+    with recording.damage_named(), Relations.of(recording) as relations:
+        drawn = drawn_charts(relations, reports())
+    whole = {}
+    for report in reports().values():
+        said = str(charts_html.narrowing(drawn, report))
+        assert ("data-rows" in said) != ("Always of the whole run" in said)
+        if "data-rows" not in said:
+            whole[report.name] = said
+    assert "files are mapped before and after" in whole["layout"]
+    linked = "syscalls devices files threads waits sync cache writeback journal request-size cgroup"
+    more = "request-pattern request-latency processes dirtied-by-others evictions pressure events"
+    for name in f"{linked} {more} amplification addresses budget".split():
+        assert name not in whole
 
 
 def test_layers_add_up_to_amplification(story: Recording) -> None:

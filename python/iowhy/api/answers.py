@@ -296,10 +296,9 @@ class Opened:
 
 def _figures() -> "list[charts.Chart]":
     """Those that stand for themselves, not beside a table that they narrow."""
-    from iowhy.charts import charts
-    from iowhy.views.html.charts_html import NARROWED
+    from iowhy.charts import NARROWED, charts
 
-    return [one for one in charts() if one.draws != NARROWED]
+    return [one for one in charts() if one.draws not in NARROWED]
 
 
 def _needed(package: str, method: str, brought_by: str | None = None) -> Any:

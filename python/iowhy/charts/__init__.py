@@ -3,17 +3,18 @@
 **To add a chart**, write `NAME.sql` here. Its header is that of a report, and besides:
 
     -- report: request-latency      the report whose rows it shows: links of a verdict lead to it
-    -- draws: heat                  stacked, heat, places, lines, flame, waterfall, layers or narrowed (KINDS)
+    -- draws: heat                  stacked, heat, places, lines, flame, waterfall, layers, narrowed, listed (KINDS)
     -- place: 3                     where it stands on the page
     -- needs: block_requests        tables without which there is nothing to draw, joined by `or` where one will do
 
 The SQL aggregates: a chart of a million events has some thousand rows (MOST_ROWS). A chart over time has the columns
 `at_s` and `span_s`, where a cell of time begins and how long it is; sums over cells are the report's.
 Least and greatest values of a cell are columns of their own, so that a spike never disappears.
-How each kind takes its columns is said in `iowhy/views/html/assets/KIND.js`.
+Those that are `narrowed` or `listed` are no figures: they stand in place of their report's table while a stretch of time is
+chosen. How each kind takes its columns is said in `iowhy/views/html/assets/KIND.js`.
 """
 
-from iowhy.charts.chart import KINDS, Chart, charts
+from iowhy.charts.chart import KINDS, NARROWED, Chart, charts
 from iowhy.charts.drawn import MOST_ROWS, Drawn, drawn, drawn_charts
 
-__all__ = ["KINDS", "MOST_ROWS", "Chart", "Drawn", "charts", "drawn", "drawn_charts"]
+__all__ = ["KINDS", "MOST_ROWS", "NARROWED", "Chart", "Drawn", "charts", "drawn", "drawn_charts"]

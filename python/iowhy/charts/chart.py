@@ -10,8 +10,10 @@ from iowhy.recording.schema import tables
 from iowhy.relations.relation import Column
 from iowhy.relations.sql_header import parse_headed
 
+#: What stands in place of a report's table while a stretch of time is chosen: sums by the key of its rows, or rows as they are.
+NARROWED = ("narrowed", "listed")
 #: The ways in which a chart is drawn.
-KINDS = ("stacked", "heat", "places", "lines", "flame", "waterfall", "layers", "narrowed")
+KINDS = ("stacked", "heat", "places", "lines", "flame", "waterfall", "layers", *NARROWED)
 
 #: The lines of a header; all but the last must be there.
 _FIELDS = ("title", "question", "report", "draws", "place", "needs")

@@ -13,7 +13,7 @@
 -- column flushes: cache flushes, count
 -- column read_bytes: read, bytes
 -- column written_bytes: written, bytes
--- column total_ns: time of reads and writes from queue to completion, summed, ns
+-- column request_ns: time of reads and writes from queue to completion, summed, ns
 SELECT
     greatest(least((q.queue_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) * max(c.cell_ns) / 1e9 AS at_s,
     max(c.cell_ns) / 1e9 AS span_s,
@@ -23,10 +23,10 @@ SELECT
     count(CASE WHEN q.op = 'flush' THEN 1 END) AS flushes,
     CAST(sum(CASE WHEN q.op = 'read' THEN q.bytes ELSE 0 END) AS BIGINT) AS read_bytes,
     CAST(sum(CASE WHEN q.op = 'write' THEN q.bytes ELSE 0 END) AS BIGINT) AS written_bytes,
-    CAST(sum(CASE WHEN q.op IN ('read', 'write') THEN q.complete_ns - q.queue_ns ELSE 0 END) AS BIGINT) AS total_ns
+    CAST(sum(CASE WHEN q.op IN ('read', 'write') THEN q.complete_ns - q.queue_ns ELSE 0 END) AS BIGINT) AS request_ns
 FROM block_requests q
 CROSS JOIN chart_cells c
 LEFT JOIN devices d ON d.dev = q.dev
 WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
 GROUP BY greatest(least((q.queue_ns - c.start_ns) // c.cell_ns, c.last_cell), 0), q.dev
-ORDER BY total_ns DESC, device, at_s
+ORDER BY request_ns DESC, device, at_s

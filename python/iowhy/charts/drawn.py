@@ -1,8 +1,11 @@
 """What charts draw of one recording: rows that SQL has aggregated, or why there are none."""
 
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from iowhy.charts.chart import Chart, charts
+from iowhy.charts.chart import NARROWED, Chart, charts
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
@@ -11,6 +14,12 @@ from iowhy.relations.rows import Row
 
 #: A chart has no more rows than this: it says that it shows the first ones only. Each is some 12 bytes of the page.
 MOST_ROWS = 16_000
+#: What narrows a table has no more rows than this: a page may have a dozen of them. Where there are more, cells are longer.
+MOST_NARROWED = 3_000
+_MOST_READ = 100_000
+#: The ends of a bucket are no amounts, whatever their unit.
+_KEY_UNITS = ("text", "id", "bool")
+_KEY = re.compile(r"(low|high)_")
 
 
 @dataclass(frozen=True)
@@ -24,17 +33,23 @@ class Drawn:
     cut: bool = False
 
 
-def drawn_charts(relations: Relations) -> list[Drawn]:
-    """All charts of a recording. What cannot be read costs its chart. Raises where memory does not suffice."""
-    return [drawn(relations, chart) for chart in charts()]
+def drawn_charts(relations: Relations, reports: Collection[str] = ()) -> list[Drawn]:
+    """All charts of a recording, and of `reports`, the tables that a page has, what narrows them to a stretch of time.
+
+    What cannot be read costs its chart. Raises where memory does not suffice.
+    """
+    asked = [one for one in charts() if one.draws not in NARROWED or one.report in reports]
+    return [drawn(relations, chart) for chart in asked]
 
 
 def drawn(relations: Relations, chart: Chart) -> Drawn:
     """One chart of a recording, or why there is nothing to draw. Raises where memory does not suffice."""
     if chart.needs and not any(relations.has(name) for name in chart.needs):
         return Drawn(chart, missing=_why_missing(relations, chart))
+    narrows = chart.draws == "narrowed"
+    most = _MOST_READ if narrows else MOST_ROWS
     try:
-        columns, rows = relations.table(f"SELECT * FROM ({chart.sql}) AS c LIMIT {MOST_ROWS + 1}")
+        columns, rows = relations.table(f"SELECT * FROM ({chart.sql}) AS c LIMIT {most + 1}")
     except Exception as error:
         known = isinstance(error, Problem) or is_query_error(error)
         if not known or is_out_of_memory(error):
@@ -45,7 +60,50 @@ def drawn(relations: Relations, chart: Chart) -> Drawn:
         return Drawn(
             chart, columns, missing="Not drawn: the recording holds nothing that it could show."
         )
-    return Drawn(chart, columns, rows[:MOST_ROWS], cut=len(rows) > MOST_ROWS)
+    kept = rows[:most]
+    if narrows:
+        kept = _in_longer_cells(chart, kept)
+    return Drawn(chart, columns, kept, cut=len(rows) > most)
+
+
+def _in_longer_cells(chart: Chart, rows: Sequence[Row]) -> list[Row]:
+    """The same sums, of two cells at a time until there are few enough of them."""
+    cell_s = float(str(rows[0][1]))
+    together, kept = 1, list(rows)
+    while len(kept) > MOST_NARROWED and any(row[0] for row in kept):
+        together *= 2
+        summed: dict[Row, Row] = {}
+        for row in kept:
+            # A whole number of cells: a quotient of floats may be short of one.
+            at_s = round(float(str(row[0])) / cell_s) // together * together * cell_s
+            key = (at_s, *(row[at] for at in _places(chart, keys=True)))
+            before = summed.get(key)
+            merged = row if before is None else _added(chart, before, row)
+            summed[key] = (at_s, together * cell_s, *merged[2:])
+        kept = list(summed.values())
+    return kept
+
+
+def _places(chart: Chart, *, keys: bool) -> list[int]:
+    """Which columns of a narrowed chart are the key of a row, or its amounts."""
+    found = enumerate(chart.columns[2:], 2)
+    return [
+        at for at, one in found if keys == (one.unit in _KEY_UNITS or bool(_KEY.match(one.name)))
+    ]
+
+
+def _added(chart: Chart, one: Row, other: Row) -> Row:
+    made: list[Any] = list(one)
+    for at in _places(chart, keys=False):
+        a, b, name = one[at], other[at], chart.columns[at].name
+        if a is None or b is None:
+            made[at] = b if a is None else a
+        else:
+            join = (
+                max if name.startswith("max_") else min if name.startswith("min_") else operator.add
+            )
+            made[at] = join(a, b)
+    return tuple(made)
 
 
 def _why_missing(relations: Relations, chart: Chart) -> str:

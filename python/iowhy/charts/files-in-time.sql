@@ -4,7 +4,7 @@
 -- draws: narrowed
 -- place: 210
 -- needs: syscalls or block_requests
--- The hundred files with most time in calls and requests, by when these began.
+-- The sixty files with most time in calls and requests, by when these began.
 -- column at_s: begin of the cell, s
 -- column span_s: its length, s
 -- column path: file, text
@@ -27,7 +27,7 @@ WITH events AS (
     LEFT JOIN named_files f ON f.dev = e.dev AND f.ino = e.ino
     WHERE f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous')
 ), heaviest AS (
-    SELECT path FROM named GROUP BY path ORDER BY sum(time_ns + request_ns) DESC, path LIMIT 100
+    SELECT path FROM named GROUP BY path ORDER BY sum(time_ns + request_ns) DESC, path LIMIT 60
 )
 SELECT
     greatest(least((n.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) * max(c.cell_ns) / 1e9 AS at_s,

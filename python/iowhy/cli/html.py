@@ -114,7 +114,7 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     linked = [link.report for one in found.verdict.findings for link in one.chain]
     names = [name for name in dict.fromkeys([*TABLES, *linked]) if name != "budget"]
     with recording.damage_named(), Relations.of(recording) as relations:
-        drawn = drawn_charts(relations)
+        drawn = drawn_charts(relations, {*names, "budget"})
         rows = engine.rows_all(relations, names)
         paths = _paths(relations) if redact else []
     tables = [

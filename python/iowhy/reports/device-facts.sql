@@ -1,6 +1,7 @@
 -- title: What the devices are
 -- question: Which devices and filesystems were there, how are they made, and what are their limits?
 -- stands in for: lsblk -t, findmnt
+-- of the whole run: these facts are read once
 -- column device: block device, text
 -- column filesystem: filesystem on it that held files of the recording, one row for each, text
 -- column mount: where that is mounted, text

@@ -2,6 +2,7 @@
 -- question: How contiguous is each file on disk, before and after, and who allocated it how?
 -- stands in for: fileplace, filefrag
 -- filters: pid container file
+-- of the whole run: files are mapped before and after the command, not meanwhile
 -- column path: path when first seen, text
 -- column phase: before or after the command, text
 -- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count

@@ -7,12 +7,13 @@ The header is the run of `--` lines at the top:
     -- stands in for: strace -c
     -- filters: since until pid
     -- in order of: happened.ts_ns
+    -- of the whole run: files are mapped before and after it
     -- histogram: requests from low_ns to high_ns by device op
     -- column calls: calls that began, count
 
 `title` and `question` are needed; without `filters` all but `device` apply. `in order of` names a relation and
 its time in ns: the report has one row for each of its rows, in this order, so that the first rows are found without
-the others. How a terminal draws the rows (`histogram`, `heat map`, `small plots`) is in `iowhy.reports.drawing`. Other
+the others. `of the whole run` says why its rows cannot be those of a stretch of time. How a terminal draws the rows (`histogram`, `heat map`, `small plots`) is in `iowhy.reports.drawing`. Other
 comment lines are notes for the reader. Reports of this package and of a user (`~/.config/iowhy/reports/NAME.sql`) are the same
 kind of file.
 """
@@ -36,7 +37,15 @@ EVERY_FILTER = (*FILTERS, "device")
 
 REPORT_MAX_BYTES = 1024 * 1024  # a report is a page of SQL; more is not one
 
-_FIELDS = ("title", "question", "stands in for", "filters", "in order of", *drawing.FIELDS)
+_FIELDS = (
+    "title",
+    "question",
+    "stands in for",
+    "filters",
+    "in order of",
+    "of the whole run",
+    *drawing.FIELDS,
+)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
 
@@ -55,6 +64,7 @@ class Report:
     where: str
     in_order_of: tuple[str, str] | None = None
     drawing: Drawing = Drawing()
+    of_whole_run: str = ""
 
     def unit(self, column: str) -> str | None:
         """The unit of a result column, None when the header does not tell."""
@@ -83,6 +93,7 @@ def parse(name: str, text: str, where: str) -> Report:
         where=where,
         in_order_of=_relation_and_column(fields.get("in order of"), where),
         drawing=drawing.parse(fields, headed.columns, where),
+        of_whole_run=fields.get("of the whole run", ""),
     )
 
 

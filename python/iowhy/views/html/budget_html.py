@@ -17,8 +17,8 @@ _HEIGHT = 36
 _LETTER = 0.03
 
 
-def budget_section(overview: Overview) -> Markup:
-    """Nothing where the time is not known."""
+def budget_section(overview: Overview, narrowed: Markup) -> Markup:
+    """Nothing where the time is not known; `narrowed` is where scripts show the classes of a stretch of time."""
     budget = overview.verdict.budget
     shown = [line for line in budget.lines if line.elapsed_share >= 0.0005 or line.thread_ns]
     if not budget.known or not shown:
@@ -39,6 +39,7 @@ def budget_section(overview: Overview) -> Markup:
         budget_svg([(one.cls, one.elapsed_share) for one in shown], _whole(shown)),
         _legend(shown),
         table(fields, rows, caption="Time budget"),
+        narrowed,
         id="report-budget",
     )
 

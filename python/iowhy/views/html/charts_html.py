@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from iowhy.charts import Drawn
+from iowhy.charts import NARROWED, Chart, Drawn
 from iowhy.overview import Overview
 from iowhy.relations.rows import Row
+from iowhy.reports import Report
+from iowhy.reports.engine import MOST_BESIDE
 from iowhy.views import class_marks
 from iowhy.views.html.markup import Markup, Say, element, lines
 from iowhy.whys import classes
@@ -14,7 +16,8 @@ from iowhy.whys import classes
 _DIGITS = 6
 #: Values that come this often each are written once, and the rows hold their places.
 _SELDOM = 4
-NARROWED = "narrowed"
+#: Which kinds of charts can stand in place of a table, the best first.
+SUMMED = (*NARROWED, "layers", "heat", "places", "stacked", "lines")
 NOSCRIPT = Markup(
     "<noscript><p>Charts are drawn by scripts; everything else on this page is readable without them.</p></noscript>"
 )
@@ -22,7 +25,7 @@ NOSCRIPT = Markup(
 
 def charts_section(drawn: Sequence[Drawn]) -> Markup:
     """Figures; those that narrow a table to a stretch of time stand at that table (narrowing)."""
-    figures = [figure(one) for one in drawn if one.chart.draws != NARROWED]
+    figures = [figure(one) for one in drawn if one.chart.draws not in NARROWED]
     return element(
         "section",
         element("h2", "Charts"),
@@ -33,15 +36,44 @@ def charts_section(drawn: Sequence[Drawn]) -> Markup:
     )
 
 
-def narrowing(drawn: Sequence[Drawn], report: str) -> Markup:
-    """The place in a report's section where scripts show its rows of a stretch of time; nothing where they cannot."""
-    return lines(
-        *(
-            element("div", "", class_="narrowed", data_chart=one.chart.name)
-            for one in drawn
-            if one.chart.draws == NARROWED and one.chart.report == report and one.missing is None
-        )
+def narrowing(drawn: Sequence[Drawn], report: Report) -> Markup:
+    """At a report's table: the place where scripts show its rows of a stretch of time, or why they cannot."""
+    own = [one for one in drawn if one.chart.report == report.name and "at_s" in one.columns]
+    able = [one for one in own if one.missing is None and one.chart.draws in SUMMED]
+    if able:
+        first = min(able, key=lambda one: SUMMED.index(one.chart.draws))
+        return element("div", "", class_="narrowed", data_rows=first.chart.name)
+    if report.of_whole_run:
+        return of_whole_run(report.of_whole_run)
+    if any(one.chart.report == report.name and one.chart.draws in NARROWED for one in drawn):
+        return of_whole_run("what it is made of has no times in this recording")
+    if "since" in report.filters:
+        return of_whole_run("its rows of a stretch are what --since and --until give on a terminal")
+    return of_whole_run("its rows have no times")
+
+
+def of_whole_run(why: str) -> Markup:
+    """The words at a table that a stretch of time does not narrow."""
+    return element("p", f"Always of the whole run: {why}.", class_="hint whole")
+
+
+def over_time(report: Report, columns: Sequence[str], rows: Sequence[Row]) -> Drawn | None:
+    """A report whose rows have times as what narrows its own table; None for others, and where rows are left out."""
+    if "at_s" not in columns or len(rows) >= MOST_BESIDE:
+        return None
+    chart = Chart(
+        f"{report.name}-rows",
+        report.title,
+        report.question,
+        report.name,
+        "listed",
+        0,
+        (),
+        report.columns,
+        "",
+        "",
     )
+    return Drawn(chart, columns, rows)
 
 
 def chosen_time() -> Markup:

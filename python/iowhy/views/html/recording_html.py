@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from iowhy import units
-from iowhy.charts import Drawn
+from iowhy.charts import NARROWED, Drawn
 from iowhy.data_class import dataclass
 from iowhy.invocation import joined, typed
 from iowhy.overview import Overview
 from iowhy.recording import Manifest
-from iowhy.reports import Report
+from iowhy.reports import Report, find
 from iowhy.views import verdict_page
 from iowhy.views.html import charts_html
 from iowhy.views.html.budget_html import budget_section
@@ -41,7 +41,13 @@ def recording_page(
     name = "REC" if redacted else overview.recording.path.name.removesuffix(".iowhy")
     targets = {one.report.name: f"report-{one.report.name}" for one in tables}
     targets["budget"] = "report-budget"
-    figures = [one for one in drawn if one.rows and one.chart.draws != charts_html.NARROWED]
+    timed = [
+        charts_html.over_time(one.report, one.columns, [tuple(row.values()) for row in one.rows])
+        for one in tables
+        if not any(chart.chart.report == one.report.name for chart in drawn)
+    ]
+    shown = [*drawn, *(one for one in timed if one is not None)]
+    figures = [one for one in drawn if one.rows and one.chart.draws not in NARROWED]
     for one in figures:
         targets.setdefault(one.chart.report, f"chart-{one.chart.name}")
     body = [
@@ -49,7 +55,7 @@ def recording_page(
         _head(overview, name, say, redacted),
         Markup("<main>"),
         findings_section(overview, targets, say),
-        budget_section(overview),
+        budget_section(overview, charts_html.narrowing(shown, find("budget"))),
         charts_html.charts_section(drawn),
         element(
             "section",
@@ -62,7 +68,7 @@ def recording_page(
                         one.rows,
                         say,
                         place,
-                        charts_html.narrowing(drawn, one.report.name),
+                        charts_html.narrowing(shown, one.report),
                     )
                     for one in tables
                 )
@@ -73,7 +79,7 @@ def recording_page(
         Markup("</main>"),
         _foot(place),
     ]
-    return whole_page(f"{name}: why is it slow?", body, charts_html.page_data(drawn, overview, say))
+    return whole_page(f"{name}: why is it slow?", body, charts_html.page_data(shown, overview, say))
 
 
 def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:

@@ -33,8 +33,8 @@
     inputs[0].value = page.range()[0].toFixed(digits);
     inputs[1].value = page.range()[1].toFixed(digits);
     form.querySelector("#chosen").textContent = !chosen ? "The whole run. Drag over a chart to choose a stretch."
-      : document.querySelector(".narrowed") ? "The charts and the tables of calls, devices, files and threads show this stretch; the rest is of the whole run."
-      : "The charts over time show this stretch; the rest is of the whole run.";
+      : document.querySelector(".whole") ? "Charts and tables show this stretch; what cannot says so beside it."
+      : "Charts and tables show this stretch.";
   };
   if (form && end > 0 && data.charts.length > 0) {
     form.hidden = false;
@@ -52,6 +52,10 @@
       failed.push(error);
       host.append(iowhy.make("p", { class: "missing" }, "This chart could not be drawn: " + error.message));
     }
+  }
+  for (const host of document.querySelectorAll("[data-rows]")) {
+    const chart = data.charts.find((one) => one.name === host.dataset.rows);
+    if (chart) iowhy.narrowed(chart, host, page);
   }
   show();
   const again = () => watching.forEach((act) => act());

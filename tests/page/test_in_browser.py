@@ -238,7 +238,10 @@ def test_pages_of_comparisons_and_experiments_are_drawn(page: Page, tmp_path: Pa
     compared, experiment = tmp_path / "compared.html", tmp_path / "experiment.html"
     others.written(others.sides(tmp_path), compared)
     others.written([str(others.saved_experiment(tmp_path))], experiment)
-    for path in (compared, experiment):
+    several = tmp_path / "several.html"
+    both = [str(tmp_path / name) for name in ("before.iowhy", "after.iowhy")]
+    others.written([*both, both[1] + "," + both[1]], several)
+    for path in (compared, several, experiment):
         page.open(path, width=1200)
         assert page.problems == [] and page.asked == [path.resolve().as_uri()]
         for name in page.run(

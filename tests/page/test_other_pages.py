@@ -73,6 +73,45 @@ def test_a_comparison_says_the_difference_without_scripts(tmp_path: Path) -> Non
     assert {"before-budget-over-time", "after-budget-over-time", "difference"} <= names
 
 
+def test_several_are_compared_with_the_first(tmp_path: Path) -> None:
+    before, after = sides(tmp_path)
+    faster().write(tmp_path / "again.iowhy")
+    page = written([before, after, str(tmp_path / "again.iowhy")], tmp_path / "page.html")
+    words = words_of(page)
+    assert "2 against before" in words
+    assert "after against before" in words and "again against before" in words
+    assert words.count("Where the difference is") == 2
+    assert words.count("Always of the whole run") >= 4
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
+    names = {one["name"] for one in data["charts"]}
+    assert {f"side-{nth}-budget-over-time" for nth in (1, 2, 3)} <= names
+    assert {"difference-2", "difference-3"} <= names
+    ids = [value for key, value in Seen(page).attributes if key == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_saved_comparison_is_opened_again(tmp_path: Path) -> None:
+    """`compare --export-json`, and a line of changes each: its page is that of its recordings."""
+    both, saved = sides(tmp_path), tmp_path / "found.json"
+    first = words_of(written(both, tmp_path / "first.html"))
+    for words in ([], ["--baseline"]):
+        saved.unlink(missing_ok=True)
+        run(["compare", *words, "--export-json", str(saved), *both])
+        again = written([str(saved), "--force"], tmp_path / "again.html")
+        assert words_of(again) == first
+    Path(both[1]).rename(tmp_path / "moved.iowhy")
+    with pytest.raises(Problem, match=r"after\.iowhy, which it compares, is not there any more"):
+        run(["html", str(saved)])
+
+
+@pytest.mark.parametrize("text", ["[3]", "[{}]", '[{"before": {}, "after": {}}]', '[{"label": 1}]'])
+def test_what_is_no_comparison_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(Problem, match="not what `iowhy compare --export-json` saves"):
+        run(["html", str(path)])
+
+
 def test_a_comparison_hides_names(tmp_path: Path) -> None:
     before, after = sides(tmp_path)
     Path(before).rename(tmp_path / "acme-old.iowhy")
@@ -112,7 +151,7 @@ def test_the_page_of_an_experiment(tmp_path: Path) -> None:
 def test_what_is_no_experiment_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
-    with pytest.raises(Problem, match="experiment --export-json"):
+    with pytest.raises(Problem, match="--export-json` of iowhy experiment or compare"):
         run(["html", str(path)])
 
 

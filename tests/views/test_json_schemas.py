@@ -64,6 +64,10 @@ def test_rows(rec: Path) -> None:
 def test_comparisons_and_checks(rec: Path, other: Path) -> None:
     assert violations("comparison", "compare", rec, other) == []
     assert violations("comparison", "compare", other, rec, rec) == []
+    assert violations("comparison-steps", "compare", "--baseline", other, rec, rec) == []
+    saved = rec.parent / "saved.json"
+    done = invoke(["compare", "--json", "--export-json", str(saved), str(rec), str(other)])
+    assert saved.read_text() == done.stdout and broken_in("comparison", done.stdout) == []
     assert violations("check", "check", rec) == []
 
 

@@ -32,6 +32,8 @@ EPILOG = """Examples:
 
   iowhy compare --baseline j1.iowhy j2.iowhy j2-cached.iowhy two-disks.iowhy
 
+  iowhy compare --export-json found.json before.iowhy after.iowhy
+
   iowhy compare --prepare 'make clean' -- 'make -j1' --vs 'make -j2'
 """
 
@@ -87,8 +89,6 @@ def command(options: Options) -> None:
         slower = _commands(options, split_commands(sides), line)
     elif len(sides) < 2:
         raise Problem("give at least two: iowhy compare BEFORE AFTER, or -- 'CMD A' --vs 'CMD B'")
-    elif options.exports.export_json is not None:
-        raise Problem("--export-json goes with commands; of recordings use --json > FILE")
     elif options.baseline:
         slower = _log(options, sides, line)
     else:
@@ -200,8 +200,10 @@ def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Inter
         steps = log(open_sides(sides, line.step), line.step)
     finally:
         line.end()
+    text = json_text([comparison_json.step_json(step) for step in steps])
+    _save(options, text)
     if options.exports.as_json:
-        print(json_text([comparison_json.step_json(step) for step in steps]))
+        print(text)
     else:
         view.show_log(steps, console())
     return [steps[-1].against_baseline]
@@ -218,8 +220,10 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
         found = compare_all(open_sides(sides, line.step), line.step)
     finally:
         line.end()
+    text = json_text([comparison_json.as_json(one) for one in found])
+    _save(options, text)
     if options.exports.as_json:
-        print(json_text([comparison_json.as_json(one) for one in found]))
+        print(text)
         return [one.slower for one in found]
     out = console()
     for index, one in enumerate(found):
@@ -227,6 +231,13 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
             out.print()
         view.show(one, out)
     return [one.slower for one in found]
+
+
+def _save(options: Options, text: str) -> None:
+    from iowhy.experiment import result as results
+
+    if options.exports.export_json is not None:
+        results.save(options.exports.export_json, text + "\n")
 
 
 def split_commands(words: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """`iowhy html`: a result as one page that can be sent round."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from iowhy.options.output import check_free
 from iowhy.views.progress import working
 
 if TYPE_CHECKING:  # slow to import
+    from iowhy.compare.sides import Side
     from iowhy.recording import Recording
     from iowhy.relations import Relations
 
@@ -23,6 +24,8 @@ EPILOG = """Examples:
   iowhy html --redact -o ticket.html fio.iowhy
 
   iowhy html before.iowhy after.iowhy
+
+  iowhy html --redact before.iowhy after.iowhy after2.iowhy
 
   iowhy html sqlite3.iowhy/experiments/000001.json
 """
@@ -36,9 +39,9 @@ class Options:
     """What the page is of, and where it goes."""
 
     results: tuple[str, ...] = word(
-        "A recording; two to compare; or what `experiment --export-json` saved.",
+        "A recording; several, each of which is compared with the first; or what `--export-json` of experiment or compare saved.",
         default=(),
-        metavar="REC | BEFORE AFTER | FILE.json",
+        metavar="REC | BEFORE AFTER [AFTER2]... | FILE.json",
     )
     output: Path | None = option(
         "-o", "--output", help="Where the page goes; by itself NAME.html here."
@@ -53,7 +56,7 @@ class Options:
 def command(options: Options) -> None:
     """Write a result as one HTML page that needs no network: the verdict, its evidence as charts, tables.
 
-    One recording is judged, two are compared; a JSON file is what `iowhy experiment --export-json` saved.
+    One recording is judged, several are compared with the first of them; a JSON file is what `--export-json` of experiment or compare saved.
     """
     made = _page(options.results)
     to = options.output or Path(f"{made.name}.html")
@@ -79,12 +82,15 @@ class _Page:
 def _page(results: tuple[str, ...]) -> _Page:
     if not results:
         raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
-    if len(results) > 2:
-        raise Problem("give one recording, or two to compare: iowhy html BEFORE AFTER")
-    if len(results) == 2:
-        return _comparison(results)
+    if len(results) > 1:
+        from iowhy.compare.sides import open_sides
+
+        return _comparison(open_sides(results))
     if results[0].endswith(".json"):
-        return _experiment(Path(results[0]))
+        from iowhy.compare.exported import read_exported
+
+        sides = read_exported(Path(results[0]))
+        return _experiment(Path(results[0])) if sides is None else _comparison(sides)
     from iowhy.recording import open_recording
 
     recording = open_recording(results[0])
@@ -126,11 +132,11 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     return recording_page(found, drawn, tables, redactor_of([recording], paths).say, redacted=True)
 
 
-def _comparison(results: tuple[str, ...]) -> _Page:
-    from iowhy.compare.sides import open_sides
-
-    sides = open_sides(results)
-    name = f"{Path(sides[0].label).name}-against-{Path(sides[1].label).name}"
+def _comparison(sides: "Sequence[Side]") -> _Page:
+    if len(sides) < 2:
+        raise Problem("give at least two recordings to compare: iowhy html BEFORE AFTER")
+    names = [Path(one.label).name for one in sides]
+    name = f"{names[0]}-against-{names[1]}" if len(names) == 2 else f"{names[0]}-and-others"
 
     def write(redact: bool) -> str:
         from iowhy.charts import drawn_charts
@@ -139,18 +145,19 @@ def _comparison(results: tuple[str, ...]) -> _Page:
         from iowhy.views.html.comparison_html import comparison_html
         from iowhy.views.html.redaction import redactor_of
 
-        (found,) = compare_all(sides)
+        found = compare_all(sides)
         drawn, paths = [], []
         for side in sides:
             with side.typical.damage_named(), Relations.of(side.typical) as relations:
                 drawn.append(drawn_charts(relations))
                 paths += _paths(relations) if redact else []
         if not redact:
-            return comparison_html(found, drawn[0], drawn[1])
+            return comparison_html(found, drawn)
         recordings = [side.typical for side in sides]
         redactor = redactor_of(recordings, paths, [side.label for side in sides])
-        found = replace(found, paths=())  # names of functions tell what a program is
-        return comparison_html(found, drawn[0], drawn[1], redactor.say, redacted=True)
+        # Names of functions tell what a program is.
+        found = tuple(replace(one, paths=()) for one in found)
+        return comparison_html(found, drawn, redactor.say, redacted=True)
 
     return _Page(name, write)
 

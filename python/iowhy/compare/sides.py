@@ -57,12 +57,17 @@ def open_side(text: str) -> Side:
         if not inside:
             raise Problem(f"{part}: neither a recording nor a directory with {_SUFFIX} recordings")
         paths += inside
+    label = Path(text.rstrip("/")).name if len(paths) == 1 or "," not in text else text
+    return side_of(_without_suffix(label), paths)
+
+
+def side_of(label: str, paths: Sequence[Path]) -> Side:
+    """The recordings under a name. Raises Problem naming what is not one."""
     recordings = tuple(open_recording(path) for path in paths)
     timed = [(value, one) for one in recordings if (value := elapsed_s(one)) is not None]
     timed.sort(key=lambda pair: pair[0])
     typical = timed[(len(timed) - 1) // 2][1] if timed else recordings[0]
-    label = Path(text.rstrip("/")).name if len(recordings) == 1 or "," not in text else text
-    return Side(_without_suffix(label), recordings, tuple(v for v, _ in timed), typical)
+    return Side(label, recordings, tuple(v for v, _ in timed), typical)
 
 
 def _without_suffix(name: str) -> str:

@@ -47,7 +47,7 @@ def read_saved(path: Path) -> Saved:
         raise Problem(f"{path}: no such file") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Problem(
-            f"{path}: not what `iowhy experiment --export-json` saves; give that, or recordings"
+            f"{path}: not what `--export-json` of iowhy experiment or compare saves; give that, or recordings"
         ) from None
 
 

@@ -36,7 +36,9 @@ class Exports:
     """Files that a result is saved in, beside what is printed."""
 
     as_json: bool = switch("--json", help="Print the result as JSON.")
-    export_json: Path | None = option("--export-json", help="Save in hyperfine's form plus ours.")
+    export_json: Path | None = option(
+        "--export-json", help="Save the result: of runs of commands in hyperfine's form plus ours."
+    )
     force: bool = switch("--force", help="A file that exists may be overwritten.")
 
     def check(self, *others: Path | None) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from iowhy.compare.comparison import Comparison, Step
 from iowhy.compare.latencies import POINTS, Latency
+from iowhy.compare.sides import Side
 from iowhy.experiment.interval import Interval
 
 
@@ -12,8 +13,8 @@ def as_json(found: Comparison) -> dict[str, Any]:
     slower = found.slower
     time = found.time
     return {
-        "before": {"label": found.before.label, "seconds": list(found.before.seconds)},
-        "after": {"label": found.after.label, "seconds": list(found.after.seconds)},
+        "before": _side(found.before),
+        "after": _side(found.after),
         "slower": None if slower is None else interval_json(slower),
         "rates": [
             {
@@ -88,11 +89,21 @@ def step_json(step: Step) -> dict[str, Any]:
     """One line of the log of successive changes."""
     return {
         "label": step.side.label,
+        "recordings": _places(step.side),
         "seconds": step.seconds,
         "bottleneck": step.bottleneck,
         "against_baseline": _or_null(step.against_baseline),
         "against_previous": _or_null(step.against_previous),
     }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"label": side.label, "seconds": list(side.seconds), "recordings": _places(side)}
+
+
+def _places(side: Side) -> list[str]:
+    """Where its recordings lie, so that a saved comparison can be opened again."""
+    return [str(one.path.resolve()) for one in side.recordings]
 
 
 def _or_null(found: Interval | None) -> dict[str, float | None] | None:

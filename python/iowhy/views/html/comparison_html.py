@@ -23,40 +23,84 @@ BESIDE = (
     "addresses-over-time",
 )
 FLAME = "time-of-threads"
+#: Why a stretch of time narrows the charts and not these tables.
+_WHOLE = charts_html.of_whole_run("the same seconds of two runs are not the same work")
 
 
 def comparison_html(
-    found: Comparison,
-    before: Sequence[Drawn],
-    after: Sequence[Drawn],
+    found: Sequence[Comparison],
+    drawn: Sequence[Sequence[Drawn]],
     say: Say = lambda text: text,
     *,
     redacted: bool = False,
 ) -> str:
-    """The whole file; `before` and `after` are the charts of the typical recordings."""
-    sure = comparison_page.evidence(found.time, len(found.before.seconds), len(found.after.seconds))
-    hint = "Paths, arguments, host and user names were replaced by tokens." if redacted else ""
+    """The whole file: each of `found` is one side against the first; `drawn` are the charts of each side's typical recording."""
+    names = [found[0].before.label, *(one.after.label for one in found)]
+    sides = list(zip(_sides(names), drawn, strict=True))
     body = [
-        element(
-            "header",
-            element("p", element("b", "iowhy compare"), class_="name"),
-            element("h1", say(comparison_page.headline(found)), id="answer", tabindex=-1),
-            lines(*(element("p", text, class_="hint") for text in [*sure, hint] if text)),
-        ),
+        _head(found, say, redacted),
         Markup("<main>"),
-        _difference(found),
-        _findings(found, say),
-        _layers(found, say),
-        _latencies(found, say),
-        _paths(found, say),
-        _charts(before, after),
+        *(_part(one, f"{nth}-" if len(found) > 1 else "", say) for nth, one in enumerate(found, 2)),
+        _charts(sides, say),
         Markup("</main>"),
     ]
-    title = f"{say(found.after.label)} against {say(found.before.label)}"
-    return whole_page(title, body, _data(found, before, after, say))
+    title = f"{say(', '.join(names[1:]))} against {say(names[0])}"
+    return whole_page(title, body, _data(found, sides, say))
 
 
-def _difference(found: Comparison) -> Markup:
+def _sides(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Each side's name in the page's data, and in the titles of its charts."""
+    if len(names) == 2:
+        return [("before", "before"), ("after", "after")]
+    return [(f"side-{nth}", name) for nth, name in enumerate(names, 1)]
+
+
+def _head(found: Sequence[Comparison], say: Say, redacted: bool) -> Markup:
+    headlines = [comparison_page.headline(one) for one in found]
+    several = len(found) > 1
+    first = f"{len(found)} against {found[0].before.label}" if several else headlines[0]
+    sure = [
+        element("p", text, class_="hint")
+        for one in found
+        for text in comparison_page.evidence(
+            one.time, len(one.before.seconds), len(one.after.seconds)
+        )
+    ]
+    if redacted:
+        sure.append(
+            element(
+                "p", "Paths, arguments, host and user names were replaced by tokens.", class_="hint"
+            )
+        )
+    items = [
+        element("li", element("a", say(text), href=f"#side-{nth}"))
+        for nth, text in enumerate(headlines, 2)
+    ]
+    return element(
+        "header",
+        element("p", element("b", "iowhy compare"), class_="name"),
+        element("h1", say(first), id="answer", tabindex=-1),
+        element("ul", *items) if several else "",
+        lines(*dict.fromkeys(sure)),
+    )
+
+
+def _part(found: Comparison, part: str, say: Say) -> Markup:
+    """One side against the first; `part` goes before its ids where there are several."""
+    made = [
+        _difference(found, part),
+        _findings(found, part, say),
+        _layers(found, part, say),
+        _latencies(found, part, say),
+        _paths(found, part, say),
+    ]
+    if not part:
+        return lines(*made)
+    title = element("h1", say(comparison_page.headline(found)), class_="part")
+    return element("section", title, lines(*made), id=f"side-{part[:-1]}")
+
+
+def _difference(found: Comparison, part: str) -> Markup:
     if not found.parts:
         return Markup("")
     sides = [
@@ -79,11 +123,12 @@ def _difference(found: Comparison) -> Markup:
         element("h2", "Where the difference is"),
         lines(*bars),
         table(fields, comparison_page.part_rows(found), caption="Elapsed time by class"),
-        id="difference",
+        _WHOLE,
+        id=f"{part}difference",
     )
 
 
-def _findings(found: Comparison, say: Say) -> Markup:
+def _findings(found: Comparison, part: str, say: Say) -> Markup:
     if not found.fates:
         return Markup("")
     items = (element("li", say(comparison_page.fate_text(one))) for one in found.fates)
@@ -91,22 +136,26 @@ def _findings(found: Comparison, say: Say) -> Markup:
         "section",
         element("h2", "What became of the findings"),
         element("ul", *items),
-        id="findings",
+        id=f"{part}findings",
     )
 
 
-def _layers(found: Comparison, say: Say) -> Markup:
+def _layers(found: Comparison, part: str, say: Say) -> Markup:
     if not found.changed:
         return Markup("")
     heads = comparison_page.LAYER_HEADS
     fields = [Field(name, str, left=at == 0) for at, name in enumerate(heads)]
     rows = [[say(str(cell)) for cell in row] for row in comparison_page.layer_rows(found)]
     return element(
-        "section", element("h2", "What changed at each layer"), table(fields, rows), id="layers"
+        "section",
+        element("h2", "What changed at each layer"),
+        table(fields, rows),
+        _WHOLE,
+        id=f"{part}layers",
     )
 
 
-def _latencies(found: Comparison, say: Say) -> Markup:
+def _latencies(found: Comparison, part: str, say: Say) -> Markup:
     """Percentiles of requests and of calls, each as before → after."""
     made = []
     for what, side in (("requests", found.latencies), ("calls", found.call_latencies)):
@@ -118,11 +167,15 @@ def _latencies(found: Comparison, say: Say) -> Markup:
     if not made:
         return Markup("")
     return element(
-        "section", element("h2", "How long requests and calls took"), *made, id="latencies"
+        "section",
+        element("h2", "How long requests and calls took"),
+        *made,
+        _WHOLE,
+        id=f"{part}latencies",
     )
 
 
-def _paths(found: Comparison, say: Say) -> Markup:
+def _paths(found: Comparison, part: str, say: Say) -> Markup:
     if not found.paths:
         return Markup("")
     heads = comparison_page.PATH_HEADS
@@ -132,76 +185,86 @@ def _paths(found: Comparison, say: Say) -> Markup:
         "section",
         element("h2", "Whose code takes more or less time"),
         table(fields, rows, caption="Time of all threads"),
-        id="paths",
+        _WHOLE,
+        id=f"{part}paths",
     )
 
 
-def _charts(before: Sequence[Drawn], after: Sequence[Drawn]) -> Markup:
-    pairs = [
-        element(
-            "div",
-            charts_html.figure(_called(first, "before")),
-            charts_html.figure(_called(second, "after")),
-            class_="beside",
-        )
-        for first, second in zip(before, after, strict=True)
-        if first.chart.name in BESIDE
-    ]
-    flames = [one for one in (*before, *after) if one.chart.name == FLAME]
-    drawn = all(one.missing is None for one in flames)
-    flame = element(
+def _charts(sides: Sequence[tuple[tuple[str, str], Sequence[Drawn]]], say: Say) -> Markup:
+    rows = []
+    for nth, first in enumerate(sides[0][1]):
+        if first.chart.name in BESIDE:
+            figures = [
+                charts_html.figure(_called(drawn[nth], key, say(name)))
+                for (key, name), drawn in sides
+            ]
+            rows.append(element("div", lines(*figures), class_="beside"))
+    flames = [_flame(sides, nth, say) for nth in range(1, len(sides))]
+    return element(
+        "section",
+        element("h2", "Side by side"),
+        charts_html.NOSCRIPT,
+        charts_html.chosen_time(),
+        lines(*flames),
+        lines(*rows),
+        id="charts",
+    )
+
+
+def _flame(sides: Sequence[tuple[tuple[str, str], Sequence[Drawn]]], nth: int, say: Say) -> Markup:
+    """The differential flame graph of one side against the first, or why there is none."""
+    two = [one for _, drawn in (sides[0], sides[nth]) for one in drawn if one.chart.name == FLAME]
+    drawn = all(one.missing is None for one in two)
+    (_, before), (_, after) = sides[0][0], sides[nth][0]
+    return element(
         "figure",
         element(
             "figcaption",
-            element("h3", "All time of all threads, before and after"),
+            element("h3", f"All time of all threads, {say(before)} and {say(after)}"),
             element(
                 "p",
                 "Which threads, calls and waits take longer, and which less?",
                 class_="question",
             ),
         ),
-        element("div", "", class_="drawing", data_chart="difference")
+        element("div", "", class_="drawing", data_chart=_flame_name(len(sides), nth))
         if drawn
-        else element("p", flames[0].missing or flames[-1].missing or "", class_="missing"),
-        id="chart-difference",
+        else element("p", two[0].missing or two[-1].missing or "", class_="missing"),
+        id=f"chart-{_flame_name(len(sides), nth)}",
         class_="chart difference",
     )
-    return element(
-        "section",
-        element("h2", "Side by side"),
-        charts_html.NOSCRIPT,
-        charts_html.chosen_time(),
-        flame,
-        lines(*pairs),
-        id="charts",
-    )
 
 
-def _called(one: Drawn, side: str) -> Drawn:
+def _flame_name(sides: int, nth: int) -> str:
+    return "difference" if sides == 2 else f"difference-{nth + 1}"
+
+
+def _called(one: Drawn, key: str, name: str) -> Drawn:
     """The chart under a name of its side."""
-    chart = replace(one.chart, name=f"{side}-{one.chart.name}", title=f"{one.chart.title}: {side}")
+    chart = replace(one.chart, name=f"{key}-{one.chart.name}", title=f"{one.chart.title}: {name}")
     return replace(one, chart=chart)
 
 
 def _data(
-    found: Comparison, before: Sequence[Drawn], after: Sequence[Drawn], say: Say
+    found: Sequence[Comparison],
+    sides: Sequence[tuple[tuple[str, str], Sequence[Drawn]]],
+    say: Say,
 ) -> dict[str, Any]:
-    made = []
-    for side, drawn in (("before", before), ("after", after)):
-        made += [
-            charts_html.chart_data(_called(one, side), say)
-            for one in drawn
-            if one.chart.name in BESIDE and one.missing is None
-        ]
-    flames = [
-        (side, one)
-        for side, drawn in (("before", before), ("after", after))
+    made = [
+        charts_html.chart_data(_called(one, key, say(name)), say)
+        for (key, name), drawn in sides
         for one in drawn
-        if one.chart.name == FLAME and one.missing is None
+        if one.chart.name in BESIDE and one.missing is None
     ]
-    if len(flames) == 2:
-        made.append(charts_html.chart_data(_together(flames), say))
-    seconds = [*found.before.seconds, *found.after.seconds]
+    flames = [
+        next((one for one in drawn if one.chart.name == FLAME and one.missing is None), None)
+        for _, drawn in sides
+    ]
+    for nth, flame in enumerate(flames):
+        if nth and flame is not None and flames[0] is not None:
+            two = _together([("before", flames[0]), ("after", flame)], _flame_name(len(sides), nth))
+            made.append(charts_html.chart_data(two, say))
+    seconds = [*found[0].before.seconds, *(s for one in found for s in one.after.seconds)]
     return {
         "elapsed_s": max(seconds, default=None),
         "classes": [[name, class_marks.LETTERS[name]] for name in classes.ALL],
@@ -210,10 +273,10 @@ def _data(
     }
 
 
-def _together(flames: Sequence[tuple[str, Drawn]]) -> Drawn:
+def _together(flames: Sequence[tuple[str, Drawn]], name: str) -> Drawn:
     """The time of both runs in one chart; where in the run it was spent is left out."""
     chart = replace(
-        flames[0][1].chart, name="difference", draws="difference", title="All time of all threads"
+        flames[0][1].chart, name=name, draws="difference", title="All time of all threads"
     )
     columns = ("side", "thread", "class", "call", "reason", "thread_ns")
     rows: list[tuple[object, ...]] = []

@@ -20,9 +20,9 @@ iowhy.kinds.heat = (chart, host, page) => {
   };
   gather();
   // Of two runs side by side both have one scale.
-  const base = chart.name.replace(/^(before|after)-/, "");
+  const base = chart.name.replace(/^(before|after|side-\d+)-/, "");
   let low = Infinity, high = 1;
-  for (const other of page.data.charts.filter((one) => one.name.replace(/^(before|after)-/, "") === base)) {
+  for (const other of page.data.charts.filter((one) => one.name.replace(/^(before|after|side-\d+)-/, "") === base)) {
     const all = iowhy.rows(other);
     for (let row = 0; row < all.length; row++) {
       low = Math.min(low, all.get("low_ns", row));

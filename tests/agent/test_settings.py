@@ -6,6 +6,7 @@ import pytest
 
 from iowhy.agent import settings
 from iowhy.errors import Problem
+from iowhy.recording import object_store
 
 WHOLE = """
 [agent]
@@ -20,6 +21,8 @@ per-hour = 6
 calls = true
 metrics = "127.0.0.1:9469"
 webhook = "https://example.org/hook"
+upload = "s3://bucket/some/where/"
+otlp = "http://127.0.0.1:4318"
 
 [triggers]
 slow-fsync = "fsync p99 > 50 ms for 10 s"
@@ -43,7 +46,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.keep_bytes, found.keep_ns) == (10 * 2**30, 3 * 86400 * 10**9)
     assert (found.record_ns, found.cool_down_ns, found.per_hour) == (20 * 10**9, 120 * 10**9, 6)
     assert found.calls and found.metrics == ("127.0.0.1", 9469)
+    assert found.otlp == "http://127.0.0.1:4318"
     assert found.webhook == "https://example.org/hook"
+    assert (
+        found.upload is not None and object_store.written(found.upload) == "s3://bucket/some/where"
+    )
     assert [*found.triggers] == ["slow-fsync", "slow-read"]
 
 
@@ -62,6 +69,9 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
         ("[agent]\nmetrics = '9469'", "line 2: metrics: give HOST:PORT"),
         ("[agent]\nmetrics = ':99999'", "line 2: metrics: give HOST:PORT"),
         ("[agent]\nwebhook = 'file:///etc/passwd'", "line 2: webhook: give an address"),
+        ("[agent]\notlp = '127.0.0.1:4318'", "line 2: otlp: give an address"),
+        ("[agent]\nupload = '/bucket'", "line 2: upload: give s3://BUCKET/PREFIX"),
+        ("[agent]\nupload = 's3://'", "line 2: upload: give s3://BUCKET/PREFIX"),
         ("[agent]\nevrey = '5 s'", "line 2: evrey: no such key; there are directory, every"),
         ("[agent]\n[trigers]\n", "line 2: trigers: there are the tables"),
         ("every = '5 s'", "line 1: every: there are the tables"),

@@ -6,9 +6,11 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -23,6 +25,8 @@ from iowhy.sources.live import PARENT, RECORDER, program
 PART = 4
 JUDGED_WITHIN_S = 300
 POSTED_WITHIN_S = 10
+#: A webhook that does not take a verdict is asked again after each of these.
+AGAIN_S = (2, 8)
 #: Until a recorder that was told to end is ended.
 PATIENCE_S = 20
 
@@ -55,12 +59,17 @@ class Judged:
 
 
 class Captures:
-    """One full recording at a time; `judged` is called with each, in a thread of its own."""
+    """One full recording at a time; `judged` is called with each, in a thread of its own, and `posted` with why a webhook did not get it, or
+    None."""
 
     def __init__(
-        self, settings: Settings, budget: Budget, judged: Callable[[Judged], None]
+        self,
+        settings: Settings,
+        budget: Budget,
+        judged: Callable[[Judged], None],
+        posted: Callable[[str | None], None],
     ) -> None:
-        self.settings, self.budget, self.judged = settings, budget, judged
+        self.settings, self.budget, self.judged, self.posted = settings, budget, judged, posted
         self._thread: threading.Thread | None = None
         self._recorder: subprocess.Popen[bytes] | None = None
         self._ends = False
@@ -104,7 +113,7 @@ class Captures:
         self.budget.end(boot_ns())
         self.judged(judged)
         if self.settings.webhook is not None:
-            post(self.settings.webhook, judged)
+            self.posted(post(self.settings.webhook, judged))
 
     def _recorded(self, fired: Fired) -> Judged:
         settings = self.settings
@@ -169,15 +178,19 @@ def _verdict(path: Path) -> tuple[dict[str, Any], str | None]:
 
 
 def post(address: str, judged: Judged) -> str | None:
-    """Sends what became of a trigger to a webhook; gives why it did not get there."""
+    """Sends what became of a trigger to a webhook; gives why it did not get there, at the last try."""
     request = urllib.request.Request(
         address,
         json.dumps(judged.as_json()).encode(),
         {"Content-Type": "application/json"},
         method="POST",
     )
-    try:
-        with urllib.request.urlopen(request, timeout=POSTED_WITHIN_S):
-            return None
-    except OSError as error:
-        return str(error)
+    for wait_s in (*AGAIN_S, None):
+        try:
+            with urllib.request.urlopen(request, timeout=POSTED_WITHIN_S):
+                return None
+        except (OSError, HTTPException) as error:
+            why = str(error)
+        if wait_s is not None:
+            time.sleep(wait_s)
+    return why

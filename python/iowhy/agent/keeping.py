@@ -7,7 +7,7 @@ name are those of its manifest. What goes away is first given another name, so t
 import fcntl
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from datetime import UTC, datetime
@@ -49,13 +49,19 @@ def open_bytes(directory: Path) -> int:
     return sum(_size(path) for path in (directory / OPEN).glob("*"))
 
 
-def prune(directory: Path, most_bytes: int, most_ns: int, now_s: float) -> list[Path]:
+def prune(
+    directory: Path,
+    most_bytes: int,
+    most_ns: int,
+    now_s: float,
+    last: Callable[[Path], bool] = lambda _: False,
+) -> list[Path]:
     """Takes away the oldest recordings until the others, with what is being made, fit, and those that are too old.
-    Gives their paths."""
+    Gives their paths. `last`: those that only go when all others have."""
     _empty(directory)
     all_, gone = kept(directory), []
     bytes_ = open_bytes(directory) + sum(one.bytes for one in all_)
-    for one in all_:
+    for one in sorted(all_, key=lambda one: last(one.path)):
         too_old = now_s - one.written_s > most_ns / 1e9
         if bytes_ <= most_bytes and not too_old:
             continue

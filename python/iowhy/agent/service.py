@@ -7,15 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from iowhy.agent import keeping, systemd
 from iowhy.agent.capture import Captures, Judged
 from iowhy.agent.counted import Interval, read
 from iowhy.agent.events import Lines, signals
+from iowhy.agent.otlp import Push
 from iowhy.agent.settings import S, Settings
 from iowhy.agent.totals import Totals
 from iowhy.agent.triggers import Budget, Fired, Watch
+from iowhy.agent.uploads import Uploads
 from iowhy.errors import Problem
 from iowhy.messages import printable
 from iowhy.recording.folder_lock import alone_in, holder
@@ -37,9 +40,12 @@ AT_START = {
     "rotate_ns": "rotate",
     "calls": "calls",
     "metrics": "metrics",
+    "otlp": "otlp",
 }
 #: Until the counting process that was told to end is ended.
 PATIENCE_S = 20
+#: For what is still to be uploaded when the agent ends.
+UPLOADED_WITHIN_S = 10
 
 
 def say(text: str) -> None:
@@ -71,9 +77,18 @@ class Service:
         self.totals = Totals()
         self.watch = Watch(settings.triggers)
         self.budget = Budget(settings.directory, settings.cool_down_ns, settings.per_hour)
-        self.captures = Captures(settings, self.budget, self._judged)
+        self.captures = Captures(
+            settings, self.budget, self._judged, partial(self._sent, "verdict", "the webhook")
+        )
+        self.uploads = Uploads(settings.directory, settings.upload, say)
+        self.push = (
+            None
+            if settings.otlp is None
+            else Push(settings.otlp, self.totals, partial(self._sent, "metrics", "OTLP"))
+        )
         self._know_triggers()
         self._suppressed: set[tuple[str, str]] = set()
+        self._not_taken: frozenset[str] = frozenset()
         self._unmoved: list[Path] = []
         self._failed: str | None = None
         self._ends = False
@@ -102,6 +117,9 @@ class Service:
             if not self.captures.under_way():
                 self._recover("kept")
         self._prune()
+        if self.push is not None:
+            self.push.end()
+        self.uploads.end(UPLOADED_WITHIN_S)
 
     def _follow(self) -> None:
         every_s = self.settings.every_ns / S
@@ -167,6 +185,7 @@ class Service:
         """Takes what has changed in the file; what is counted goes on. A file with a mistake changes nothing."""
         try:
             new = again()
+            self.uploads.change(new.upload)
         except Problem as problem:
             say(f"not taken, all stays as it is: {problem}")
             return
@@ -193,6 +212,8 @@ class Service:
             self._start(fired)
         self._keep([*self._unmoved, *map(Path, interval.closed)])
         self._prune()
+        if self.push is not None:
+            self.push.push()
 
     def _keep(self, closed: Sequence[Path]) -> None:
         """Moves what is whole to where it belongs; what cannot be moved now (a full disk) is tried again."""
@@ -225,11 +246,32 @@ class Service:
         said = judged.answer or f"no verdict: {judged.failed}"
         say(f"trigger {judged.trigger}: {said}{where}")
 
+    def _sent(self, what: str, to: str, failed: str | None) -> None:
+        """Counts what was sent; that it does not arrive is said at the begin of an outage."""
+        key = (what, "done" if failed is None else "failed")
+        self.totals.sent[key] = self.totals.sent.get(key, 0) + 1
+        if failed is not None and what not in self._not_taken:
+            say(f"{to} did not take {what}: {failed}")
+        self._not_taken = self._not_taken - {what} if failed is None else self._not_taken | {what}
+
     def _prune(self) -> None:
         settings = self.settings
-        for path in keeping.prune(
-            settings.directory, settings.keep_bytes, settings.keep_ns, time.time()
-        ):
+        gone = keeping.prune(
+            settings.directory,
+            settings.keep_bytes,
+            settings.keep_ns,
+            time.time(),
+            self.uploads.is_waiting,
+        )
+        for path in gone:
             say(f"taken away to keep within bounds: {path}")
-        kept = sum(one.bytes for one in keeping.kept(settings.directory))
-        self.totals.kept_bytes = kept + keeping.open_bytes(settings.directory)
+        kept = keeping.kept(settings.directory)
+        self.uploads.know(kept, gone)
+        self._note_kept(sum(one.bytes for one in kept))
+
+    def _note_kept(self, bytes_: int) -> None:
+        """In the totals, for who asks."""
+        self.totals.kept_bytes = bytes_ + keeping.open_bytes(self.settings.directory)
+        for result, count in self.uploads.counts.items():
+            self.totals.sent["recording", result] = count
+        self.totals.to_upload = self.uploads.waiting

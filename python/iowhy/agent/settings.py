@@ -12,6 +12,7 @@ from iowhy.agent.conditions import Condition
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.quantities import MOST, duration_ns, size_bytes
+from iowhy.recording.object_store import path_of
 
 DIRECTORY = Path("/var/lib/iowhy")
 S = 10**9
@@ -23,7 +24,8 @@ _HOST = re.compile(r"(.*):([0-9]{1,5})\Z")
 class Settings:
     """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. A trigger records for
     `record_ns`, at least `cool_down_ns` after the recording before it ended, `per_hour` times at most. `calls`: every I/O
-    call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none."""
+    call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
+    recordings go to as well; `otlp`: the address that metrics are pushed to."""
 
     directory: Path = DIRECTORY
     every_ns: int = 10 * S
@@ -36,6 +38,8 @@ class Settings:
     calls: bool = False
     metrics: tuple[str, int] | None = None
     webhook: str | None = None
+    upload: Path | None = None
+    otlp: str | None = None
     triggers: Mapping[str, Condition] = field(default_factory=dict)
 
 
@@ -79,10 +83,19 @@ def address(value: Any) -> tuple[str, int]:
     return found[1] or "0.0.0.0", int(found[2])
 
 
-def _webhook(value: Any) -> str:
+def _web(value: Any) -> str:
     if not isinstance(value, str) or not re.match(r"https?://[^\s/]+", value):
         raise ValueError("give an address that begins with http:// or https://")
     return value
+
+
+def _stored(value: Any) -> Path:
+    if not isinstance(value, str) or not value.startswith("s3://"):
+        raise ValueError("give s3://BUCKET/PREFIX")
+    try:
+        return path_of(value.rstrip("/"))
+    except Problem:
+        raise ValueError("give s3://BUCKET/PREFIX") from None
 
 
 #: Keys of the table [agent]: the field, and what reads its value.
@@ -97,7 +110,9 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "per-hour": ("per_hour", _number),
     "calls": ("calls", _truth),
     "metrics": ("metrics", address),
-    "webhook": ("webhook", _webhook),
+    "otlp": ("otlp", _web),
+    "webhook": ("webhook", _web),
+    "upload": ("upload", _stored),
 }
 
 

@@ -58,6 +58,8 @@ class Totals:
     suppressed: dict[tuple[str, str], int] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
     kept_bytes: int = 0
+    sent: dict[tuple[str, str], int] = field(default_factory=dict)
+    to_upload: int = 0
     services: set[str] = field(default_factory=set)
 
     def add(self, interval: Interval) -> None:

@@ -1,12 +1,12 @@
-"""Recordings in an object store (the API of S3): what lies below a prefix, and copies of it that are read in its place.
+"""Recordings in an object store (the API of S3): what lies below a prefix, copies of it that are read in its place, and what is put there.
 
 A recording there has a path, too: `s3:/BUCKET/KEY`, as pathlib writes `s3://BUCKET/KEY`. Address and keys of the store come from
 the environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, …), as obstore reads them.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +17,17 @@ from iowhy.recording.bounds import private_folder
 from iowhy.recording.sizes import MOST_FILES
 
 if TYPE_CHECKING:  # an extra
-    from obstore.store import S3Store
+    from obstore.store import ClientConfig, S3Store
 
 SCHEME = "s3:"
 #: Files that are copied at a time: each waits for the network most of its time.
 _TOGETHER = 16
 _RETRIES = 3
 _CHUNK_BYTES = 8 << 20
+#: A larger file is put in parts, some at a time; what is smaller in one request, of which nothing can be left behind.
+_PART_BYTES, _PARTS_TOGETHER = 16 << 20, 2
+#: For a request that puts so much: 56 KB/s.
+_PUT_WITHIN = "300s"
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,57 @@ def copied(path: Path) -> Path:
         raise
 
 
+def reachable(path: Path) -> None:
+    """Raises Problem where no store of that name could be asked: obstore, an address or keys are missing. Asks nothing yet."""
+    _store(path.parts[1], _PUT_WITHIN)
+
+
+def put(path: Path, what: Path | bytes) -> None:
+    """Stores a file, or what is given, under a path: all of it or nothing, in the place of what is there. Raises Problem that says what the
+    store answered, and OSError where the file cannot be read."""
+    store = _store(path.parts[1], _PUT_WITHIN)
+    import obstore
+
+    large = isinstance(what, Path) and what.stat().st_size > _PART_BYTES
+    content = what.read_bytes() if isinstance(what, Path) and not large else what
+    try:
+        with _answers(path):
+            obstore.put(
+                store,
+                "/".join(path.parts[2:]),
+                content,
+                use_multipart=large,
+                chunk_size=_PART_BYTES,
+                max_concurrency=_PARTS_TOGETHER,
+            )
+    except FileNotFoundError as error:
+        if isinstance(what, Path) and not what.exists():
+            raise
+        raise Problem(f"{written(path)}: {_first_line(error)}") from None
+
+
+def stored_bytes(path: Path) -> bytes | None:
+    """What is stored under a path; None: nothing is. Raises Problem that says what the store answered."""
+    store = _store(path.parts[1])
+    import obstore
+
+    try:
+        with _answers(path):
+            return bytes(obstore.get(store, "/".join(path.parts[2:])).bytes())
+    except FileNotFoundError:
+        return None
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Takes away what is stored under each path. Raises Problem that says what the store answered."""
+    for path in paths:
+        store = _store(path.parts[1])
+        import obstore
+
+        with _answers(path), suppress(FileNotFoundError):
+            obstore.delete(store, "/".join(path.parts[2:]))
+
+
 def _copy(one: Stored, to: Path) -> None:
     import obstore
 
@@ -125,12 +180,16 @@ def _answers(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        first = str(error).split("\n")[0][:300]
-        raise Problem(f"{written(path)}: {first}") from None
+        raise Problem(f"{written(path)}: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0][:300]
 
 
 @cache
-def _store(bucket: str) -> "S3Store":
+def _store(bucket: str, within: str | None = None) -> "S3Store":
+    """`within`: how long a request may take, else obstore's 30 s."""
     try:
         from obstore.store import S3Store
     except ModuleNotFoundError:
@@ -138,8 +197,11 @@ def _store(bucket: str) -> "S3Store":
             "object stores are read by obstore: `pip install 'iowhy[s3]'` and run again"
         ) from None
     local = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    options: ClientConfig = {"allow_http": True} if local else {}
+    if within is not None:
+        options["timeout"] = within
     return S3Store(
         bucket,
-        client_options={"allow_http": True} if local else {},
+        client_options=options,
         retry_config={"max_retries": _RETRIES},
     )

@@ -202,6 +202,49 @@ def test_a_stretch_of_time_narrows_charts_and_tables(page: Page, written: Path) 
     assert page.problems == []
 
 
+def test_nothing_is_cut_on_paper(page: Page, written: Path) -> None:
+    """A sheet does not scroll: on one of A4 each table, with the longest paths, is as wide as the page at most."""
+    opened(page, written, width=718)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    path = "/srv/" + "a-long-name/" * 30
+    page.run(
+        f"document.querySelectorAll('.report td:first-child').forEach(e => {{ e.textContent = '{path}'; }})"
+    )
+    out = page.run(
+        "[...document.querySelectorAll('th, td')].filter(e => e.getBoundingClientRect().right > innerWidth + 1"
+        " || e.scrollWidth > e.clientWidth + 1).map(e => e.closest('section').id + ': ' + e.textContent)"
+    )
+    page.call("Emulation.setEmulatedMedia", media="")
+    assert out == []
+
+
+def test_legends_say_numbers_and_what_is_shown(page: Page, make: Make) -> None:
+    files = [
+        {"dev": 1, "ino": ino, "path": path, "kind": "file", "deleted": False}
+        for ino, path in ((5, "/one"), (6, "/two"))
+    ]
+    many = [
+        request(at * MS, MS, dev=80 + at % 2, owner_dev=1, owner_ino=5 + at % 2, sector=at * 64)
+        for at in range(99)
+    ]
+    names = [{"dev": 80, "name": "vda"}, {"dev": 81, "name": "vdb"}]
+    recording = make({"block_requests": many, "files": files, "devices": names})
+    page_of(recording.path)
+    opened(page, recording.path)
+    legend = "[...document.querySelectorAll('[data-chart={}] .legend li')].map(e => e.textContent)"
+    found = page.run(legend.format("request-latency-over-time"))
+    assert re.search(r"\d+ requests? in a cell", found[0])
+    assert all(re.search(r"\d", one) for one in found)
+    places = legend.format("addresses-over-time")
+    assert ["/one" in str(page.run(places)), "/two" in str(page.run(places))].count(True) == 1
+    first = page.run(places)
+    page.run(
+        "(s => { s.value = s.value === 'vda' ? 'vdb' : 'vda'; s.dispatchEvent(new Event('change')); })"
+        "(document.querySelector('[data-chart=addresses-over-time] select'))"
+    )
+    assert page.run(places) != first and page.problems == []
+
+
 def test_hostile_names_do_nothing(page: Page, make: Make) -> None:
     recording = make(hostile_tables())
     page_of(recording.path)

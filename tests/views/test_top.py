@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from iowhy.recording import open_recording
 from iowhy.recording.manifest import Recorder
 from iowhy.reports import Filters, run
+from iowhy.views.top import head
 from iowhy.views.top.app import Shown, TopApp
 from iowhy.views.top.levels import pages_of
 from iowhy.watching.asked import Asked
@@ -139,6 +140,20 @@ def test_names_of_anybody_are_only_shown(rec: Path) -> None:
         assert "\\x1b[2J" in "\n".join(lines(app))
 
     driven(Shown(rec), drive, (160, 30))
+
+
+@pytest.mark.parametrize("width", [100, 60, 40, 25])
+@pytest.mark.parametrize("level", ["", "sqlite3 with a long name (4711)"])
+def test_all_pages_have_a_place(width: int, level: str) -> None:
+    titles = ["Processes", "Services", "Files", "Devices", "Findings", "Output"]
+    for chosen in range(-1, len(titles)):
+        text = head.pages(level, titles, chosen, width).plain
+        assert len(text) <= width
+        assert [str(at) in text for at in range(1, 7)] == [True] * 6
+        assert chosen < 0 or titles[chosen] in text
+    assert (titles[0] in head.pages("", titles, 3, 100).plain) and "1 Proc" in head.pages(
+        "", titles, 3, 50
+    ).plain
 
 
 @pytest.mark.parametrize("size", [(40, 12), (20, 5), (300, 60)])

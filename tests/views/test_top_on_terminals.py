@@ -1,6 +1,7 @@
 """The live view on terminals: one that becomes small, one that shows a picture a second, and what is gone meanwhile."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,9 @@ def test_a_terminal_that_becomes_small_and_a_recording_that_goes(
     terminal.until(lambda seen: "q leaves" not in seen and "process" in seen)
     seen = terminal.until(lambda seen: seen.splitlines()[-1].startswith(" ? keys"))
     assert [len(line) <= 40 for line in seen.splitlines()] == [True] * 12
+    # All pages can be seen: by their numbers, and a part of their names.
+    for number in range(1, 6):
+        assert re.search(rf"(^| ){number} \w", seen, flags=re.MULTILINE), seen
     (tmp_path / "made.iowhy").rename(tmp_path / "gone")
     seen = terminal.until(lambda seen: "not there" in seen)
     # What was seen last stays, and the last line says why nothing else comes.
@@ -56,6 +60,16 @@ def test_a_file_that_is_no_recording_is_a_line_and_a_status(
     terminal.start("top", "notes.txt")
     seen = terminal.until(lambda seen: "status 2" in seen)
     assert seen.startswith("iowhy: notes.txt: a recording is a directory")
+
+
+def test_a_folder_of_other_things_is_a_line_and_a_status(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("no recording")
+    terminal.start("top", "notes")
+    seen = terminal.until(lambda seen: "status 2" in seen)
+    assert "notes" in seen and "manifest.json" in seen
 
 
 def test_ten_thousand_processes_where_a_picture_takes_a_second(tmp_path: Path) -> None:

@@ -63,12 +63,23 @@ def command(options: Options) -> None:
 
     if not options.recording.exists():
         raise Problem(f"{options.recording}: no such recording")
-    if not options.recording.is_dir() and not is_packed(options.recording):
+    if not is_packed(options.recording) and not _may_become(options.recording):
         from iowhy.recording import open_recording
 
-        open_recording(options.recording)  # raises: a file can become no recording, a folder can
+        open_recording(options.recording)  # raises
     printed = printed_beside(options.recording.absolute())
     show(options.recording, printed if printed.is_file() else None)
+
+
+def _may_become(folder: Path) -> bool:
+    """Whether a folder is a recording, or one that a recorder has only just made: a file is none, nor a folder of other things."""
+    try:
+        if (folder / "manifest.json").exists():
+            return True
+        # What is being written has another name until it is whole.
+        return folder.is_dir() and all(one.name.endswith(".tmp") for one in folder.iterdir())
+    except OSError:
+        return False
 
 
 def _record(options: Options) -> None:

@@ -206,21 +206,13 @@ class TopApp(App[bool]):
 
     def _draw_pages(self, width: int) -> None:
         level = self.levels[-1]
-        text = Text(no_wrap=True)
-        if level.title:
-            text.append(f" {level.title} ", "bold")
         titles = [page.title for page in level.pages]
         if len(self.levels) == 1 and self.shown.output is not None:
             titles.append("Output")
-        for number, name in enumerate(titles, 1):
-            chosen = (
-                (self._text == "output")
-                if name == "Output"
-                else (self._text is None and number - 1 == level.at)
-            )
-            text.append(f" {number} {name} ", "reverse" if chosen else "dim")
-        text.truncate(width, overflow="ellipsis")
-        self.query_one("#pages", Static).update(text)
+        chosen = level.at if self._text is None else -1
+        if self._text == "output":
+            chosen = len(titles) - 1
+        self.query_one("#pages", Static).update(head.pages(level.title, titles, chosen, width))
 
     def _said(self, width: int) -> Text:
         if self.typing is not None:

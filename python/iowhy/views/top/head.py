@@ -15,6 +15,37 @@ if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.watching.moment import Moment
 
 _LEAST = 0.0005
+#: Letters of a page's name where there is no room for all of it.
+_SHORT = 4
+
+
+def pages(level: str, titles: Sequence[str], chosen: int, width: int) -> Text:
+    """The pages by number; where they do not fit, the names of those that are not shown are cut, then left out."""
+
+    def drawn(letters: int | None, around: str) -> Text:
+        text = Text(no_wrap=True)
+        for at, name in enumerate(titles):
+            word = name if letters is None or at == chosen else name[:letters]
+            label = f"{at + 1} {word}".strip()
+            text.append(f"{around}{label}{around}", "reverse" if at == chosen else "dim")
+            if not around and at + 1 < len(titles):
+                text.append(" ")
+        return text
+
+    most = max(width - len(level) - 3, 0) if level else width
+    forms = ((None, " "), (None, ""), (_SHORT, ""), (0, ""))
+    made = [drawn(letters, around) for letters, around in forms]
+    # What is opened is said above as well, where the numbers alone leave it no room.
+    fits = next((one for one in made if one.cell_len <= most), made[-1])
+    left = width - fits.cell_len
+    text = Text(no_wrap=True)
+    if level and left > 3:
+        named = Text(f" {level} ", "bold", no_wrap=True)
+        named.truncate(left, overflow="ellipsis")
+        text.append_text(named)
+    text.append_text(fits)
+    text.truncate(width, overflow="ellipsis")
+    return text
 
 
 def title(name: str, state: str, moment: "Moment | None", width: int) -> Text:

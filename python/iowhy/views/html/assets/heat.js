@@ -72,6 +72,7 @@ iowhy.kinds.heat = (chart, host, page) => {
     },
   });
   if (groups.length > 1) controls.append(iowhy.choice("Show", ["all", ...groups], (chosen) => { group = chosen; gather(); drawn.draw(); }));
-  const key = iowhy.legend([[`1 ${count.replace(/s$/, "")}`, iowhy.colours.heat(0)], ["few", iowhy.colours.heat(0.33)], ["many", iowhy.colours.heat(0.66)], [`${iowhy.format.count(most)} in a cell`, iowhy.colours.heat(1)]]);
-  host.append(key);
+  // As the lightness goes: by the logarithm of the count.
+  const steps = [...new Set([0, 0.33, 0.66, 1].map((part) => Math.round(most ** part)))];
+  host.append(iowhy.legend(steps.map((n, nth) => [`${iowhy.format.count(n)}${nth ? "" : " " + (n === 1 ? count.replace(/s$/, "") : count) + " in a cell"}`, iowhy.colours.heat(most > 1 ? Math.log(n) / Math.log(most) : 1)])));
 };

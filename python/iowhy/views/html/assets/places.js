@@ -59,10 +59,19 @@ iowhy.kinds.places = (chart, host, page) => {
     },
   });
   if (devices.length > 1) {
-    const choice = iowhy.choice("Device", devices, (chosen) => { device = chosen; gather(); drawn.draw(); });
+    const choice = iowhy.choice("Device", devices, (chosen) => { device = chosen; gather(); drawn.draw(); name(); });
     choice.querySelector("select").value = device;
     controls.append(choice);
   }
-  host.append(iowhy.legend(files.slice(0, 11).map((file) => [`${file} (${iowhy.format.count(sums.get(file))})`, colour(file)])));
+  // Files of the device that is shown, with their requests there; colours are the same on each.
+  const legend = iowhy.make("div");
+  const name = () => {
+    const here = new Map();
+    for (const row of mine) here.set(rows.get("file", row), (here.get(rows.get("file", row)) || 0) + rows.get("requests", row));
+    const listed = [...here].sort((a, b) => b[1] - a[1]).slice(0, 11);
+    legend.replaceChildren(iowhy.legend(listed.map(([file, requests]) => [`${file} (${iowhy.format.count(requests)})`, colour(file)])));
+  };
+  name();
+  host.append(legend);
   host.append(iowhy.make("p", { class: "hint" }, "Full marks: requests that jumped; slim ones went on where the device's request before ended."));
 };

@@ -2,12 +2,13 @@
 /*
  * Of which calls and waits the user's stack is taken, and the time that it stands for.
  *
- * Calls are taken in proportion to their time (points.h). The first call of each place in a program is taken as well: for
+ * Calls are taken in proportion to their time (points.h), as many as the time allows (allowance.h). The first call of each place in a program is taken as well: for
  * its own length, which is left out of the time along which points are set.
  */
 #ifndef IOWHY_STACK_POINTS_H
 #define IOWHY_STACK_POINTS_H
 
+#include "allowance.h"
 #include "user_stack.h"
 
 /* The wait whose stack was taken at `ts` has ended. */
@@ -31,19 +32,12 @@ struct {
 	__type(value, __u8);
 } sampled_places SEC(".maps");
 
-enum sample_bounds {
-	/* Stacks of each group, and of waits, in an interval of user space. One takes some 5 µs: 2 % of a CPU at most. */
-	SAMPLES_MOST = 200,
-	/* How many times as long gaps become within one, the fewer are left. */
-	SPARE_MOST = 64,
-};
+/* Between two points of the time in calls, on average, at least. */
+#define GAP_LEAST_NS 1000000ull
 
-/* User space sets these ten times a second, so that the cost stays bounded: the mean gap, and what may be taken yet. */
-__u64 gaps_ns[SAMPLE_GROUPS] = {};
-__s64 samples_left[SAMPLE_GROUPS] = {};
-/* One wait outside calls in so many is taken. */
-__u32 sampled_waits = 0;
-__s64 waits_left = 0;
+/* Moments up to which the time that allows stacks (allowance.h) was used, so that the cost stays bounded. */
+__u64 calls_used[SAMPLE_GROUPS] = {};
+__u64 waits_used = 0;
 
 /* A call that has returned. */
 struct ended_call {
@@ -102,42 +96,21 @@ static __always_inline bool is_new_place(struct thread *t, __u64 ip, __s32 nr)
 	return true;
 }
 
-static __always_inline bool has_left(__s64 *left)
+static __always_inline __u64 *used_by(__u32 group)
 {
-	if (*(volatile __s64 *)left <= 0)
-		return false;
-	__sync_fetch_and_add(left, -1);
-	return true;
-}
-
-/* The mean gap: many threads at once make it longer before all that may be taken is. */
-static __always_inline __u64 mean_gap(__u32 group)
-{
-	__u64 mean, by;
-	__s64 left;
-
 	/* The verifier does not see that the compiler knows this. */
 	barrier_var(group);
-	group &= SAMPLE_GROUPS - 1;
-	mean = *(volatile __u64 *)&gaps_ns[group];
-	left = *(volatile __s64 *)&samples_left[group];
-
-	if (left <= 0 || left >= SAMPLES_MOST)
-		return mean;
-	by = SAMPLES_MOST * SAMPLES_MOST / ((__u64)left * left);
-	return mean * (by < SPARE_MOST ? by : SPARE_MOST);
+	return &calls_used[group & (SAMPLE_GROUPS - 1)];
 }
 
 /* Takes it, if more may be taken; what is not taken is sampled by none. */
 static __always_inline bool try_to_take(struct ended_call *call)
 {
 	struct thread *t = call->thread;
-	__u32 group = call->group;
 	__u64 before;
 	bool taken;
 
-	barrier_var(group);
-	if (!t || !has_left(&samples_left[group & (SAMPLE_GROUPS - 1)]))
+	if (!t || !use_allowance(used_by(call->group), call->now))
 		return false;
 	before = bpf_ktime_get_ns();
 	taken = take_call(call);
@@ -165,7 +138,7 @@ static __always_inline void sample_call(struct ended_call *call, __u64 ip)
 	clock->ns += call->dur;
 	if (clock->ns < clock->next)
 		return;
-	mean = mean_gap(group);
+	mean = stretched(used_by(group), call->now, GAP_LEAST_NS);
 	call->weight = pass_points(clock, call->dur, mean);
 	/* Calls that come later are others' time: what this one would stand for goes with it. */
 	if (call->weight)
@@ -177,10 +150,12 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 {
 	const struct pt_regs *regs = user_registers(task);
 	struct sample_buffer *buffer;
+	__u32 one_in = stretched(&waits_used, t->wait_since, 1);
 	bool taken;
 
 	t->wait_taken = 0;
-	if (!regs || (sampled_waits > 1 && bpf_get_prandom_u32() % sampled_waits) || !has_left(&waits_left))
+	if (!regs || !unsampled_here() || (one_in > 1 && bpf_get_prandom_u32() % one_in) ||
+	    !use_allowance(&waits_used, t->wait_since))
 		return 0;
 	buffer = sample_buffer(0);
 	if (!buffer)
@@ -191,7 +166,7 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 	read_registers(&buffer->event, regs);
 	taken = emit_sample(buffer, task);
 	if (taken)
-		t->wait_taken = sampled_waits;
+		t->wait_taken = one_in;
 	return taken;
 }
 

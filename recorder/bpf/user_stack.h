@@ -99,10 +99,16 @@ struct {
 	__type(value, struct unsampled);
 } unsampled_times SEC(".maps");
 
+/* Of what runs to measure the recorder itself before the recording (src/calibration.rs) no stack is taken. */
+bool stacks_begun = false;
+
+/* NULL: none is taken. */
 static __always_inline struct unsampled *unsampled_here(void)
 {
 	__u32 only = 0;
 
+	if (!*(volatile bool *)&stacks_begun)
+		return NULL;
 	return bpf_map_lookup_elem(&unsampled_times, &only);
 }
 

@@ -185,7 +185,6 @@ impl Watch {
             Watch::Programs(programs) => {
                 let samples = programs.probe.sample()?;
                 let drained = programs.probe.drain();
-                programs.probe.allow_stacks();
                 // What the programs wrote before the switch belongs to this interval.
                 programs.consume();
                 let lost = programs.probe.lost();

@@ -1,25 +1,6 @@
 /* The recorder's choice of calls, as a library: what the kernel gives its programs is made here. */
-#include <stdbool.h>
-#include <stdint.h>
-
-typedef uint64_t __u64;
-typedef uint32_t __u32;
-#undef __always_inline
-#define __always_inline inline
-
-static __u64 state;
-
-/* splitmix64 (Steele, Lea, Flood 2014), its upper half */
-static __u32 random32(void)
-{
-	__u64 z = state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return (z ^ (z >> 31)) >> 32;
-}
-
 #define RANDOM32() random32()
+#include "random.h"
 #include "points.h"
 
 /* The calls of `durations`, over and over until there were `calls`: what each place of it is sampled for in all. */

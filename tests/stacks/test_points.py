@@ -1,17 +1,14 @@
 """Points of stacks (recorder/bpf/points.h): on average each call stands for its own length, whatever its neighbours are."""
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-HERE = Path(__file__).parent
-HEADERS = HERE.parents[1] / "recorder" / "bpf"
+from tests.stacks.kernel_side import library
+
 MEAN = 1_000_000
 #: Of shorter calls too few have a point for an average of them.
 LEAST = 30_000
@@ -21,12 +18,7 @@ DEVIATIONS = 5.5
 
 @pytest.fixture(scope="module")
 def points(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    compiler = shutil.which("clang") or shutil.which("cc")
-    assert compiler is not None, "the recorder is built with clang"
-    library = tmp_path_factory.mktemp("points") / "points.so"
-    command = [compiler, "-O2", "-shared", "-fPIC", f"-I{HEADERS}", "-o", str(library)]
-    subprocess.run([*command, str(HERE / "points.c")], check=True)
-    return ctypes.CDLL(str(library))
+    return library("points.c", tmp_path_factory.mktemp("points"))
 
 
 def _weights(

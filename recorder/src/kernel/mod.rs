@@ -151,7 +151,11 @@ impl Probe {
         }
         self.links.append(&mut links.running);
         self.threads = links.threads;
-        self.allow_stacks();
+        // SAFETY: as in `drain`.
+        unsafe {
+            let place = addr_of_mut!((*self.bss()).stacks_begun);
+            place.cast::<u8>().write_volatile(1);
+        }
         Ok(())
     }
 

@@ -1,27 +1,12 @@
-//! User stacks: the clock on each CPU that takes those of what runs, and how many are taken.
+//! User stacks: the clock on each CPU that takes those of what runs.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr::{addr_of, addr_of_mut};
 
 use libbpf_rs::{Link, ProgramMut};
 
-use super::Probe;
-use crate::event::layout;
-
 /// Ticks of the clock a second on each CPU: no divisor or multiple of the 100, 250 and 1,000 by which others run.
 const TICKS: u64 = 99;
-
-/// Stacks that are taken at most in an interval of the collector (a tenth of a second).
-const TAKEN_MOST: i64 = layout::SAMPLES_MOST as i64;
-/// Between two points of the time in calls, on average: at least and at most.
-const GAP_LEAST_NS: u64 = 1_000_000;
-const GAP_MOST_NS: u64 = 1_000_000_000;
-/// One wait outside calls in so many is taken, at most.
-const WAITS_MOST: u32 = 4096;
-
-/// Groups of calls (bpf/user_stack.h).
-const GROUPS: usize = layout::SAMPLE_GROUPS as usize;
 
 /// Opens the software clock on all CPUs that are there, for a program to run at its ticks. The links end with their drop.
 pub(super) fn attach_clock(program: &ProgramMut<'_>) -> io::Result<Vec<Link>> {
@@ -90,49 +75,6 @@ fn listed(text: &str) -> Vec<i32> {
     cpus
 }
 
-impl Probe {
-    /// Lets the programs take stacks until this is called next, and sets how seldom by how many they took.
-    pub fn allow_stacks(&mut self) {
-        if !self.takes_stacks {
-            return;
-        }
-        let bss = self.bss();
-        // SAFETY: as in `drain`; aligned reads and writes do not tear, and a stack that is taken meanwhile is counted
-        // by none of the two, which does no harm.
-        unsafe {
-            for group in 0..GROUPS {
-                let left = addr_of!((*bss).samples_left[group]).read_volatile();
-                let gap = addr_of_mut!((*bss).gaps_ns[group]);
-                gap.write_volatile(next_gap(gap.read_volatile(), left));
-                addr_of_mut!((*bss).samples_left[group]).write_volatile(TAKEN_MOST);
-            }
-            let left = addr_of!((*bss).waits_left).read_volatile();
-            let waits = addr_of_mut!((*bss).sampled_waits);
-            waits.write_volatile(next_waits(waits.read_volatile(), left));
-            addr_of_mut!((*bss).waits_left).write_volatile(TAKEN_MOST);
-        }
-    }
-}
-
-/// The gap after one with which so many of the stacks that were allowed were left.
-fn next_gap(gap: u64, left: i64) -> u64 {
-    match left {
-        0 if gap == 0 => GAP_LEAST_NS,
-        i64::MIN..=50 => (gap * 2).clamp(GAP_LEAST_NS, GAP_MOST_NS),
-        150.. => (gap / 2).clamp(GAP_LEAST_NS, GAP_MOST_NS),
-        _ => gap,
-    }
-}
-
-fn next_waits(waits: u32, left: i64) -> u32 {
-    match left {
-        0 if waits == 0 => 1,
-        i64::MIN..=50 => (waits * 2).clamp(1, WAITS_MOST),
-        150.. => (waits / 2).clamp(1, WAITS_MOST),
-        _ => waits,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,19 +84,5 @@ mod tests {
         assert_eq!(listed("0"), [0]);
         assert_eq!(listed("0-2,5,8-9"), [0, 1, 2, 5, 8, 9]);
         assert!(listed("").is_empty());
-    }
-
-    #[test]
-    fn the_more_are_taken_the_farther_apart_they_come() {
-        assert_eq!(next_gap(0, 0), GAP_LEAST_NS);
-        assert_eq!(next_gap(GAP_LEAST_NS, 0), 2 * GAP_LEAST_NS);
-        assert_eq!(next_gap(4 * GAP_LEAST_NS, 100), 4 * GAP_LEAST_NS);
-        assert_eq!(next_gap(4 * GAP_LEAST_NS, 190), 2 * GAP_LEAST_NS);
-        assert_eq!(next_gap(GAP_LEAST_NS, TAKEN_MOST), GAP_LEAST_NS);
-        assert_eq!(next_gap(GAP_MOST_NS, -3), GAP_MOST_NS);
-        assert_eq!(
-            (next_waits(0, 0), next_waits(1, 0), next_waits(1, 200)),
-            (1, 2, 1)
-        );
     }
 }

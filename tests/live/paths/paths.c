@@ -25,8 +25,9 @@
 #define PATH __attribute__((noinline, noclone)) static
 #endif
 
-/* Milliseconds in fsync, however long one takes, and units of computing. */
+/* Milliseconds in fsync, however long one takes, but as many as give stacks enough on a slow disk, too; and units of computing. */
 static const int syncs_ms[PATHS] = { 200, 300, 500 };
+#define LEAST_SYNCS 40
 /* How many times as long a pool is in it, whose threads are there at the same time. */
 #define POOL_LONGER 4
 static int longer = 1;
@@ -34,7 +35,7 @@ static const int computes[PATHS] = { 1, 2, 7 };
 
 /* Shared with the processes that are forked. */
 static struct sums {
-	_Atomic uint64_t synced_ns, on_cpu_ns;
+	_Atomic uint64_t synced_ns, on_cpu_ns, syncs;
 	uint64_t unit_ns; /* that is computed, times the path's number (of the first alone) */
 } *sums;
 static volatile uint64_t sink;
@@ -58,12 +59,12 @@ PATH void sync_once(int path, int fd)
 	if (fsync(fd))
 		abort();
 	sums[path].synced_ns += now(CLOCK_MONOTONIC) - before;
-	sink++;
+	sums[path].syncs++;
 }
 
 static int is_short(int path)
 {
-	return sums[path].synced_ns < longer * syncs_ms[path] * 1000000ull;
+	return sums[path].syncs < LEAST_SYNCS || sums[path].synced_ns < longer * syncs_ms[path] * 1000000ull;
 }
 
 PATH void work(int path, int once)

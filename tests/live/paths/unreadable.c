@@ -1,4 +1,4 @@
-/* Syncs a file, its stack pointer where no stack is: its path cannot be read. unreadable FILE SECONDS */
+/* Syncs a file, a hundred times at least, its stack pointer where no stack is: its path cannot be read. unreadable FILE SECONDS */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
 
 	(void)argc;
-	while (time(NULL) < end)
+	for (int syncs = 0; syncs < 100 || time(NULL) < end; syncs++)
 		if (pwrite(fd, "x", 1, 0) != 1 || sync_without_stack(fd, nowhere + (1 << 15)))
 			abort();
 	return 0;

@@ -11,8 +11,11 @@ from iowhy.exports.stacks import stacks_of, write_folded, write_speedscope
 from iowhy.recording import Recording, open_recording
 from iowhy.reports import run
 from tests.command_line import invoke
-from tests.stacks.conftest import MODULES, frames, sample, with_tables
+from tests.reports.conftest import Make
+from tests.stacks.conftest import MODULES, file, frames, make, sample, spent, wait, with_tables
 from tests.whys.made import MS, Story, pasted
+
+__all__ = ["make"]
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +49,8 @@ def test_a_thread_its_call_and_what_it_waits_for(tmp_path: Path) -> None:
         stack.frames[1:] for stack in stacks_of(recording)
     }
     folded, speedscope = io.BytesIO(), io.BytesIO()
-    write_folded(recording, folded)
-    write_speedscope(recording, speedscope)
+    write_folded(stacks_of(recording), recording, folded)
+    write_speedscope(stacks_of(recording), recording, speedscope)
     lines = folded.getvalue().decode().splitlines()
     assert lines and all(line.rpartition(" ")[2].isdecimal() for line in lines)
     assert {line.split(";")[0] for line in lines} == {"a,b\\x0a\\x1b[2J 1 (10)"}
@@ -103,5 +106,65 @@ def test_where_stacks_were_sampled_they_are_the_programs_functions(generated: Re
     assert any(one.frames[1:4] == ("main", "app+0x1010", "fsync") for one in stacks)
     assert any(one.frames[1] == "not sampled" for one in stacks)
     out = io.BytesIO()
-    write_folded(rec, out)
+    write_folded(stacks, rec, out)
     assert ";main;a,b;fsync;waiting for sync;fsync " in out.getvalue().decode()
+
+
+def _sampled(make: Make) -> Recording:
+    taken = {1: ("save", "commit", "main"), 2: ("save", "log", "main"), 3: ("work", "main")}
+    return make(
+        {
+            "thread_time": [spent(0, 1000 * MS, user=200 * MS, blocked=600 * MS)],
+            "waits": [wait(100 * MS, 500 * MS, "journal_commit", syscall="fsync")],
+            "files": [file(2, "/data/a.db"), file(3, "/data/b.log")],
+            "modules": MODULES,
+            "user_stacks": frames(taken),
+            "stack_samples": [
+                sample(200 * MS, 200 * MS, 1),
+                sample(600 * MS, 100 * MS, 2, ino=3),
+                sample(50 * MS, 150 * MS, 3, "cpu"),
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize("chosen", [[], ["--file", "*.db"], ["--until", "0.4"], ["--pid", "10"]])
+def test_callers_as_stacks_are_the_rows_of_the_report(make: Make, chosen: list[str]) -> None:
+    recording = _sampled(make)
+    asked = ["report", "callers", str(recording.path), *chosen]
+    table = json.loads(invoke([*asked, "--json"]).stdout)["rows"]
+    expected = {
+        " ← ".join(reversed(str(row["path"]).split(" ← "))): row["time_ns"] + row["idle_ns"]
+        for row in table
+        if row["time_ns"] + row["idle_ns"]
+    }
+    found: dict[str, int] = {}
+    for line in invoke([*asked, "--format", "folded"]).stdout.splitlines():
+        told, _, weight = line.rpartition(" ")
+        names = [one for one in told.split(";")[1:] if one in _NAMES]
+        path = " ← ".join(names)
+        found[path] = found.get(path, 0) + int(weight)
+    assert found == expected and expected
+    speedscope = json.loads(invoke([*asked, "--format", "speedscope"]).stdout)
+    assert sum(speedscope["profiles"][0]["weights"]) == sum(expected.values())
+
+
+_NAMES = {"save", "commit", "log", "work", "main", "not sampled", "stack not read"}
+
+
+def test_only_callers_are_stacks(make: Make, tmp_path: Path) -> None:
+    recording = str(_sampled(make).path)
+    to = tmp_path / "a.folded"
+    assert invoke(["report", "callers", recording, "-f", "folded", "-o", str(to)]).exception is None
+    assert to.read_text().startswith(
+        "thread (10);main;commit;save;waiting for sync;fsync 200000000"
+    )
+    for words, problem in (
+        (["report", "files", recording, "-f", "folded"], "`report callers`"),
+        (["report", "-f", "speedscope"], "`iowhy report callers`"),
+        (["report", "callers", recording, "-f", "folded", "--limit", "3"], "--limit"),
+        (["report", "callers", recording, "-f", "folded", "-o", str(to)], "exists already"),
+        (["report", "callers", recording, "-f", "folded", "--file", "*.no"], "no file"),
+    ):
+        done = invoke(words)
+        assert problem in str(done.exception), words

@@ -139,7 +139,7 @@ def _write(form: str, recording: "Recording", out: IO[bytes]) -> None:
         write = perfetto.write_perfetto if form == "perfetto" else perfetto.write_chrome
         write(recording, judge(recording).findings, out)
         return
-    (stacks.write_folded if form == "folded" else stacks.write_speedscope)(recording, out)
+    stacks.WRITERS[form](stacks.stacks_of(recording), recording, out)
 
 
 def _write_tables(form: str, recording: "Recording", folder: Path) -> None:

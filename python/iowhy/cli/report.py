@@ -1,13 +1,20 @@
 """`iowhy report`: one view of a recording, or the list of them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from iowhy.cli._files import opened as file_opened
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
-from iowhy.options.output import TableOutput
+from iowhy.options.output import STACK_FORMATS, ReportOutput
 from iowhy.options.process_ids import pids_given
+from iowhy.views.progress import working
+
+if TYPE_CHECKING:
+    from iowhy.recording import Recording
+    from iowhy.reports import Filters, Report
 
 EPILOG = """Examples:
 
@@ -18,6 +25,8 @@ EPILOG = """Examples:
   iowhy report events fio.iowhy --since 1.5s --until 1.6s --pid 4711
 
   iowhy report files fio.iowhy --file '*.db' --format csv > files.csv
+
+  iowhy report callers fio.iowhy --file '*.db' --format folded | flamegraph.pl --countname ns > callers.svg
 """
 
 
@@ -54,7 +63,7 @@ class Options:
     list_: bool = switch("--list", help="List the reports, each with the question it answers.")
     part: Part = group(Part)
     sql: bool = switch("--sql", help="Print the SQL instead of running it.")
-    table: TableOutput = group(TableOutput)
+    table: ReportOutput = group(ReportOutput)
 
 
 def command(options: Options) -> None:
@@ -64,6 +73,8 @@ def command(options: Options) -> None:
 
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
+        if options.table.format in STACK_FORMATS:
+            raise Problem(f"--format {options.table.format} is of stacks: `iowhy report callers`")
         _list(options.table)
         return
     report = find(name)
@@ -76,8 +87,35 @@ def command(options: Options) -> None:
         print(statement(opened, report, filters))
         return
     check_destination(options.table)
+    if options.table.format in STACK_FORMATS:
+        _write_stacks(opened, report, filters, options.table)
+        return
     asked = result_of(opened, report, filters, rows_shown(options.table, report))
     write(asked, options.table, f"{name} of {recording}", report)
+
+
+def _write_stacks(
+    recording: "Recording", report: "Report", filters: "Filters", to: ReportOutput
+) -> None:
+    """The rows of `report callers` for what draws flame graphs."""
+    import sys
+    from contextlib import nullcontext
+
+    from iowhy.exports.stacks import WRITERS, callers_of
+
+    if report.name != "callers":
+        raise Problem(
+            f"--format {to.format} is of stacks: of `report callers`, or of all time by `iowhy export --to {to.format}`"
+        )
+    with working(f"callers of {recording.path}", quiet=to.output is None and sys.stdout.isatty()):
+        stacks = callers_of(recording, filters)
+    with (
+        file_opened(to.output, binary=True, force=to.force)
+        if to.output
+        else nullcontext(sys.stdout.buffer)
+    ) as out:
+        WRITERS[to.format](stacks, recording, out)
+        out.flush()
 
 
 def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | None]:
@@ -97,7 +135,7 @@ def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | 
     return first, second
 
 
-def _list(to: TableOutput) -> None:
+def _list(to: ReportOutput) -> None:
     from iowhy.reports.report import reports, user_folder
 
     known = reports()

@@ -4,6 +4,7 @@ Thread → class → call → reason; where user stacks were sampled, thread →
 """
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import IO
 
@@ -12,6 +13,7 @@ from iowhy.data_class import dataclass
 from iowhy.messages import printable
 from iowhy.recording import Recording
 from iowhy.relations import Relations
+from iowhy.reports import Filters, find, run
 
 #: Whole nanoseconds that add up to the budget's: each gets what its part brings the sum over, in a fixed order.
 _OF_THREADS = """WITH parts AS (
@@ -74,14 +76,26 @@ def stacks_of(recording: Recording) -> list[Stack]:
         sampled = counted and relations.has("stack_samples")
         rows = relations.rows(_OF_SAMPLES if sampled else _OF_THREADS if counted else _OF_PIECES)
         ((whole_ns,),) = relations.rows("SELECT thread_ns FROM budget_totals")
+    found = _stacks(rows)
+    if counted and found and isinstance(whole_ns, int):
+        _add_rest(found, whole_ns - sum(stack.weight_ns for stack in found))
+    return found
+
+
+def callers_of(recording: Recording, filters: Filters) -> list[Stack]:
+    """The rows of `report callers` as stacks, by thread: of the chosen part. Raises Problem."""
+    rows = run(recording, replace(find("callers"), sql=_OF_SAMPLES), filters).to_pylist()
+    return _stacks([tuple(row.values()) for row in rows])
+
+
+def _stacks(rows: Iterable[Sequence[object]]) -> list[Stack]:
+    """Of rows whose last value is a time, and the others frames."""
     found = []
     for *told, weight in rows:
         parts = [part for frame in told if frame is not None for part in str(frame).split("\x1f")]
         frames = tuple(map(printable, parts))
         if isinstance(weight, int | float) and weight > 0:
             found.append(Stack(frames, int(weight)))
-    if counted and found and isinstance(whole_ns, int):
-        _add_rest(found, whole_ns - sum(stack.weight_ns for stack in found))
     return found
 
 
@@ -91,16 +105,15 @@ def _add_rest(stacks: list[Stack], rest_ns: int) -> None:
     stacks[at] = replace(stacks[at], weight_ns=stacks[at].weight_ns + rest_ns)
 
 
-def write_folded(recording: Recording, out: IO[bytes]) -> None:
+def write_folded(stacks: Sequence[Stack], _: Recording, out: IO[bytes]) -> None:
     """A line for each stack, as flamegraph.pl, inferno and speedscope read them: `thread;class;call;reason NANOSECONDS`."""
-    for stack in stacks_of(recording):
+    for stack in stacks:
         frames = ";".join(frame.replace(";", ",") for frame in stack.frames)
         out.write(f"{frames} {stack.weight_ns}\n".encode())
 
 
-def write_speedscope(recording: Recording, out: IO[bytes]) -> None:
+def write_speedscope(stacks: Sequence[Stack], recording: Recording, out: IO[bytes]) -> None:
     """The file format of speedscope 1 (https://www.speedscope.app/file-format-schema.json): one profile of all threads."""
-    stacks = stacks_of(recording)
     numbers: dict[str, int] = {}
     samples = [
         [numbers.setdefault(frame, len(numbers)) for frame in stack.frames] for stack in stacks
@@ -125,3 +138,7 @@ def write_speedscope(recording: Recording, out: IO[bytes]) -> None:
         ],
     }
     out.write(json.dumps(whole).encode())
+
+
+#: The forms of stacks, as they are asked for.
+WRITERS = {"folded": write_folded, "speedscope": write_speedscope}

@@ -7,6 +7,8 @@ from iowhy.errors import Problem
 from iowhy.options.described import option, switch
 
 FORMATS = ("table", "csv", "json", "parquet")
+#: Of the rows of `report callers`, for flame graphs.
+STACK_FORMATS = ("folded", "speedscope")
 ROWS = 40  # of a table on a terminal: the heaviest come first
 
 
@@ -29,6 +31,24 @@ class TableOutput:
     def format(self) -> str:
         """One of FORMATS."""
         return "json" if self.as_json else self.form
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOutput(TableOutput):
+    """How a report is written: one of user stacks for flame graphs as well."""
+
+    form: str = option(
+        "-f",
+        "--format",
+        default="table",
+        choices=(*FORMATS, *STACK_FORMATS),
+        help="table, csv, json or parquet; of callers also folded or speedscope.",
+    )
+
+    def __post_init__(self) -> None:
+        """Raises Problem for rows of what has none."""
+        if self.format in STACK_FORMATS and (self.limit is not None or self.wide):
+            raise Problem(f"--format {self.format} is of all stacks: without --limit and --wide")
 
 
 @dataclass(frozen=True, kw_only=True)

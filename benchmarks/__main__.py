@@ -1,14 +1,16 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets
+python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import live_view, overhead, recorder, stacks, startup
+from benchmarks import fleets, live_view, overhead, recorder, stacks, startup
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
@@ -19,22 +21,37 @@ PARTS = {
     "startup": startup.table,
     "live": live_view.table,
     "stacks": stacks.table,
+    "fleets": fleets.table,
 }
+#: Parts that take a number.
+SIZED = {"fleets": fleets.table}
 
 
 def main(chosen: list[str]) -> int:
     """Run the chosen parts, print each, put each between its marks in the page."""
-    unknown = set(chosen) - set(PARTS)
+    unknown = {word for word in chosen if _part(word) is None}
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    for name in chosen or PARTS:
-        text = PARTS[name]()
+    for word in chosen or PARTS:
+        name, measure = word.partition("=")[0], _part(word)
+        assert measure is not None
+        text = measure()
         print(f"\n{name}\n\n{text}", flush=True)
         page = PAGE.read_text()
         marked = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
         PAGE.write_text(re.sub(marked, lambda m, t=text: m[1] + t + m[2], page, flags=re.S))
     return 0
+
+
+def _part(word: str) -> Callable[[], str] | None:
+    """What measures it; None for what is no part."""
+    name, given, number = word.partition("=")
+    if not given:
+        return PARTS.get(name)
+    if name not in SIZED or not number.isdigit() or not int(number):
+        return None
+    return lambda: SIZED[name](int(number))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def must_have_java() -> None:
 def spark_connect(folder: Path, **more: str) -> Iterator[str]:
     """Its address; it ends with the context. `more` are settings of Spark, with _ for each dot."""
     must_have_java()
-    home, port = Path(pyspark.__file__).parent, _free_port()
+    home, port = Path(pyspark.__file__).parent, free_port()
     settings = QUICK | {name.replace("_", "."): value for name, value in more.items()}
     settings |= {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -65,20 +65,22 @@ def spark_connect(folder: Path, **more: str) -> Iterator[str]:
             start_new_session=True,
         )
     try:
-        _wait(begun, port, folder / "server.txt")
+        wait(begun, port, folder / "server.txt")
         yield f"sc://127.0.0.1:{port}"
     finally:
         os.killpg(begun.pid, signal.SIGKILL)
         begun.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One that nobody listens at."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
 
 
-def _wait(begun: subprocess.Popen[bytes], port: int, said: Path) -> None:
+def wait(begun: subprocess.Popen[bytes], port: int, said: Path) -> None:
+    """Until a server that was begun listens; fails with what it said where it ends."""
     for _ in range(1200):
         assert begun.poll() is None, said.read_text()
         with socket.socket() as tried:

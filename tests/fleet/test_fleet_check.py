@@ -6,6 +6,8 @@ from pathlib import Path
 
 import duckdb
 
+from iowhy.fleet.places import places
+from iowhy.fleet.wholeness import DAMAGED, DUPLICATE, WHOLE, health
 from iowhy.recording import Recording
 from tests.command_line import invoke
 from tests.fleet.conftest import named
@@ -54,3 +56,27 @@ def test_a_column_that_an_older_recorder_did_not_write_is_unknown(
     assert found and not left_out.reasons
     agree(of(found, recording), alone(recording, "threads"))
     agree(of(found, fleet[1]), alone(fleet[1], "threads"))
+
+
+#: Recordings as older recorders made them, some before `devices` told model, RAID level and NVMe namespace.
+OLD = Path(__file__).parents[2] / "docs" / "recordings"
+
+
+def test_real_recordings_of_older_recorders_are_whole_and_read(tmp_path: Path) -> None:
+    """Beside a copy of one, one whose ZIP lost its end, and one whose file is another's."""
+    for name in ("alone", "free", "one-row", "quiet", "always-on"):
+        shutil.copy(OLD / f"{name}.iowhy.zip", tmp_path)
+    shutil.copy(OLD / "free.iowhy.zip", tmp_path / "the-same.iowhy.zip")
+    cut = tmp_path / "cut.iowhy.zip"
+    cut.write_bytes((OLD / "batched.iowhy.zip").read_bytes()[:40_000])
+    states = {Path(one.recording).name: one.state for one in health(places([str(tmp_path)]))}
+    whole = {"alone", "free", "one-row", "quiet", "always-on"}
+    assert states == {f"{name}.iowhy.zip": WHOLE for name in whole} | {
+        "the-same.iowhy.zip": DUPLICATE,
+        "cut.iowhy.zip": DAMAGED,
+    }
+    found, left_out = rows("device-facts", places([str(tmp_path)]))
+    assert [path.name for path in left_out.reasons] == ["cut.iowhy.zip"]
+    models = {Path(row["recording"]).name.split(".")[0]: row["model"] for row in found}
+    assert models["one-row"] is None, "no older one any more: choose another"
+    assert {"alone", "free", "one-row"} <= models.keys()

@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from benchmarks.generated import generate
 from iowhy.errors import Problem
 from iowhy.fleet.fleet_reports import fleet_reports
-from iowhy.fleet.on_spark import session_at
+from iowhy.fleet.gathered import Asked
+from iowhy.fleet.members import LeftOut
+from iowhy.fleet.on_spark import SparkGathering, session_at
+from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.recording import Recording
+from iowhy.reports import Filters
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
-from tests.reports.test_spark import agree
+from tests.reports.test_spark import MADE_STACKS, agree
+from tests.stacks.conftest import with_tables
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,24 @@ def test_reports_of_recordings_agree(
 ) -> None:
     """Of one that lies by itself, and of one in a pack."""
     agree(name, [fleet[0].path, packed[fleet[1].path]], session)
+
+
+def test_a_table_may_have_a_column_file(tmp_path: Path, session: SparkSession) -> None:
+    """As what is joined to each row to tell its recording."""
+    recording = generate(tmp_path / "one.iowhy", calls=20, files=2, threads=1)
+    with_tables(recording, MADE_STACKS)
+    list(pack_fleet([recording.path], tmp_path / "packs", LeftOut()))
+    sql = "SELECT file, count(*) AS frames FROM user_stacks GROUP BY file"
+    left_out, asked = LeftOut(), {"found": Asked(sql, "own.sql", Filters())}
+    gathering = SparkGathering(asked, left_out, session)
+    try:
+        gathering.gather([recording.path, *places([str(tmp_path / "packs")])])
+        (part,) = gathering.parts["found"]
+        found = session.table(gathering.table_of(part)).collect()
+    finally:
+        gathering.drop()
+    assert not left_out.reasons and {row.fleet_no for row in found} == {0, 1}
+    assert sum(row.frames for row in found) == 2 * len(MADE_STACKS["user_stacks"])
 
 
 @pytest.fixture(scope="module")

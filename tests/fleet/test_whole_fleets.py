@@ -40,14 +40,23 @@ def answer(name: str, where: str, since: str | None = None) -> list[Row]:
     return found
 
 
-def test_one_slow_disk_in_200_is_found_and_no_other(hosts: Path) -> None:
-    found = answer("outliers", str(hosts))
+def is_slow_alone(found: list[Row], hosts: int) -> None:
     assert {(row["host"], row["device"]) for row in found} == {(f"web{SLOW}", "sda")}
     assert {row["op"] for row in found} == {"write", "flush"}
     for row in found:
         assert 2.3 < row["ratio"] < 3.9, row
-        assert row["hosts"] == 200 and row["deviations"] > 5 and row["extra_ns"] > 0
+        assert row["hosts"] == hosts and row["deviations"] > 5 and row["extra_ns"] > 0
         assert f"host=web{SLOW}" in row["worst"]
+
+
+def test_one_slow_disk_in_200_is_found_and_no_other(hosts: Path) -> None:
+    is_slow_alone(answer("outliers", str(hosts)), 200)
+
+
+def test_one_slow_disk_is_found_in_packs(hosts: Path, tmp_path: Path) -> None:
+    twenty = places([f"{hosts}/date=2025-11-01/host=web1[34]?"])
+    list(pack_fleet(twenty, tmp_path, LeftOut()))
+    is_slow_alone(answer("outliers", str(tmp_path)), 20)
 
 
 @pytest.fixture

@@ -27,18 +27,22 @@ from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
 from tests.whys.made import Story
 
+_STACKS = {1: ("fsync", "commit", "main"), 2: (None, "walk", "walk", "main")}
+MADE_STACKS = {
+    "stack_samples": [
+        sample(at * MS, at * MS // 4, 1 + at % 2, tid=1000 + at % 5, syscall=call)
+        for at in range(20)
+        for call in ("fsync", "pread64")
+    ],
+    "user_stacks": frames(_STACKS),
+    "modules": MODULES,
+}
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     made = generate(tmp_path_factory.mktemp("spark") / "made.iowhy", calls=800, files=8, threads=5)
-    stacks = {1: ("fsync", "commit", "main"), 2: (None, "walk", "walk", "main")}
-    samples = [
-        sample(at * MS, at * MS // 4, 1 + at % 2, tid=1000 + at % 5, syscall=call)
-        for at in range(20)
-        for call in ("fsync", "pread64")
-    ]
-    kept = {"stack_samples": samples, "user_stacks": frames(stacks), "modules": MODULES}
-    return with_tables(made, kept | AGENT)
+    return with_tables(made, MADE_STACKS | AGENT)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import re
 import socket
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -53,6 +53,7 @@ def session_at(url: str) -> "Iterator[SparkSession]":
             "--spark needs pyspark, of Spark's own version: `pip install pyspark`"
         ) from None
     builder = SparkSession.builder
+    _say_it_once()
     if url.startswith("sc://"):
         _must_answer(url)
     try:
@@ -67,6 +68,15 @@ def session_at(url: str) -> "Iterator[SparkSession]":
         yield made
     finally:
         made.stop()
+
+
+def _say_it_once() -> None:
+    """What fails is said in a line: pyspark 4 would print the whole stack of the server as well."""
+    with suppress(ModuleNotFoundError):
+        from pyspark.logger import PySparkLogger
+
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            PySparkLogger.getLogger(name).disabled = True
 
 
 def _must_answer(url: str) -> None:
@@ -137,7 +147,7 @@ class SparkGathering(Gathering):
         part.touch()
 
     def _table(self, table: Table, lies: Lying) -> None:
-        columns = ", ".join(f"`{c.name}`" for c in table.columns)
+        columns = ", ".join(f"f.`{c.name}`" for c in table.columns)
         empty = ", ".join(
             f"CAST(NULL AS {_SPARK[c.sql_type]}) AS `{c.name}`" for c in table.columns
         )

@@ -140,7 +140,7 @@ def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], Facts]:
 
 def made_verdicts(rng: np.random.Generator, hosts: int, worse: float = 1.0) -> Tables:
     """Of a fleet of two days: each host has two causes that explain its own shares, one of them where it is beyond a threshold that
-    about half of the recordings pass. On the second day the first cause takes `worse` times as long."""
+    about half of the recordings pass. On the second day the first cause takes `worse` times as long, and where that is more a third one is new."""
     judged, found = [], []
     for number in range(2 * hosts):
         if number % 2 == 0:
@@ -149,6 +149,7 @@ def made_verdicts(rng: np.random.Generator, hosts: int, worse: float = 1.0) -> T
         rest = 0.1 * np.exp(own + rng.normal(0, RECORDINGS))
         judged.append({"fleet_no": number, "answer": "", "judged_ns": 10**9, "lost": 0})
         shares = {"flush-cost": sync, "cpu-serial": rest if rest > 0.1 else None}
+        shares["lock-contended"] = 0.02 if worse > 1 and number % 2 else None
         for place, (cause, share) in enumerate(shares.items(), 1):
             if share is not None:
                 row = dict.fromkeys(asking.FINDINGS) | {"fleet_no": number, "place": place}
@@ -181,10 +182,13 @@ def test_in_50_fleets_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
         assert {row["what"] for row in trend} == {"call", "cause", "class"}
 
 
-def test_a_cause_that_grows_by_a_tenth_is_found_in_200_hosts(tmp_path: Path) -> None:
+def test_causes_that_grow_or_are_new_are_found_in_200_hosts(tmp_path: Path) -> None:
     rng = np.random.default_rng(18)
     members, facts = made_facts(rng, 200)
     trend, _ = trend_of(tmp_path, 0, members, facts, made_verdicts(rng, 200, worse=1.1))
-    (grown,) = [row for row in trend if row["changed"] != "no change is shown"]
-    assert (grown["what"], grown["name"], grown["changed"]) == ("cause", "flush-cost", "grows")
-    assert 0.005 < grown["low"] < 0.03 < grown["high"] < 0.05
+    changed = {row["name"]: row for row in trend if row["changed"] != "no change is shown"}
+    assert {(row["what"], row["changed"]) for row in changed.values()} == {("cause", "grows")}
+    assert changed.keys() == {"flush-cost", "lock-contended"}
+    assert 0.005 < changed["flush-cost"]["low"] < 0.03 < changed["flush-cost"]["high"] < 0.05
+    new = changed["lock-contended"]
+    assert (new["before"], new["after"]) == (0, pytest.approx(0.02))

@@ -1,7 +1,7 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets, agent
 python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import fleets, live_view, overhead, recorder, stacks, startup
+from benchmarks import agent, fleets, live_view, overhead, recorder, stacks, startup
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
@@ -22,6 +22,7 @@ PARTS = {
     "live": live_view.table,
     "stacks": stacks.table,
     "fleets": fleets.table,
+    "agent": agent.table,
 }
 #: Parts that take a number.
 SIZED = {"fleets": fleets.table}

@@ -23,6 +23,8 @@ metrics = "127.0.0.1:9469"
 webhook = "https://example.org/hook"
 upload = "s3://bucket/some/where/"
 otlp = "http://127.0.0.1:4318"
+black-box = "1m"
+black-box-size = "1GiB"
 
 [triggers]
 slow-fsync = "fsync p99 > 50 ms for 10 s"
@@ -46,6 +48,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (found.keep_bytes, found.keep_ns) == (10 * 2**30, 3 * 86400 * 10**9)
     assert (found.record_ns, found.cool_down_ns, found.per_hour) == (20 * 10**9, 120 * 10**9, 6)
     assert found.calls and found.metrics == ("127.0.0.1", 9469)
+    assert (found.black_box_ns, found.black_box_bytes) == (60 * 10**9, 2**30)
     assert found.otlp == "http://127.0.0.1:4318"
     assert found.webhook == "https://example.org/hook"
     assert (

@@ -16,7 +16,8 @@ from signal import SIGINT
 from typing import Any
 
 from iowhy.agent import keeping
-from iowhy.agent.settings import Settings
+from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
+from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Fired, boot_ns
 from iowhy.data_class import dataclass
 from iowhy.sources.live import PARENT, RECORDER, program
@@ -70,6 +71,8 @@ class Captures:
         posted: Callable[[str | None], None],
     ) -> None:
         self.settings, self.budget, self.judged, self.posted = settings, budget, judged, posted
+        #: What came before a trigger; None: nothing of that is recorded.
+        self.box: BlackBox | None = None
         self._thread: threading.Thread | None = None
         self._recorder: subprocess.Popen[bytes] | None = None
         self._ends = False
@@ -117,7 +120,29 @@ class Captures:
 
     def _recorded(self, fired: Fired) -> Judged:
         settings = self.settings
-        path = keeping.begin(settings.directory, f"trigger-{fired.name}")
+        path = keeping.begin(settings.directory, f"{TAKEN}{fired.name}")
+        taken = None if self.box is None else self.box.take(fired.name)
+        why = self._from_now(path) if taken is None else self._from_before(taken, path, fired)
+        if not (path / "manifest.json").exists():
+            return Judged(fired.name, fired.why, None, failed=why or "nothing was recorded")
+        if self._ends or why is not None:
+            kept = keeping.close(settings.directory, path)
+            return Judged(fired.name, fired.why, kept, failed=why or "the agent ends")
+        found, failed = _verdict(path)
+        findings = found.get("findings") or [{}]
+        return Judged(
+            fired.name,
+            fired.why,
+            keeping.close(settings.directory, path),
+            found.get("answer"),
+            findings[0].get("cause"),
+            findings[0].get("share"),
+            failed,
+        )
+
+    def _from_now(self, path: Path) -> str | None:
+        """Records from here on; gives why that did not work."""
+        settings = self.settings
         argv: list[str | Path] = [
             program(RECORDER),
             "machine",
@@ -136,25 +161,26 @@ class Captures:
             pass_fds=self.inherited,
         ) as self._recorder:
             _, errors = self._recorder.communicate()
+        if self._recorder.returncode == 0:
+            return None
         said = errors.decode(errors="replace").strip().splitlines()
-        why = said[-1] if said else f"the recorder ended with status {self._recorder.returncode}"
-        if not (path / "manifest.json").exists():
-            return Judged(fired.name, fired.why, None, failed=why)
-        if self._ends or self._recorder.returncode != 0:
-            why = "the agent ends" if self._ends else why
-            kept = keeping.close(settings.directory, path)
-            return Judged(fired.name, fired.why, kept, failed=why)
-        found, failed = _verdict(path)
-        findings = found.get("findings") or [{}]
-        return Judged(
-            fired.name,
-            fired.why,
-            keeping.close(settings.directory, path),
-            found.get("answer"),
-            findings[0].get("cause"),
-            findings[0].get("share"),
-            failed,
+        return said[-1] if said else f"the recorder ended with status {self._recorder.returncode}"
+
+    def _from_before(self, taken: tuple[Running, float], path: Path, fired: Fired) -> str | None:
+        """Goes on with what is recorded already, and moves it out of memory; gives why that did not work."""
+        running, before_s = taken
+        self._recorder = running.process
+        if not self._ends:
+            with suppress(subprocess.TimeoutExpired):
+                self._recorder.wait(self.settings.record_ns / S)
+        if self._recorder.poll() is None:
+            self._recorder.send_signal(SIGINT)
+        status = self._recorder.wait()
+        note = (
+            f"trigger {fired.name}, {before_s:.1f} s after the begin of the recording: {fired.why}"
         )
+        move(running.path, path, note)
+        return None if status == 0 else f"the recorder ended with status {status}"
 
 
 def _verdict(path: Path) -> tuple[dict[str, Any], str | None]:

@@ -55,13 +55,16 @@ def prune(
     most_ns: int,
     now_s: float,
     last: Callable[[Path], bool] = lambda _: False,
+    today: str = "9999-12-31",
 ) -> list[Path]:
     """Takes away the oldest recordings until the others, with what is being made, fit, and those that are too old.
-    Gives their paths. `last`: those that only go when all others have."""
+    Gives their paths. `last`: those that only go when all others have. Those of days after `today` (a clock that was set back)
+    count as the oldest: else what is recorded now would make room for them."""
     _empty(directory)
     all_, gone = kept(directory), []
     bytes_ = open_bytes(directory) + sum(one.bytes for one in all_)
-    for one in sorted(all_, key=lambda one: last(one.path)):
+    order = sorted(all_, key=lambda one: (last(one.path), one.path.parts[-3] <= f"date={today}"))
+    for one in order:
         too_old = now_s - one.written_s > most_ns / 1e9
         if bytes_ <= most_bytes and not too_old:
             continue

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from iowhy.agent import keeping, systemd
+from iowhy.agent.black_box import BlackBox, move
 from iowhy.agent.capture import Captures, Judged
 from iowhy.agent.counted import Interval, read
 from iowhy.agent.events import Lines, signals
@@ -19,6 +20,7 @@ from iowhy.agent.settings import S, Settings
 from iowhy.agent.totals import Totals
 from iowhy.agent.triggers import Budget, Fired, Watch
 from iowhy.agent.uploads import Uploads
+from iowhy.agent.wall_clock import WallClock
 from iowhy.errors import Problem
 from iowhy.messages import printable
 from iowhy.recording.folder_lock import alone_in, holder
@@ -41,6 +43,8 @@ AT_START = {
     "calls": "calls",
     "metrics": "metrics",
     "otlp": "otlp",
+    "black_box_ns": "black-box",
+    "black_box_bytes": "black-box-size",
 }
 #: Until the counting process that was told to end is ended.
 PATIENCE_S = 20
@@ -75,11 +79,16 @@ class Service:
         """`again` reads the settings as they are now."""
         self.settings, self.again = settings, again
         self.totals = Totals()
+        self.clock = WallClock()
         self.watch = Watch(settings.triggers)
         self.budget = Budget(settings.directory, settings.cool_down_ns, settings.per_hour)
         self.captures = Captures(
             settings, self.budget, self._judged, partial(self._sent, "verdict", "the webhook")
         )
+        if settings.black_box_ns is not None:
+            self.captures.box = BlackBox(
+                settings.directory, settings.black_box_ns, settings.black_box_bytes, say
+            )
         self.uploads = Uploads(settings.directory, settings.upload, say)
         self.push = (
             None
@@ -110,10 +119,12 @@ class Service:
                     f"{self.settings.directory}: what an earlier agent started still writes; left alone"
                 )
             else:
+                self._out_of_memory()
                 self._recover("kept what an earlier agent left")
             self._prune()
             self.captures.inherited = self._inherited = () if held is None else (held,)
-            self._follow()
+            with self._box():
+                self._follow()
             if not self.captures.under_way():
                 self._recover("kept")
         self._prune()
@@ -143,6 +154,28 @@ class Service:
                     systemd.notify("WATCHDOG=1")
             systemd.notify("STOPPING=1")
             self.captures.end()
+
+    def _out_of_memory(self) -> None:
+        """What a trigger of an earlier agent had taken, which was killed meanwhile."""
+        for path in () if self.captures.box is None else self.captures.box.left():
+            try:
+                move(path, keeping.begin(self.settings.directory, path.name.split(".")[0]))
+            except OSError as error:
+                say(f"{path}: lost: {error}")
+
+    @contextmanager
+    def _box(self) -> Iterator[None]:
+        """What comes before a trigger is recorded meanwhile."""
+        box = self.captures.box
+        if box is None:
+            yield
+            return
+        box.inherited = self._inherited
+        box.start()
+        try:
+            yield
+        finally:
+            box.end()
 
     def _recover(self, what: str) -> None:
         for path in keeping.recover(self.settings.directory):
@@ -256,12 +289,19 @@ class Service:
 
     def _prune(self) -> None:
         settings = self.settings
+        jumped_s = self.clock.jumped_s()
+        if jumped_s is not None:
+            way = "forward" if jumped_s > 0 else "back"
+            say(
+                f"the clock was set {way} by {abs(jumped_s):.0f} s; recordings are no older for that"
+            )
         gone = keeping.prune(
             settings.directory,
             settings.keep_bytes,
             settings.keep_ns,
-            time.time(),
+            self.clock.now_s(),
             self.uploads.is_waiting,
+            self.clock.today(),
         )
         for path in gone:
             say(f"taken away to keep within bounds: {path}")

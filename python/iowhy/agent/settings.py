@@ -25,7 +25,8 @@ class Settings:
     """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. A trigger records for
     `record_ns`, at least `cool_down_ns` after the recording before it ended, `per_hour` times at most. `calls`: every I/O
     call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
-    recordings go to as well; `otlp`: the address that metrics are pushed to."""
+    recordings go to as well; `otlp`: the address that metrics are pushed to. `black_box_ns`:
+    what is recorded fully of the time before a trigger, in memory, which takes `black_box_bytes` at most; None: nothing."""
 
     directory: Path = DIRECTORY
     every_ns: int = 10 * S
@@ -40,10 +41,13 @@ class Settings:
     webhook: str | None = None
     upload: Path | None = None
     otlp: str | None = None
+    black_box_ns: int | None = None
+    black_box_bytes: int = 256 * 2**20
     triggers: Mapping[str, Condition] = field(default_factory=dict)
 
 
-def _duration(value: Any) -> int:
+def duration(value: Any) -> int:
+    """A time in ns. Raises ValueError."""
     found = duration_ns(value) if isinstance(value, str) else None
     if not found or found > MOST:
         raise ValueError("give a time such as 10 s or 1h")
@@ -101,16 +105,18 @@ def _stored(value: Any) -> Path:
 #: Keys of the table [agent]: the field, and what reads its value.
 _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "directory": ("directory", _directory),
-    "every": ("every_ns", _duration),
-    "rotate": ("rotate_ns", _duration),
+    "every": ("every_ns", duration),
+    "rotate": ("rotate_ns", duration),
     "keep-size": ("keep_bytes", _size),
-    "keep-time": ("keep_ns", _duration),
-    "record": ("record_ns", _duration),
-    "cool-down": ("cool_down_ns", _duration),
+    "keep-time": ("keep_ns", duration),
+    "record": ("record_ns", duration),
+    "cool-down": ("cool_down_ns", duration),
     "per-hour": ("per_hour", _number),
     "calls": ("calls", _truth),
     "metrics": ("metrics", address),
     "otlp": ("otlp", _web),
+    "black-box": ("black_box_ns", duration),
+    "black-box-size": ("black_box_bytes", _size),
     "webhook": ("webhook", _web),
     "upload": ("upload", _stored),
 }

@@ -3,12 +3,17 @@
 import os
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iowhy.data_class import dataclass
+from iowhy.errors import Problem
 from iowhy.options.described import option, word
+
+if TYPE_CHECKING:
+    from iowhy.agent.settings import Settings
 
 ABOUT = "Count I/O all the time, and record fully when something happens."
 #: Where the systemd unit has its file.
@@ -21,6 +26,11 @@ class Run:
 
     settings: Path | None = option(
         "-c", "--config", help="Its file: what is watched and kept (docs/agent.md).", metavar="FILE"
+    )
+    black_box: str | None = option(
+        "--black-box",
+        help="Record fully all the time, in memory, so that a trigger has this time before it.",
+        metavar="TIME",
     )
 
 
@@ -51,19 +61,31 @@ class Show:
 
 def run(options: Run) -> None:
     """Count, watch and keep, until it is told to end."""
-    from iowhy.agent import settings
     from iowhy.agent.metrics import serve
     from iowhy.agent.service import Service, locked, say
 
-    asked = settings.Settings() if options.settings is None else settings.read(options.settings)
+    read = partial(_read, options)
+    asked = read()
     with locked(asked.directory):
-        again = None if options.settings is None else partial(settings.read, options.settings)
-        service = Service(asked, again)
+        service = Service(asked, None if options.settings is None else read)
         if asked.metrics is not None:
             serve(asked.metrics, service.totals)
             say(f"metrics on http://{asked.metrics[0]}:{asked.metrics[1]}/metrics")
         say(f"recordings in {asked.directory}; triggers: {', '.join(asked.triggers) or 'none'}")
         service.run()
+
+
+def _read(options: Run) -> "Settings":
+    """Its file, and what the command line says."""
+    from iowhy.agent import settings
+
+    found = settings.Settings() if options.settings is None else settings.read(options.settings)
+    if options.black_box is None:
+        return found
+    try:
+        return replace(found, black_box_ns=settings.duration(options.black_box))
+    except ValueError as error:
+        raise Problem(f"--black-box: {error}") from None
 
 
 def trigger(options: Trigger) -> None:

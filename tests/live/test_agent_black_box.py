@@ -1,0 +1,120 @@
+"""The flight recorder: what a known workload did before a trigger is in the trigger's recording, and memory keeps within its bound."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from iowhy.agent import black_box, keeping
+from iowhy.recording import open_recording
+from machine import one
+from running_agent import agent, counts, within
+
+pytestmark = pytest.mark.usefixtures("live")
+
+SYNCS = 23
+WORK = f"""
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+for number in range({SYNCS}):
+    os.pwrite(fd, bytes(4096), number * 4096)
+    os.fdatasync(fd)
+"""
+#: As many calls as it can, for some seconds.
+BUSY = """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+os.pwrite(fd, bytes(4096), 0)
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    for offset in range(0, 4096, 8): os.pread(fd, 8, offset)
+"""
+
+
+def memory(root: Path) -> Path:
+    return black_box._folder(root)
+
+
+def taken(root: Path) -> int:
+    return sum(one.stat().st_blocks * 512 for one in memory(root).rglob("*") if one.is_file())
+
+
+def young(root: Path) -> bool:
+    """Whether a recording in memory has begun."""
+    try:
+        texts = [path.read_text() for path in memory(root).glob("ring.*/manifest.json")]
+    except OSError:  # it has just gone
+        return False
+    return any(json.loads(text)["command"]["start_ns"] is not None for text in texts)
+
+
+def test_what_came_before_a_trigger_is_in_its_recording(tmp_path: Path) -> None:
+    root = tmp_path / "agent"
+    more = 'black-box = "2 s"\nblack-box-size = "300MiB"'
+    with agent(root, more=more, triggers="") as (running, log):
+        within(60, lambda: counts(root) and young(root))
+        done = subprocess.Popen([sys.executable, "-c", WORK, tmp_path / "file"])
+        assert done.wait() == 0
+        ended_ns = time.monotonic_ns()
+        running.send_signal(signal.SIGUSR1)
+        within(240, lambda: "kept in" in log.read_text())
+        # It goes on with another.
+        within(60, lambda: young(root))
+    assert running.returncode == 0, log.read_text()
+    (path,) = root.glob("date=*/host=*/*-trigger-*.iowhy")
+    recording = open_recording(path)
+    assert recording.manifest.complete
+    syncs = "SELECT count(*) FROM syscalls WHERE name = 'fdatasync' AND tgid = ?"
+    assert one(recording, syncs, done.pid) == SYNCS
+    (note,) = [note for note in recording.manifest.notes if note.startswith("trigger by-hand")]
+    assert "after the begin of the recording: asked for by hand" in note
+    start_ns, end_ns = recording.manifest.command.start_ns, recording.manifest.command.end_ns
+    assert start_ns is not None and end_ns is not None and start_ns < ended_ns < end_ns
+    assert not any(memory(root).iterdir())
+
+
+def test_memory_is_bounded_where_much_happens(tmp_path: Path) -> None:
+    root = tmp_path / "agent"
+    most = 6 << 20
+    more = 'black-box = "60 s"\nblack-box-size = "6MiB"'
+    with agent(root, more=more, triggers="") as (running, log):
+        within(60, lambda: counts(root) and young(root))
+        busy = subprocess.Popen([sys.executable, "-c", BUSY, tmp_path / "file", "60"])
+        sizes: list[int] = []
+
+        def replaced() -> bool:
+            sizes.append(taken(root))
+            assert len(list(memory(root).glob("ring.*.iowhy"))) <= 2
+            return not (memory(root) / "ring.1.iowhy").exists()
+
+        within(60, replaced)
+        busy.kill()
+        busy.wait()
+        assert 0 < max(sizes) <= most
+        within(60, lambda: young(root))
+        running.send_signal(signal.SIGUSR1)
+        within(240, lambda: "kept in" in log.read_text())
+    assert running.returncode == 0, log.read_text()
+    assert re.search(r"only [0-9.]+ s before this trigger are recorded", log.read_text())
+
+
+def test_a_triggers_recording_outlives_an_agent_that_is_killed(tmp_path: Path) -> None:
+    root = tmp_path / "agent"
+    more = 'black-box = "2 s"\nblack-box-size = "300MiB"'
+    with agent(root, more=more, triggers="") as (running, log):
+        within(60, lambda: counts(root) and young(root))
+        running.send_signal(signal.SIGUSR1)
+        within(60, lambda: list(memory(root).glob("trigger-by-hand.*")))
+        os.kill(running.pid, signal.SIGKILL)
+    with agent(root, more=more, triggers="") as (running, log):
+        within(90, lambda: "kept what an earlier agent left" in log.read_text() and counts(root))
+    assert running.returncode == 0, log.read_text()
+    (path,) = root.glob("date=*/host=*/*-trigger-by-hand.iowhy")
+    assert open_recording(path).manifest.tables["syscalls"].kept > 0
+    assert not any(memory(root).iterdir()) and not any((root / keeping.OPEN).iterdir())

@@ -1,6 +1,7 @@
 """`iowhy run --on HOST`: over a real sshd on this machine."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,21 @@ def test_a_command_there_is_recorded_and_its_recording_comes_back(tmp_path: Path
     assert ask(recording, query) == [(9, 9 * 65536)]
     assert {path.stat().st_mode & 0o077 for path in (here / "sh.iowhy").rglob("*")} == {0}
     assert not list(Path("/var/tmp").glob("iowhy.??????"))
+
+
+def test_processes_there_are_recorded_with_what_they_had_started(tmp_path: Path, ssh: str) -> None:
+    """A shell that waits for another, which was there before and writes: the other is recorded as well."""
+    script = f"(while :; do echo x > {tmp_path}/written; sleep 0.02; done) & wait"
+    with subprocess.Popen(["sh", "-c", script], start_new_session=True) as server:
+        try:
+            words = ["-p", str(server.pid), "--duration", "1s"]
+            done = iowhy(tmp_path, ssh, *words, TMPDIR=str(tmp_path))
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+    assert done.returncode == 0, done.stderr
+    recording = open_recording(tmp_path / f"pid-{server.pid}.iowhy")
+    query = f"SELECT count(*) > 0 FROM syscalls s JOIN files f USING (dev, ino) WHERE path = '{tmp_path}/written'"
+    assert ask(recording, query) == [(True,)]
 
 
 def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> None:

@@ -54,3 +54,45 @@ def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:
     assert "b.db" not in redactor.say("fetched from https://node7/srv/a/b.db")
     assert "log" not in redactor.say("see c d.log now").split()
     assert redactor.say("/unknown/other") == redactor.say("/unknown/other") != first
+
+
+def test_names_of_programs_are_tokens_but_for_those_that_everybody_knows(tmp_path: object) -> None:
+    argv = ["/opt/acme/bin/acme-billing-server", "--once"]
+    manifest = Manifest.made(
+        argv=argv, start_ns=7_000 * S, end_ns=7_001 * S, sensors=["syscalls", "threads"]
+    )
+    names = {10: "acme-billing-se", 11: "ledger writer 2", 12: "postgres", 13: "sh", 14: "rotator"}
+    tables = {
+        "threads": [
+            {"tid": tid, "tgid": tid, "comm": comm, "start_ns": 7_000 * S, "exit_code": 0}
+            for tid, comm in names.items()
+        ],
+        "thread_time": [
+            {"ts_ns": 7_000 * S, "interval_ns": S, "tgid": tid, "tid": tid, "cpu_user_ns": S // 9}
+            | {"cpu_kernel_ns": 0, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": S - S // 9}
+            for tid in names
+        ],
+        "neighbours": [
+            {"tgid": 1, "comm": "acme-backup", "container": None},
+            {"tgid": 2, "comm": "kworker/u8:3", "container": None},
+        ],
+    }
+    recording = write_recording(tmp_path / "billing.iowhy", manifest, tables)  # type: ignore[operator]
+    assert "rotator" in page_of(recording.path)
+    page = page_of(recording.path, "--redact")
+    for word in ("acme", "ledger", "billing", "rotator"):
+        assert word not in page, word
+    assert "postgres" in page and "program-1" in page
+
+
+def test_a_program_is_one_token_wherever_it_stands() -> None:
+    programs = ["acme-billing-se", "ledger writer 2", "kworker/u8:3", "jbd2/vda1-8", "postgres"]
+    argv = ["/opt/acme-billing-server", "-x"]
+    redactor = Redactor([], [], commands=[argv], programs=programs)
+    token = redactor.say("acme-billing-se")
+    assert re.fullmatch(r"program-\d", token)
+    assert redactor.say("/opt/acme-billing-server -x") == f"{token} arg-1"
+    said = redactor.say("the busiest thread (acme-billing-se) waits for ledger writer 2")
+    assert token in said and "ledger" not in said
+    for name in ("kworker/u8:3", "jbd2/vda1-8", "postgres"):
+        assert redactor.say(name) == name

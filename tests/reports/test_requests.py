@@ -209,6 +209,14 @@ def test_percentiles_of_latency(make: Make, values: list[int]) -> None:
     assert {row["max_ns"] for row in rows} == {max(values)}
 
 
+def test_intervals_in_which_a_device_idles_have_no_row(make: Make) -> None:
+    """Two short bursts with nothing between them; each interval is a tenth of a second."""
+    work = [request(210 * MS, 30 * MS), request(810 * MS, 20 * MS)]
+    rows = run(make({"block_requests": work, "devices": [VDA]}), "devices-over-time").to_pylist()
+    assert [row["at_s"] for row in rows] == pytest.approx([0.2, 0.8])
+    assert [row["utilisation"] for row in rows] == pytest.approx([0.3, 0.2])
+
+
 def test_one_device_and_none_that_idles(make: Make) -> None:
     other = VDA | {"dev": 81, "name": "vdb"}
     idle = {"dev": 82, "reads": 5, "read_bytes": 5, "writes": 0, "written_bytes": 0, "busy_ns": 7}

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from iowhy.relations.relation import Column
 from iowhy.reports import run
-from iowhy.reports.drawing import HeatMap
+from iowhy.reports.drawing import HeatMap, SmallPlots
 from iowhy.views import heat_map, small_plots
 from tests.command_line import invoke
 from tests.page.test_recording_page import mixed
@@ -74,6 +74,15 @@ def test_every_row_of_a_heat_map_is_seen(
     assert 1 <= marks <= len(found)
     assert heat_map.SHADES[-1] in "".join(drawn)
     assert {drawn[0] != "", drawn[-1] != ""} == {True}
+
+
+def test_what_has_no_row_takes_its_place_in_a_plot() -> None:
+    """Else two bursts far from each other would be neighbours."""
+    out = Console(file=io.StringIO(), width=100)
+    columns = [Column("at_s", "begin", "s"), Column("n", "how many", "count")]
+    rows = [{"at_s": at, "n": 8} for at in (0.5, 0.6, 1.4)]
+    small_plots.show(out, rows, SmallPlots(("n",), "at_s", None), columns)
+    assert "██       █ 8" in out.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_reports_over_time_end_in_small_plots(tmp_path) -> None:  # type: ignore[no-untyped-def]

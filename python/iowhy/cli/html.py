@@ -49,7 +49,7 @@ class Options:
     force: bool = switch("--force", help="A file that exists may be overwritten.")
     open_: bool = switch("--open", help="Open it in the browser.")
     redact: bool = switch(
-        "--redact", help="Tokens in place of paths, arguments, host and user names."
+        "--redact", help="Tokens in place of paths, arguments, names of hosts, users and programs."
     )
 
 
@@ -122,14 +122,16 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     with recording.damage_named(), Relations.of(recording) as relations:
         drawn = drawn_charts(relations, {*names, "budget"})
         rows = engine.rows_all(relations, names)
-        paths = _paths(relations) if redact else []
+        paths, programs = _names(relations) if redact else ([], [])
     tables = [
         Shown(find(name), list(one[0]) if one else [], one)
         for name, one in zip(names, rows, strict=True)
     ]
     if not redact:
         return recording_page(found, drawn, tables)
-    return recording_page(found, drawn, tables, redactor_of([recording], paths).say, redacted=True)
+    return recording_page(
+        found, drawn, tables, redactor_of([recording], paths, programs=programs).say, redacted=True
+    )
 
 
 def _comparison(sides: "Sequence[Side]") -> _Page:
@@ -146,15 +148,16 @@ def _comparison(sides: "Sequence[Side]") -> _Page:
         from iowhy.views.html.redaction import redactor_of
 
         found = compare_all(sides)
-        drawn, paths = [], []
+        drawn, names = [], []
         for side in sides:
             with side.typical.damage_named(), Relations.of(side.typical) as relations:
                 drawn.append(drawn_charts(relations))
-                paths += _paths(relations) if redact else []
+                names += [_names(relations)] if redact else []
         if not redact:
             return comparison_html(found, drawn)
         recordings = [side.typical for side in sides]
-        redactor = redactor_of(recordings, paths, [side.label for side in sides])
+        paths, programs = ([name for one in names for name in one[at]] for at in (0, 1))
+        redactor = redactor_of(recordings, paths, [side.label for side in sides], programs)
         # Names of functions tell what a program is.
         found = tuple(replace(one, paths=()) for one in found)
         return comparison_html(found, drawn, redactor.say, redacted=True)
@@ -177,9 +180,13 @@ def _experiment(path: Path) -> _Page:
     return _Page(name, write)
 
 
-def _paths(relations: "Relations") -> list[str]:
-    found = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
-    return [str(row[0]) for row in found]
+def _names(relations: "Relations") -> tuple[list[str], list[str]]:
+    """Paths of its files, and names of its processes and threads and of those beside them."""
+    paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
+    programs = relations.rows(
+        "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL"
+    )
+    return [str(row[0]) for row in paths], [str(row[0]) for row in programs]
 
 
 def _save(to: Path, text: str) -> None:

@@ -339,10 +339,6 @@ def _check_live(options: Options) -> None:
 def _check_elsewhere(options: Options) -> None:
     if options.on is None or options.on.startswith("-") or not options.on.isprintable():
         raise Problem("--on: give a machine as ssh knows it, HOST or USER@HOST")
-    if options.pids and not options.alone:
-        raise Problem(
-            "--on with -p records those processes alone: say so with --no-children, or name their --container or --cgroup"
-        )
     if options.as_json and options.argv:
         raise Problem(
             "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"

@@ -16,8 +16,8 @@
 -- column deep_share: share of the interval with at least two requests in flight, share
 -- column flushes_per_s: cache flushes completed, 1/s
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
--- Where requests were not seen, the samples of /proc/diskstats stand in. Devices that did nothing are left out. The
--- rows of the others go from the interval of the first thing that they did to that of the last, without a gap.
+-- Where requests were not seen, the samples of /proc/diskstats stand in. A device has rows for the intervals in which it did
+-- something, or had something to do; in all others it was idle.
 SELECT
     m.slice * r.slice_ns / 1e9 AS at_s,
     coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
@@ -35,11 +35,7 @@ SELECT
     m.others_share
 FROM device_slices m
 CROSS JOIN recording r
-JOIN (
-    SELECT dev, min(slice) AS from_slice, max(slice) AS to_slice
-    FROM device_slices
-    WHERE reads > 0 OR writes > 0 OR flushes > 0 OR busy_ns > 0
-    GROUP BY dev
-) a ON a.dev = m.dev AND m.slice >= a.from_slice AND m.slice <= a.to_slice
 LEFT JOIN devices d ON d.dev = m.dev
+-- What is in flight for a moment only may take no whole nanosecond.
+WHERE m.reads > 0 OR m.writes > 0 OR m.flushes > 0 OR m.busy_ns > 0
 ORDER BY at_s, device

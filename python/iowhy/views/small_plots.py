@@ -1,6 +1,7 @@
 """Below a report over time: each of its columns as a plot of a line, so that a spike is seen before a row is read."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # slow to import
 
 #: Cells of one plot: of more times the largest of each stretch is drawn, so that no spike goes.
 WIDEST = 24
+#: Of more intervals than these the gaps are not drawn.
+_MOST_STEPS = 100_000
 #: What is zero has a mark of its own, and what is unknown none.
 ZERO = "_"
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -29,7 +32,7 @@ def show(
     out: Console, shown: Sequence[Row], plots: "SmallPlots", columns: Sequence[Column]
 ) -> None:
     """A paragraph for each device, or one; nothing where there is but one time."""
-    times = sorted({number(row[plots.over]) for row in shown})
+    times = _without_gaps(sorted({number(row[plots.over]) for row in shown}))
     if len(times) < 2:
         return
     known = {column.name: column for column in columns}
@@ -54,6 +57,20 @@ def show(
                 Text(f"  {shorten(printable(str(key)), out.width // 2)}", "bold"), soft_wrap=True
             )
         _pieces(out, pieces)
+
+
+def _without_gaps(times: list[float]) -> list[float]:
+    """The same with those between them, a least step apart: intervals of which no row is left take their place too."""
+    steps = [after - before for before, after in pairwise(times)]
+    step = min(steps, default=0.0)
+    if step <= 0 or (times[-1] - times[0]) / step > _MOST_STEPS:
+        return times
+    found = times[:1]
+    for before, after in pairwise(times):
+        between = round((after - before) / step) - 1
+        found += [before + step * nth for nth in range(1, between + 1)]
+        found.append(after)
+    return found
 
 
 def _pieces(out: Console, pieces: Sequence[str]) -> None:

@@ -69,7 +69,9 @@ def _head(found: Sequence[Comparison], say: Say, redacted: bool) -> Markup:
     if redacted:
         sure.append(
             element(
-                "p", "Paths, arguments, host and user names were replaced by tokens.", class_="hint"
+                "p",
+                "Paths, arguments, and names of hosts, users and programs were replaced by tokens.",
+                class_="hint",
             )
         )
     items = [

@@ -98,7 +98,7 @@ def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
         ),
         element(
             "p",
-            "Paths, arguments, host and user names were replaced by tokens.",
+            "Paths, arguments, and names of hosts, users and programs were replaced by tokens.",
             class_="hint",
         )
         if redacted

@@ -11,6 +11,7 @@ from pathlib import Path
 from iowhy.invocation import joined, typed
 from iowhy.recording import Recording
 from iowhy.tables import budget_classes, calls, reasons
+from iowhy.whys.program import programs as programs_with_remedies
 
 #: What stands for the recording itself.
 RECORDING = "REC.iowhy"
@@ -31,6 +32,21 @@ requests share sync syncs than that the them then they thread threads time times
 when where which while who with write writes
 """
 
+#: Programs of every machine: their names tell nothing of who uses them, and a remedy is for them.
+_EVERYWHERE = """
+ash awk bash bc bzip2 cat cc1 cc1plus chmod chown clang collect2 cut dash df diff dnf du echo egrep env expr fgrep file find findmnt
+g++ gawk gcc go grep head id ld ln ls lsblk lua lz4 mawk md5sum mkdir mount mv nice nodejs openssl perl php pv python python2 ruby
+rm rmdir scp sed seq sha256sum sh sleep sort split ssh sshd stat su sudo sync systemd systemd-journal systemd-udevd tail taskset tee
+test time timeout touch tr true truncate umount uname uniq unzip vi vim wc wget curl which xargs yes zcat zip zsh apt apt-get as cron
+main worker server thread pool
+"""
+#: Threads of the kernel: each machine has them (Documentation/admin-guide/kernel-parameters.txt and ps -ef); what follows
+#: a slash or a number names devices, which stay.
+_KERNEL = re.compile(
+    r"(kworker|jbd2|kswapd|kdamond|kcompactd|khugepaged|ksoftirqd|migration|rcu_|xfs|xfsaild|btrfs|loop\d|md\d|dm|kdmflush|"
+    r"nvme|scsi_|iou-(wrk|sqp)|ext4|kthreadd|writeback|kauditd|kblockd|usb-storage|zvol|z_|txg_)[-\w/:+.]*"
+)
+
 
 class Redactor:
     """Replaces names in texts. `say` is what a page calls for each of its texts."""
@@ -41,10 +57,12 @@ class Redactor:
         words: Iterable[tuple[str, str]],
         phrases: Sequence[tuple[str, str]] = (),
         commands: Sequence[Sequence[str]] = (),
+        programs: Iterable[str] = (),
     ) -> None:
         """`words` are (kind, name), each kind numbered by itself; `phrases` are texts and what stands for them.
 
-        `commands` stand in sentences as they are typed: their programs' paths and arguments are tokens there.
+        `commands` stand in sentences as they are typed: their programs' paths and arguments are tokens there. `programs` are names
+        of processes and threads: those that are not on every machine, and for which there are no remedies, are tokens.
         """
         self._whole: dict[str, str] = {}
         self._words: dict[str, str] = {}
@@ -54,14 +72,16 @@ class Redactor:
             self._each_word(path, token)
         for kind, name in words:
             self._each_word(name, self._token(kind, name))
-        told = []
+        told = self._programs(programs, commands)
         for argv in commands:
             # A command of one word was given to a shell.
             parts = argv[0].split() if len(argv) == 1 else argv
             arguments = [self._token("arg", word) for word in parts[1:]]
             for word, token in zip(parts[1:], arguments, strict=True):
                 self._each_word(word, token)
-            command = " ".join([*(Path(word).name for word in parts[:1]), *arguments])
+            command = " ".join(
+                [*(self._program(Path(word).name) for word in parts[:1]), *arguments]
+            )
             told += [(joined(argv), command), (" ".join(argv), command)]
         self._whole.update(phrases)
         # The longest first: one may be a part of another.
@@ -76,6 +96,30 @@ class Redactor:
             text = text.replace(phrase, token) if phrase else text
         text = _PATH.sub(lambda found: self._path(found[0]), text)
         return _WORD.sub(lambda found: self._of_word(found[0]), text)
+
+    def _programs(
+        self, programs: Iterable[str], commands: Sequence[Sequence[str]]
+    ) -> list[tuple[str, str]]:
+        """Takes note of their names; those of several words are phrases."""
+        typed_ = [Path(word).name for argv in commands for word in argv[:1] if not word.count(" ")]
+        phrases = []
+        for name in dict.fromkeys([*typed_, *sorted(set(programs))]):
+            token = self._program(name)
+            if token != name:
+                self._each_word(name, token)
+                if not _WORD.fullmatch(name):
+                    phrases.append((name, token))
+        return phrases
+
+    def _program(self, name: str) -> str:
+        """What stands for a program: its own name where everybody has it."""
+        if name in _public() or _KERNEL.fullmatch(name) or not name.strip("0123456789-/: "):
+            return name
+        for known, token in self._whole.items():
+            # The kernel keeps 15 characters of a name (TASK_COMM_LEN).
+            if known[:15] == name and token.startswith("program-"):
+                return self._whole.setdefault(name, token)
+        return self._token("program", name)
 
     def _path(self, text: str) -> str:
         bare = text.rstrip(".")
@@ -101,6 +145,15 @@ class Redactor:
 
 
 @cache
+def _public() -> frozenset[str]:
+    """Names of programs that stay: those of every machine, and those for which there are remedies."""
+    named = [*_EVERYWHERE.split()]
+    for one in programs_with_remedies():
+        named += [*one.names, *one.clients, *([one.server] if one.server else [])]
+    return frozenset(name[:15] for name in named) | frozenset(named)
+
+
+@cache
 def _ours() -> frozenset[str]:
     """Words that the product itself uses."""
     classes = {word for one in budget_classes().values() for word in one.name.split()}
@@ -108,9 +161,15 @@ def _ours() -> frozenset[str]:
 
 
 def redactor_of(
-    recordings: Sequence[Recording], paths: Iterable[str], labels: Sequence[str] = ()
+    recordings: Sequence[Recording],
+    paths: Iterable[str],
+    labels: Sequence[str] = (),
+    programs: Iterable[str] = (),
 ) -> Redactor:
-    """For one recording or several that are compared; `paths` are those of their files, `labels` what they are called."""
+    """For one recording or several that are compared; `paths` are those of their files, `labels` what they are called.
+
+    `programs` are the names of processes and threads in them.
+    """
     named: list[tuple[str, str | None]] = []
     phrases = [(label, f"recording-{number}") for number, label in enumerate(labels, 1)]
     commands = []
@@ -122,4 +181,4 @@ def redactor_of(
         phrases.append((typed(one.path), RECORDING))
         commands.append(command.argv)
     words = [(kind, name) for kind, name in named if name]
-    return Redactor(paths, words, phrases, commands)
+    return Redactor(paths, words, phrases, commands, programs)

@@ -12,12 +12,13 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy import units
-from iowhy.charts import Drawn, charts
+from iowhy.charts import NARROWED, Drawn, charts
 from iowhy.recording import Recording, open_recording
 from iowhy.relations import Relations
 from tests.page.browser import Page
 from tests.page.test_in_browser import a_page
 from tests.page.test_recording_page import all_drawn, mixed, page_of, rows_of, sums
+from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
 
 #: Moves the pointer over a drawing, everywhere; gives each thing that was said, with the rows that it was about.
 _SWEEP = """((name) => {
@@ -89,8 +90,16 @@ def page() -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    """Every kind of event everywhere: all charts are drawn."""
-    return generate(tmp_path_factory.mktemp("pointer") / "busy.iowhy", 1_000)
+    """Every kind of event everywhere, with stacks: all charts are drawn."""
+    made = generate(tmp_path_factory.mktemp("pointer") / "busy.iowhy", 1_000)
+    taken = {1: ("save", "main"), 2: ("save", "log", "main"), 3: (None, "main")}
+    samples = [
+        sample(at * 9 * MS, 2 * MS, 1 + at % 4, tid=1000 + at % 5, syscall="fsync")
+        for at in range(60)
+    ]
+    return with_tables(
+        made, {"stack_samples": samples, "user_stacks": frames(taken), "modules": MODULES}
+    )
 
 
 def test_every_chart_says_its_rows_under_the_pointer(
@@ -102,10 +111,10 @@ def test_every_chart_says_its_rows_under_the_pointer(
         page_of(one.path)
         page.open(one.path.with_suffix(".html"), width=1200)
         for name, chart in all_drawn(one).items():
-            if chart.missing is None and chart.chart.draws != "narrowed" and name not in told:
+            if chart.missing is None and chart.chart.draws not in NARROWED and name not in told:
                 told.add(name)
                 _must_say_its_rows(page, chart)
-    assert told == {one.name for one in charts() if one.draws != "narrowed"}
+    assert told == {one.name for one in charts() if one.draws not in NARROWED}
     assert page.problems == []
 
 

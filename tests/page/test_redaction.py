@@ -7,7 +7,8 @@ from iowhy.recording.manifest import Host, Manifest
 from iowhy.recording.writer import write_recording
 from iowhy.views.html.redaction import Redactor
 from tests.page.test_recording_page import page_of
-from tests.reports.conftest import MS, S, call
+from tests.reports.conftest import MS, Make, S, call
+from tests.stacks.conftest import frames, sample, spent, wait
 
 SECRETS = ("customer-acme", "ledger 2026.db", "--token=hunter2", "alice", "db17.internal")
 
@@ -36,6 +37,22 @@ def test_no_name_is_left_on_a_redacted_page(tmp_path: object) -> None:
     for word in (*SECRETS, "hunter2", "ledger", "acme", "2026.db"):
         assert word not in page, word
     assert "path-1" in page and "were replaced by tokens" in page
+
+
+def test_nor_a_function_of_a_program(make: Make) -> None:
+    recording = make(
+        {
+            "thread_time": [spent(0, 1000 * MS, blocked=600 * MS)],
+            "waits": [wait(100 * MS, 500 * MS, "journal_commit", syscall="fsync")],
+            "modules": [{"module_id": 1, "path": "/opt/acme/bin/dbtool", "kind": "file"}],
+            "user_stacks": frames({1: ("commit_ledger", None, "main")}),
+            "stack_samples": [sample(200 * MS, 500 * MS, 1)],
+        }
+    )
+    assert "commit_ledger" in page_of(recording.path) and "dbtool+0x" in page_of(recording.path)
+    page = page_of(recording.path, "--redact")
+    assert "commit_ledger" not in page and "dbtool" not in page
+    assert "names of functions are left out" in page
 
 
 def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:

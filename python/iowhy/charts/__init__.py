@@ -15,6 +15,16 @@ chosen. How each kind takes its columns is said in `iowhy/views/html/assets/KIND
 """
 
 from iowhy.charts.chart import KINDS, NARROWED, Chart, charts
-from iowhy.charts.drawn import MOST_ROWS, Drawn, drawn, drawn_charts
+from iowhy.charts.drawn import MOST_ROWS, Drawn, drawn, drawn_charts, without_functions
 
-__all__ = ["KINDS", "MOST_ROWS", "NARROWED", "Chart", "Drawn", "charts", "drawn", "drawn_charts"]
+__all__ = [
+    "KINDS",
+    "MOST_ROWS",
+    "NARROWED",
+    "Chart",
+    "Drawn",
+    "charts",
+    "drawn",
+    "drawn_charts",
+    "without_functions",
+]

@@ -106,6 +106,13 @@ def _added(chart: Chart, one: Row, other: Row) -> Row:
     return tuple(made)
 
 
+def without_functions(one: Drawn) -> Drawn:
+    """A chart for others' eyes: names of functions tell what a program is."""
+    if one.chart.report != "callers" or one.missing is not None:
+        return one
+    return Drawn(one.chart, missing="Not drawn: names of functions are left out.")
+
+
 def _why_missing(relations: Relations, chart: Chart) -> str:
     """Whether a sensor did not run, or saw nothing: these are two things."""
     sensors = {one.name: one for one in relations.recording.manifest.sensors}

@@ -105,7 +105,7 @@ def _name(path: Path) -> str:
 
 
 def _of_recording(recording: "Recording", redact: bool) -> str:
-    from iowhy.charts import drawn_charts
+    from iowhy.charts import drawn_charts, without_functions
     from iowhy.overview import overview
     from iowhy.relations import Relations
     from iowhy.reports import engine, find
@@ -129,6 +129,7 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     ]
     if not redact:
         return recording_page(found, drawn, tables)
+    drawn = [without_functions(one) for one in drawn]
     return recording_page(
         found, drawn, tables, redactor_of([recording], paths, programs=programs).say, redacted=True
     )

@@ -1,23 +1,31 @@
 "use strict";
-// Columns: at_s, span_s, thread, class, call, reason, thread_ns. Icicles: thread, then call (or the class on a CPU), then reason.
+// Columns: at_s, span_s, thread, class, call, reason, thread_ns. Icicles: thread, then call (or the class on a CPU), then reason;
+// where there is a `path` of functions (parted by \x1f, the outermost first), thread, then those, then the call, or the class. A row
+// whose at_s is null has no moment: it is in the whole run alone.
 // A press on a frame makes it as wide as the chart; one on the top frame shows all again.
 iowhy.kinds.flame = (chart, host, page) => {
-  const rows = iowhy.rows(chart), names = page.data.classes.map(([name]) => name), tall = 24;
-  let idle = false, root = null, focus = [], frames = [], current = -1;
+  const rows = iowhy.rows(chart), names = page.data.classes.map(([name]) => name), of_functions = "path" in chart.columns;
+  const tall = of_functions ? 19 : 24;
+  let idle = false, root = null, focus = [], frames = [], current = -1, deepest = 3;
   const levels = (row) => {
     const cls = rows.get("class", row), call = rows.get("call", row), reason = rows.get("reason", row);
     const path = [rows.get("thread", row)];
+    if (of_functions) return [...path, ...rows.get("path", row).split("\x1f"), call ? `${call} (${cls})` : cls];
     if (call) path.push(call); else if (reason) path.push("outside calls");
     path.push(reason ? reason.replace(/_/g, " ") : cls);
     return path;
   };
   const gather = () => {
     root = { name: "all threads", ns: 0, rows: [], inner: new Map(), classes: {} };
-    for (const row of rows.within(page.range())) {
+    const [from, to] = page.range(), whole = from <= 0 && to >= page.data.elapsed_s;
+    deepest = 3;
+    for (const row of rows.within([from, to])) {
       const cls = rows.get("class", row), ns = rows.get("thread_ns", row);
-      if (cls === "idle" && !idle) continue;
+      if ((cls === "idle" && !idle) || (rows.get("at_s", row) === null && !whole)) continue;
       let node = root;
-      for (const name of [null, ...levels(row)]) {
+      const path = levels(row);
+      deepest = Math.max(deepest, path.length);
+      for (const name of [null, ...path]) {
         if (name !== null) {
           if (!node.inner.has(name)) node.inner.set(name, { name, ns: 0, rows: [], inner: new Map(), classes: {} });
           node = node.inner.get(name);
@@ -54,11 +62,13 @@ iowhy.kinds.flame = (chart, host, page) => {
   controls.append(iowhy.make("label", {}, box, " with idle time"));
   host.append(controls);
   const drawn = iowhy.canvas(host, page, {
-    label: chart.title + ", a flame graph: thread, call, reason. Arrow keys move from frame to frame.",
+    label: chart.title + `, a flame graph: thread, ${of_functions ? "functions, call" : "call, reason"}. Arrow keys move from frame to frame.`,
     left: 4,
-    height: tall * 4 + 14,
-    draw: (area, ctx) => {
+    height: () => {
       gather();
+      return tall * (deepest + 1) + 14;
+    },
+    draw: (area, ctx) => {
       layout(area);
       ctx.textBaseline = "middle";
       ctx.textAlign = "left";

@@ -2,6 +2,7 @@
 
 import pytest
 
+from iowhy.relations import Relations
 from iowhy.reports import run
 from tests.reports.conftest import KIB, T0, Make, file, filesystem
 
@@ -80,3 +81,35 @@ def test_layout_of_a_file_that_was_only_allocated(make: Make) -> None:
     assert (row["phase"], row["allocations"]) == ("after", 1)
     unknown = ("extents", "sequentiality", "bytes", "allocated_bytes", "interleaved_share", "path")
     assert [row[name] for name in unknown] == [None] * 6
+
+
+def test_of_each_file_the_last_that_was_read_is_the_latest(make: Make) -> None:
+    """Files 2 to 6: before and after; before alone; before, and allocated then; allocated alone; after alone."""
+    allocated = {"ts_ns": T0, "dev": 1, "blocks": 2}
+    rec = make(
+        {
+            "extents": [
+                extent(0, 1000, 8, phase="before"),
+                extent(0, None, 8),
+                extent(8, 2000, 8),
+                extent(0, 3000, 8, ino=3, phase="before"),
+                extent(0, 4000, 8, ino=4, phase="before"),
+                extent(0, 5000, 8, ino=6),
+                extent(8, 6000, 8, ino=6),
+            ],
+            "allocations": [allocated | {"ino": 4}, allocated | {"ino": 5}],
+        }
+    )
+    with Relations.of(rec) as opened:
+        rows = opened.rows(
+            "SELECT ino, phase, latest, extents, mean_extent_bytes, allocations FROM file_layout ORDER BY ino, phase DESC"
+        )
+    assert rows == [
+        (2, "before", False, 1, 8 * KIB, None),
+        (2, "after", True, 2, 8 * KIB, None),
+        (3, "before", True, 1, 8 * KIB, None),
+        (4, "before", True, 1, 8 * KIB, 1),
+        (4, "after", False, None, None, 1),
+        (5, "after", False, None, None, 1),
+        (6, "after", True, 2, 8 * KIB, None),
+    ]

@@ -1,14 +1,12 @@
 -- title: How one file lies on its device, before or after the command, and how it was allocated
 -- Files without extents are there for their allocations. The block size is the filesystem's; the page size where
--- that is not known.
+-- that is not known. How long the single runs are stands in run_lengths.
 -- column phase: before or after the command, text
 -- column dev: filesystem, id
 -- column ino: inode, id
 -- column latest: of this file's extents the last that were read: after the command, else before it, bool
 -- column extents: contiguous runs, as filefrag counts them (a hole does not break a run), count
 -- column mean_extent_bytes: of the runs that have a place on disk, their mean length, bytes
--- column median_extent_bytes: median length of a run, bytes
--- column largest_extent_bytes: longest run, bytes
 -- column sequentiality: neighbouring blocks of the file that are neighbours on disk, share
 -- column bytes: bytes with a place on disk, bytes
 -- column mapped_extents: extents as the filesystem reports them, count
@@ -21,37 +19,19 @@
 -- column interleaved_share: allocations that followed another thread's in the same file, share
 WITH sizes AS (
     SELECT dev, max(block_bytes) AS block_bytes FROM filesystems GROUP BY dev
-), runs AS (
-    SELECT
-        phase,
-        dev,
-        ino,
-        run,
-        count(*) AS mapped_extents,
-        max(CASE WHEN starts_run AND physical_bytes IS NOT NULL THEN 1 ELSE 0 END) AS placed,
-        sum(bytes) AS run_bytes,
-        sum(CASE WHEN physical_bytes IS NOT NULL THEN bytes ELSE 0 END) AS bytes,
-        sum(CASE WHEN physical_bytes IS NULL THEN bytes ELSE 0 END) AS unplaced_bytes,
-        sum(CASE WHEN unwritten THEN bytes ELSE 0 END) AS unwritten_bytes,
-        sum(CASE WHEN shared THEN bytes ELSE 0 END) AS shared_bytes
-    FROM extent_runs
-    GROUP BY phase, dev, ino, run
 ), placed AS (
     SELECT
         phase,
         dev,
         ino,
-        count(*) AS extents,
-        sum(placed) AS placed_runs,
-        quantile_cont(run_bytes, 0.5) AS median_extent_bytes,
-        max(run_bytes) AS largest_extent_bytes,
-        sum(mapped_extents) AS mapped_extents,
-        sum(bytes) AS bytes,
-        sum(unplaced_bytes) AS unplaced_bytes,
-        sum(unwritten_bytes) AS unwritten_bytes,
-        sum(shared_bytes) AS shared_bytes,
-        max(CASE WHEN phase = 'after' THEN 1 ELSE 0 END) OVER (PARTITION BY dev, ino) AS has_after
-    FROM runs
+        sum(CASE WHEN starts_run THEN 1 ELSE 0 END) AS runs,
+        sum(CASE WHEN starts_run AND physical_bytes IS NOT NULL THEN 1 ELSE 0 END) AS placed_runs,
+        sum(1) AS mapped_extents,
+        sum(CASE WHEN physical_bytes IS NOT NULL THEN bytes ELSE 0 END) AS bytes,
+        sum(CASE WHEN physical_bytes IS NULL THEN bytes ELSE 0 END) AS unplaced_bytes,
+        sum(CASE WHEN unwritten THEN bytes ELSE 0 END) AS unwritten_bytes,
+        sum(CASE WHEN shared THEN bytes ELSE 0 END) AS shared_bytes
+    FROM extent_runs
     GROUP BY phase, dev, ino
 ), turns AS (
     SELECT
@@ -72,20 +52,24 @@ WITH sizes AS (
             AS interleaved_share
     FROM turns
     GROUP BY dev, ino
-), keys AS (
-    SELECT phase, dev, ino FROM placed
-    UNION
-    SELECT 'after', dev, ino FROM allocated
+), read_after AS (
+    SELECT dev, ino FROM placed WHERE phase = 'after'
+), every_file AS (
+    -- Rows, not their keys: to find them again takes longer than to group them.
+    SELECT * FROM placed
+    UNION ALL
+    SELECT 'after', a.dev, a.ino, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM allocated a
+    LEFT JOIN read_after l ON l.dev = a.dev AND l.ino = a.ino
+    WHERE l.ino IS NULL
 )
 SELECT
-    k.phase,
-    k.dev,
-    k.ino,
-    p.extents IS NOT NULL AND (k.phase = 'after' OR p.has_after = 0) AS latest,
-    p.extents,
+    p.phase,
+    p.dev,
+    p.ino,
+    p.runs IS NOT NULL AND (p.phase = 'after' OR l.ino IS NULL) AS latest,
+    CAST(p.runs AS BIGINT) AS extents,
     p.bytes / nullif(p.placed_runs, 0) AS mean_extent_bytes,
-    p.median_extent_bytes,
-    p.largest_extent_bytes,
     -- Of the blocks - 1 pairs of neighbours, each run but the first breaks one.
     CASE
         WHEN p.bytes IS NULL OR p.bytes <= 0 THEN NULL
@@ -102,8 +86,8 @@ SELECT
     a.blocks * s.block_bytes AS allocated_bytes,
     a.allocating_threads,
     a.interleaved_share
-FROM keys k
+FROM every_file p
 CROSS JOIN recording r
-LEFT JOIN placed p ON p.phase = k.phase AND p.dev = k.dev AND p.ino = k.ino
-LEFT JOIN allocated a ON a.dev = k.dev AND a.ino = k.ino
-LEFT JOIN sizes s ON s.dev = k.dev
+LEFT JOIN read_after l ON l.dev = p.dev AND l.ino = p.ino
+LEFT JOIN allocated a ON a.dev = p.dev AND a.ino = p.ino
+LEFT JOIN sizes s ON s.dev = p.dev

@@ -26,7 +26,7 @@ EPILOG = """Examples:
 
   iowhy report files fio.iowhy --file '*.db' --format csv > files.csv
 
-  iowhy report callers fio.iowhy --file '*.db' --format folded | flamegraph.pl --countname ns > callers.svg
+  iowhy report callers fio.iowhy --file '*.db' --format folded | flamegraph.pl > db.svg
 """
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.experiment import device, groups
+from iowhy.experiment.condition import LevelFailed
 from iowhy.experiment.lever import levers
 from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
 from iowhy.experiment.setting import Profile, Setting
@@ -271,11 +272,54 @@ def test_a_limit_around_us_is_left(unified, setting, monkeypatch, limits, acts):
     assert set(unified.root.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("limits", "cache", "said"),
+    [
+        ({"user.slice/shell.scope": "104857600\n"}, "cold", None),
+        ({"user.slice": "104857600\n", "user.slice/shell.scope": "max\n"}, "cold-machine", None),
+        ({"user.slice/shell.scope": "104857600\n"}, "as-is", "--cache cold"),
+        ({"user.slice/shell.scope": "max\n"}, "cold", "limits memory"),
+        ({"other.slice": "104857600\n"}, "cold", "limits memory"),
+        # A container's own top has a limit, which cannot be left.
+        ({"": "104857600\n"}, "cold", "limits memory"),
+        ({}, "cold", "limits memory"),
+    ],
+)
+def test_a_memory_limit_around_us_is_left(unified, setting, monkeypatch, limits, cache, said):
+    monkeypatch.setattr(groups, "_own_groups", lambda: "0::/user.slice/shell.scope\n")
+    for name in ("user.slice", "user.slice/shell.scope", "other.slice"):
+        unified.add(name, "memory", procs="77\n")
+    for name, text in limits.items():
+        (unified.root / name / "memory.max").write_text(text)
+    setting.base_cache = cache
+    lever = levers()["memory-unlimited"]
+    why = lever.refusal(setting)
+    assert (why is None) is (said is None)
+    if said is not None:
+        assert said in why
+        return
+    before = set(unified.root.iterdir())
+    with lever.apply(lever.levels(setting, ())[0], setting) as effect:
+        (made,) = set(unified.root.iterdir()) - before
+        (made / "cgroup.procs").write_text("")
+        effect.in_child[0]()
+        assert (made / "cgroup.procs").read_text() == "0"
+        (made / "memory.peak").write_text("209715200\n")
+        assert effect.after(1.0) == {}
+        # In a group of its own the command never was where the lever put it.
+        (made / "memory.peak").write_text("1048576\n")
+        with pytest.raises(LevelFailed, match="a control group of its own"):
+            effect.after(1.0)
+    assert set(unified.root.iterdir()) == before
+
+
 def test_a_limit_of_version_1_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(groups, "ROOT", tmp_path)
     monkeypatch.setattr(groups, "_own_groups", lambda: "7:blkio:/a/b\n0::/\n")
     (tmp_path / "blkio/a/b").mkdir(parents=True)
     (tmp_path / "blkio/cgroup.procs").write_text("")
     (tmp_path / "blkio/a/limit").write_text("254:16 1000\n")
-    assert groups.around("io", ("limit",)) == ["254:16 1000\n"]
+    (tmp_path / "blkio/limit").write_text("254:16 2000\n")
+    assert groups.around("io", ("limit",)) == ["254:16 1000\n", "254:16 2000\n"]
+    assert groups.around("io", ("limit",), top=False) == ["254:16 1000\n"]
     assert groups.find_top("io") == groups.Hierarchy(1, tmp_path / "blkio")

@@ -26,6 +26,7 @@ NAMES = {
     "io-throttle",
     "io-unlimited",
     "memory-limit",
+    "memory-unlimited",
     "mount-option",
     "preallocate",
     "sync-free",

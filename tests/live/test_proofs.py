@@ -1,6 +1,6 @@
 """Levers that a verdict prints, as printed, on a disk of known speed: what they do proves the finding, which is true.
 
-sync-free, cpu-quota: tests/live/test_advice.py. Not here: memory-limit, which shows nothing of a command that misses every page already.
+sync-free, cpu-quota: tests/live/test_advice.py.
 """
 
 import contextlib
@@ -52,6 +52,14 @@ def _is_limited(on: Stage, made: Filesystem) -> Case:
     return "dd if={data}/file of=/dev/null bs=1M iflag=direct", within, _nothing
 
 
+def _may_cache_too_little(on: Stage, made: Filesystem) -> Case:
+    """The shell's own group may keep less in memory than the command reads over and over, but not less than iowhy itself needs."""
+    make_file(made.path / "data/file", 500 * MIB, 1)
+    limit = str(400 * MIB)
+    within = on.limited("memory", {"memory.limit_in_bytes": {1: limit}, "memory.max": {2: limit}})
+    return f"{work('')[0]} passes --file {{data}}/file --passes 2", within, _nothing
+
+
 def _waits_for_the_disk(_: Stage, made: Filesystem) -> Case:
     make_file(made.path / "data/file", 2 * MIB, 1)
     return "dd if={data}/file of=/dev/null bs=64K iflag=direct", (), _nothing
@@ -67,6 +75,9 @@ def _is_scattered(_: Stage, made: Filesystem) -> Case:
 CASES = [
     pytest.param(_streams, "ext4", "hdd", (), "device-saturated", "io-contention", id="contention"),
     pytest.param(_is_limited, "ext4", "hdd", (), "io-throttled", "io-unlimited", id="unlimited"),
+    pytest.param(
+        _may_cache_too_little, "ext4", "ssd", (), "cache-thrash", "memory-unlimited", id="memory"
+    ),
     pytest.param(
         _waits_for_the_disk, "ext4", "ssd", ("--access-us=30000",), "device-slow", "fast-device", id="fast-device"
     ),

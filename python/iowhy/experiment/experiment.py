@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 USUAL = ("cpu-quota", "io-contention")
 """Taken when neither levers nor a recording are named: the two squeezes of case 3."""
 
-_NEEDS_COLD = ("memory-limit", "cache-warm")
+_NEEDS_COLD = ("memory-limit", "memory-unlimited", "cache-warm")
 
 
 @dataclass(frozen=True)

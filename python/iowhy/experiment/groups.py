@@ -109,14 +109,17 @@ def make_at_top(controller: str, purpose: str, undo: Undo, root: Path | None = N
     return _made(place, purpose, undo)
 
 
-def around(controller: str, knobs: Sequence[str], root: Path | None = None) -> list[str]:
-    """What these knobs of our own group and of all groups around it hold."""
+def around(
+    controller: str, knobs: Sequence[str], root: Path | None = None, *, top: bool = True
+) -> list[str]:
+    """What these knobs of our own group and of all groups around it hold; `top`: that of the hierarchy, too."""
     place = find_top(controller, root)
     if isinstance(place, str):
         return []
     name = "" if place.version == 2 else place.parent.name
     own = place.parent / _own_path(_own_groups(), name)
     groups = [one for one in (own, *own.parents) if place.parent in (one, *one.parents)]
+    groups = groups if top else [one for one in groups if one != place.parent]
     found = []
     for group in groups:
         for knob in knobs:

@@ -67,7 +67,8 @@ class Candidate:
     `saving` is of the time that it gets.
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
-    what that is a share of. `provable` is false where the cause's experiment could not help here.
+    what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
+    that would, where it is another than the cause's.
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` stand in their place, where these would not help. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it.
@@ -86,6 +87,7 @@ class Candidate:
     fixed_share: float | None = None
     share_of: str = "the time"
     provable: bool = True
+    experiment: str | None = None
     needs: tuple[str, ...] = ()
 
 

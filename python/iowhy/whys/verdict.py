@@ -180,7 +180,7 @@ def _finding(
 ) -> Finding:
     value, lowered = confidence(facts, candidate)
     remedies = candidate.remedies or cause.remedies
-    lever = cause.experiment if candidate.provable else None
+    lever = (candidate.experiment or cause.experiment) if candidate.provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     not_for_them = frozenset[str]()

@@ -17,6 +17,9 @@ FAR_BELOW = 0.1
 # Of the pages that went, from which one reason stands for all of them.
 MOST = 0.5
 
+# Of what is asked for, found in memory: with less than that nothing is left for a smaller cache to take.
+HITS_TO_LOSE = 0.2
+
 # Pages went without want of memory: more of it, or smaller parts, would not keep them.
 _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 
@@ -57,6 +60,7 @@ def find(facts: Facts) -> Candidate | None:
     room = facts.machine.cache_room_bytes
     evictor = _most(facts)
     for_want = evictor is None or evictor.kind not in _NOT_FOR_WANT
+    limited = evictor.kind is Kind.LIMIT if evictor is not None else facts.machine.is_limited
     if used is not None and used < PAGES_MIN * facts.page_bytes:
         return None
     if evictor is None and used is not None and room and used < FAR_BELOW * room:
@@ -87,8 +91,15 @@ def find(facts: Facts) -> Candidate | None:
             else f"work on one part at a time, all steps on each part of at most {size(room * 0.5)}"
         ),
         remedies=() if evictor is None else _REMEDIES.get(evictor.kind, ()),
+        provable=limited or _can_lose(cache),
+        experiment=None if limited else "memory-limit",
         needs=("page_cache",),
     )
+
+
+def _can_lose(cache: Cache) -> bool:
+    """Whether less memory would show: a command that misses every page already misses no more."""
+    return cache.hit_ratio is not None and cache.hit_ratio >= HITS_TO_LOSE
 
 
 def _most(facts: Facts) -> Evictor | None:
@@ -294,6 +305,10 @@ CAUSE = Cause(
             "one miss in ten at device speed outweighs nine hits at memory speed by far",
         ),
         Threshold(
+            "hit ratio for an experiment with less memory where no limit can be taken away, at least", HITS_TO_LOSE, "share",
+            "who misses nearly every page already misses no more with less memory",
+        ),
+        Threshold(
             "of what was missed, by which the page cache grew, below", GROWS, "share",
             "what it keeps are first reads, for which nothing had to be evicted",
         ),
@@ -312,7 +327,7 @@ CAUSE = Cause(
         "raise the memory limit, or use a machine with more memory",
         "read with O_DIRECT what will not be used again, so that it evicts nothing",
     ),
-    experiment="memory-limit",
+    experiment="memory-unlimited",
     find=find,
     settled_by=next_command.CACHE,
     beats=(

@@ -7,7 +7,8 @@ from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.machine import Machine
+from iowhy.whys.finding import Candidate, Claim, Link
 from iowhy.whys.settle import matches
 
 SHARE = 0.05
@@ -33,7 +34,6 @@ def find(facts: Facts) -> Candidate | None:
     if pasted:
         share = sum(p.elapsed for p in budget.pieces if any(matches(c, p) for c in claims))
     stalled = machine.pressure.get(("memory", "some"))
-    limit = machine.memory_limit_bytes
     reasons = budget.heaviest_reasons(frozenset({classes.MEMORY}))
     return Candidate(
         claims=claims,
@@ -56,14 +56,7 @@ def find(facts: Facts) -> Candidate | None:
                 "pages",
                 "system",
             ),
-            None
-            if not machine.memory_limit_hits or limit is None
-            else link(
-                f"the group met its limit of {size(limit)} {count(machine.memory_limit_hits)} times",
-                machine.memory_limit_hits,
-                "times",
-                "cgroup",
-            ),
+            _limit_met(machine),
             None
             if not stalled
             else link(
@@ -79,6 +72,18 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if all that it uses fits into memory"),
         needs=("waits", "vm_samples"),
         confidence=0.85,
+        # Of a group's limit more memory can be given for a trial; of a machine's only less.
+        experiment=None if machine.memory_limit_hits else "memory-limit",
+    )
+
+
+def _limit_met(machine: Machine) -> Link | None:
+    """How often the group was out of what it may have."""
+    hits, limit = machine.memory_limit_hits, machine.memory_limit_bytes
+    if not hits or limit is None:
+        return None
+    return link(
+        f"the group met its limit of {size(limit)} {count(hits)} times", hits, "times", "cgroup"
     )
 
 
@@ -228,7 +233,7 @@ CAUSE = Cause(
         "raise the group's limit",
         "more memory",
     ),
-    experiment="memory-limit",
+    experiment="memory-unlimited",
     find=find,
     settled_by=next_command.CACHE,
     beats=(

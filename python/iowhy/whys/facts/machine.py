@@ -59,11 +59,15 @@ class Machine:
         )
 
     @property
+    def is_limited(self) -> bool:
+        """Its group may have less memory than the machine has."""
+        limit = self.memory_limit_bytes
+        return limit is not None and (self.memory_bytes is None or limit < self.memory_bytes)
+
+    @property
     def cache_room_bytes(self) -> float | None:
         """The page cache that the command can have: its group's limit, else what it grew to."""
-        if self.memory_limit_bytes is not None and (
-            self.memory_bytes is None or self.memory_limit_bytes < self.memory_bytes
-        ):
+        if self.is_limited and self.memory_limit_bytes is not None:
             return float(self.memory_limit_bytes)
         if self.cached_peak_bytes is None:
             return None

@@ -1,5 +1,7 @@
 """What can be gained: a bound that says what it takes, by which findings are ordered."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +48,30 @@ def test_moving_the_bytes_stays(tmp_path_factory: pytest.TempPathFactory) -> Non
         # Faster than any disk: it is flash, and then flash sets what stays.
         assert saving.all_but_moving(facts, waits, 500e6, "").part == pytest.approx(0.5, abs=0.01)
         assert saving.all_but_moving(facts, waits, 1e11, "").part == 0.0
+
+
+@pytest.mark.parametrize(
+    ("service", "jump", "op", "turns"),
+    [
+        (MS - 1, True, "read", False),
+        (MS, True, "read", True),
+        # In order a disk answers from the memory that it reads ahead into; writes go into its cache.
+        (MS - 1, False, "read", True),
+        (MS - 1, True, "write", True),
+    ],
+)
+def test_a_device_that_calls_itself_rotating_but_answers_too_quickly_for_that_is_none(
+    service: int, jump: bool, op: str, turns: bool, tmp_path: Path
+) -> None:
+    story = Story(4.0)
+    story.caller("pread64", 200, blocked=10 * MS, bytes_=4 * KIB)
+    story.requests(64, op=op, service=service, jump=jump)
+    with Facts(story.write(tmp_path / "x")) as facts:
+        rate = saving.in_order_rate(facts, 1 * MIB, 2e9)
+    assert rate == saving.IN_ORDER_BYTES_PER_S[0 if turns else 1]
+
+
+def test_some_quick_reads_say_nothing_of_the_device(tmp_path: Path) -> None:
+    story = Story(4.0).thread(user=1.0)
+    with Facts(story.requests(63, service=MS // 10, jump=True).write(tmp_path / "x")) as facts:
+        assert saving.in_order_rate(facts, 1 * MIB, 2e9) == saving.IN_ORDER_BYTES_PER_S[0]

@@ -43,8 +43,8 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
     name = facts.calls.sync_name or "fsync"
     return (
         link(
-            f"{name} looks like the cost: {count(syncs.calls)} calls cover {percent(wall)} of the "
-            "run",
+            f"{name} looks like the cost: {plural(syncs.calls, 'call')} {'covers' if syncs.calls == 1 else 'cover'} "
+            f"{percent(wall)} of the run",
             wall,
             "share",
             "sync",

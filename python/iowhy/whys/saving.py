@@ -8,10 +8,17 @@ from collections.abc import Iterable
 
 from iowhy.units import count, duration
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Saving
 
 #: What a device moves in order, by kind: a disk, flash behind SATA, flash behind PCIe.
 IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
+#: Half of the reads that jump are answered in less: no disk that turns does so, whose head has to move and to wait for half a
+#: turn (2 ms at 15,000 a minute). Virtual disks call themselves rotating whatever is behind them.
+TOO_QUICK_FOR_A_DISK_NS = 1e6
+#: Reads, at least, and of them those that jump, for that to be so.
+QUICK_READS = 64
+QUICK_JUMPS = 0.5
 
 
 def all_of_it(condition: str) -> Saving:
@@ -41,8 +48,23 @@ def in_order_rate(facts: Facts, moved_bytes: float, waiting_ns: float) -> float 
 
     None when it moves them faster than any kind: then their order costs nothing that is known.
     """
-    kinds = IN_ORDER_BYTES_PER_S[1 if facts.requests.rotational is False else 0 :]
+    kinds = IN_ORDER_BYTES_PER_S[1 if _does_not_turn(facts.requests) else 0 :]
     return next((kind for kind in kinds if kind * waiting_ns > moved_bytes * 1e9), None)
+
+
+def _does_not_turn(requests: Requests) -> bool:
+    """Whether it says so, or answers as no disk that turns could."""
+    if requests.rotational is False:
+        return True
+    service, jumps = requests.median_service_ns, requests.jump_share
+    only_reads = requests.reads >= QUICK_READS and not requests.writes
+    return (
+        only_reads
+        and service is not None
+        and service < TOO_QUICK_FOR_A_DISK_NS
+        and jumps is not None
+        and jumps >= QUICK_JUMPS
+    )
 
 
 def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: str) -> Saving:

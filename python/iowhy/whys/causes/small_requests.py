@@ -38,8 +38,7 @@ def _tiny(facts: Facts) -> Candidate | None:
     fraction = min(1.0, in_calls_ns / 1e9 / kernel.thread_s)
     if fraction * in_kernel < thresholds.LISTED or group.calls < MOSTLY * all_calls:
         return None
-    number = group.calls
-    mean = in_calls_ns / group.calls
+    number, mean = group.calls, in_calls_ns / group.calls
     user = facts.budget.line(classes.USER)
     between_ns = (user.thread_s or 0.0) * 1e9 / number
     claims = [Claim(frozenset({classes.KERNEL}), fraction=fraction)]
@@ -85,6 +84,7 @@ def _tiny(facts: Facts) -> Candidate | None:
             f"with calls of {size(LARGE_CALL_BYTES)}",
         ),
         remedy="read and write through a larger buffer (64 KiB and more; stdio, bs=)",
+        remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls",),
     )
 

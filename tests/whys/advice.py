@@ -9,6 +9,7 @@ from iowhy.cli._parse import parse
 from iowhy.experiment.lever import levers
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.verdict import Verdict
+from tests.whys.typed_advice import NOT_TYPED, TYPED, kind
 
 _QUOTED = re.compile(r"`((?:cd \S+ && )?(?:sudo )?\S*iowhy [^`]+)`")
 #: Words that stand for something that the reader would have to know.
@@ -51,6 +52,7 @@ def holds(verdict: Verdict) -> None:
     """Asserts of a verdict what must be true of each."""
     for command in commands_of(verdict):
         words = parses(command)
+        assert kind(words) in {*TYPED, *NOT_TYPED}, f"no test types it, and no reason: {command}"
         assert words[0] != "experiment" or verdict.commands.mode == "run", command
         if command.startswith("sudo"):
             assert words[0] in ("run", "experiment", "lab"), f"needs no root: {command}"

@@ -20,6 +20,7 @@
 #endif
 
 /* Of one call. */
+#define IOCB_FLAG_RESFD 1
 #define IOCBS_MOST 1024
 #define IOCBS_MOST_BEFORE_5_17 128
 
@@ -33,7 +34,9 @@ struct user_iocb {
 	__u64 buffer;
 	__u64 bytes;
 	__s64 offset;
-	__u64 rest[2];
+	__u64 rest;
+	__u32 flags;
+	__u32 eventfd;
 };
 
 struct user_io_event {
@@ -77,6 +80,8 @@ __noinline int submit_iocb(__u64 context, __u64 place)
 	if (!o)
 		return 0;
 	o->ring = context;
+	if (iocb.flags & IOCB_FLAG_RESFD)
+		note_eventfd(private_of(file_of(task, iocb.eventfd)), context);
 	file = file_of(task, iocb.fd);
 	set_operation_file(o, file);
 	if (iocb.opcode == IOCB_PREADV || iocb.opcode == IOCB_PWRITEV)

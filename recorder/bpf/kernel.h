@@ -450,12 +450,51 @@ struct io_worker {
 
 struct io_uring_sqe;
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct wait_queue_head {
+	struct list_head head;
+};
+
+struct wait_queue_entry {
+	struct list_head entry;
+};
+
+struct eventfd_ctx {
+	struct wait_queue_head wqh;
+};
+
+struct io_ev_fd {
+	struct eventfd_ctx *cq_ev_fd;
+};
+
+struct eventpoll;
+
+struct epitem {
+	struct eventpoll *ep;
+};
+
+struct eppoll_entry {
+	struct epitem *base;
+	struct wait_queue_entry wait;
+	struct wait_queue_head *whead;
+};
+
 struct io_ring_ctx {
 	unsigned int flags;
 	__u32 *sq_array;
 	struct io_uring_sqe *sq_sqes;
 	unsigned int cached_sq_head;
 	unsigned int sq_entries;
+	struct io_ev_fd *io_ev_fd;
+	struct wait_queue_head cq_wait;
+	struct wait_queue_head poll_wq;
+};
+
+struct io_ring_ctx___before_5_18 {
+	struct eventfd_ctx *cq_ev_fd;
 };
 
 struct io_cqe {

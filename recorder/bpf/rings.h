@@ -7,7 +7,7 @@
 #ifndef IOWHY_RINGS_H
 #define IOWHY_RINGS_H
 
-#include "file.h"
+#include "notified.h"
 
 /* include/uapi/linux/io_uring.h */
 #define IORING_ENTER_REGISTERED_RING (1U << 4)
@@ -39,6 +39,8 @@ static __always_inline void begin_ring(struct thread *t, struct task_struct *tas
 	t->ring = t->call == NR_IO_URING_ENTER ? ring_of_fd(task, ARG0(regs), ARG3(regs)) : ARG0(regs);
 	if (!t->ring)
 		return;
+	if (t->call == NR_IO_URING_ENTER)
+		note_ring(t->ring);
 	t->call_offset = t->ring;
 	t->call_flags |= CALL_HAS_RING;
 }

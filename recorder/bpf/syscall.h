@@ -46,6 +46,15 @@ static __always_inline __u64 argument(struct pt_regs *regs, __s8 number)
 	return 0;
 }
 
+/* A call that reads: a range of a file, or an eventfd until a ring has something to reap. */
+static __always_inline void begin_read(struct thread *t, struct file *file)
+{
+	if (any_notifier && file)
+		set_ring_waited_for(t, ring_behind(private_of(file)));
+	if (!estimate_lookups && has_range(t))
+		begin_reading(t);
+}
+
 static __always_inline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
 				     const volatile struct call_shape *shape)
 {
@@ -103,8 +112,8 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 	}
 	if (shape->kind == CALL_MEMORY)
 		find_mapped(t, ARG0(regs));
-	if (!estimate_lookups && has_range(t))
-		begin_reading(t);
+	else if (shape->kind == CALL_READ)
+		begin_read(t, file);
 }
 
 /* What of the call's time the thread was not on a CPU. */
@@ -168,6 +177,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	t->call_position = (__u64)ctx;
 	if (begin_call(t, task, id, now) && id >= 0 && id < CALLS)
 		begin_io(t, task, regs, &calls[id]);
+	else if (any_notifier)
+		begin_notified(t, task, regs);
 	time_entry(t, now);
 	return 0;
 }
@@ -231,6 +242,8 @@ static __always_inline void returned(struct thread *t, struct task_struct *task,
 	read_times(t, &times);
 	if (t->call_kind == CALL_PLAIN) {
 		t->call = nr;
+		if (any_notifier)
+			forget_notifier(task, nr, ret);
 		count_call(t, times.dur, times.dur - times.runnable - times.blocked - times.sleeping, ret);
 		t->call = NO_CALL;
 		return;

@@ -169,8 +169,10 @@ static __always_inline int uring_submitted(__u64 request)
 	ctx = BPF_CORE_READ((struct io_kiocb *)request, ctx);
 	/* A thread that polls may do so for several rings; all others say which in their call. */
 	in_kernel = OF_CURRENT(task, flags) & PF_IO_WORKER;
-	if (in_kernel)
+	if (in_kernel) {
 		t->ring = (__u64)ctx;
+		note_ring((__u64)ctx);
+	}
 	op = BPF_CORE_READ((struct io_kiocb *)request, opcode);
 	user_data = user_data_of(request);
 	key = key_of((__u64)ctx, request, op, user_data);

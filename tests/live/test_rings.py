@@ -1,4 +1,4 @@
-"""Who reaps from a ring or a context of its own waits for what goes through that one, and for nothing else."""
+"""Who reaps from a ring or a context of its own, or waits until it can, waits for what goes through that one, and for nothing else."""
 
 from pathlib import Path
 
@@ -21,6 +21,16 @@ GROUP BY t.tid
 """
 
 
+#: What a thread waits for before it reaps, and the calls that do so here.
+WAYS = {
+    "read": ("read",),
+    "poll": ("poll", "ppoll"),
+    "epoll": ("epoll_wait", "epoll_pwait"),
+    "late": ("epoll_wait", "epoll_pwait"),
+    "itself": ("epoll_wait", "epoll_pwait"),
+}
+
+
 def _rings_of(recording: Recording) -> dict[object, object]:
     """The ring of each thread that reaps; each has one."""
     rows = ask(
@@ -32,10 +42,10 @@ def _rings_of(recording: Recording) -> dict[object, object]:
     return {tid: ring for tid, _, ring, _ in rows}
 
 
-@pytest.mark.parametrize("kind", ["uring", "registered", "polled", "worker", "libaio"])
-def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
+def _recorded(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+) -> tuple[Recording, list[tuple[object, ...]]]:
+    """A recording of the program that does `kind`, and how many of its reads went through which ring."""
     program = tmp_path / "rings"
     run(
         "gcc", "-D_GNU_SOURCE", "-O1", "-o", str(program), str(Path(__file__).parent / "rings.c"),
@@ -56,6 +66,14 @@ def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
             scratch.dev,
             file.stat().st_ino,
         )
+    return recording, through
+
+
+@pytest.mark.parametrize("kind", ["uring", "registered", "polled", "worker", "libaio"])
+def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    recording, through = _recorded(kind, tmp_path, request)
     rings = _rings_of(recording)
     (main,) = (tid for (tid,) in ask(recording, "SELECT tid FROM threads WHERE tid = tgid"))
     busy = rings.pop(main)
@@ -66,3 +84,33 @@ def test_an_idle_ring_beside_a_busy_one_waits_for_no_storage(
         waited = dict(relations.rows(SLEPT))
     assert waited[main] is True
     assert waited[idle] is False
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [f"uring-{way}" for way in WAYS] + [f"libaio-{way}" for way in WAYS if way != "itself"],
+)
+def test_who_waits_to_be_told_waits_for_the_ring_that_tells(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """By an eventfd or an epoll; a thread whose eventfd belongs to a ring that nobody uses is idle in the same call."""
+    recording, through = _recorded(kind, tmp_path, request)
+    calls = WAYS[kind.partition("-")[2]]
+    (main,) = (tid for (tid,) in ask(recording, "SELECT tid FROM threads WHERE tid = tgid"))
+    ((ring, reads),) = through
+    assert reads == READS
+    waited = ask(
+        recording,
+        "SELECT tid, ring, count(*) FROM syscalls WHERE name IN (SELECT unnest(?)) AND ring IS NOT NULL GROUP BY ALL",
+        list(calls),
+    )
+    assert [(tid, of) for tid, of, _ in waited] == [(main, ring)], waited
+    # Of some the data are there before it sleeps. The first call may begin before the ring is known.
+    assert waited[0][2] >= READS - 1
+    with Relations.of(recording) as relations:
+        names = ", ".join(f"'{call}'" for call in calls)
+        rows = relations.rows(
+            "SELECT t.tid, sum(w.parts) > 0 FROM thread_rows t JOIN waits_by_interval w ON w.row_id = t.row_id"
+            f" WHERE w.class = 'read' AND w.syscall IN ({names}) AND w.asleep GROUP BY t.tid"
+        )
+    assert rows == [(main, True)]

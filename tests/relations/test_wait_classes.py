@@ -195,17 +195,24 @@ def test_sleep_for_storage(make: Make) -> None:
                 asleep("getdents64", 4),
                 asleep("io_submit", None),
                 asleep("io_uring_enter", None),
+                # By an eventfd or an epoll they wait for a ring; io_submit does not, though it has one.
+                asleep("read", 3) | {"ring": 7},
+                asleep("epoll_wait", None) | {"ring": 8},
+                asleep("ppoll", None),
+                asleep("io_submit", None) | {"ring": 8},
                 call(0, MS, "io_getevents", ino=None),
             ],
         }
     )
     with Relations.of(rec) as relations:
-        rows = relations.rows("SELECT syscall, class FROM classed_sleeps ORDER BY 1")
+        rows = relations.rows("SELECT syscall, class, ring FROM classed_sleeps ORDER BY 1, 2")
     assert rows == [
-        ("fsync", "sync"),
-        ("getdents64", "read"),
-        ("io_uring_enter", "collect"),
-        ("openat", "read"),
-        ("pwrite64", "write"),
-        ("read", "read"),
+        ("epoll_wait", "collect", 8),
+        ("fsync", "sync", None),
+        ("getdents64", "read", None),
+        ("io_uring_enter", "collect", None),
+        ("openat", "read", None),
+        ("pwrite64", "write", None),
+        ("read", "collect", 7),
+        ("read", "read", None),
     ]

@@ -7,6 +7,8 @@ import tempfile
 
 from hypothesis import HealthCheck, settings
 
+from iowhy.views import progress
+
 # Fixtures that hold for a whole property are directories and settings, the same for every example.
 settings.register_profile(
     "developer",
@@ -28,3 +30,6 @@ os.environ.pop("COLUMNS", None)
 # What iowhy keeps for the next call is of a test's own, not of the user who runs the tests.
 _CACHE = tempfile.TemporaryDirectory(prefix="iowhy-tests-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
+
+# On a slow machine what is under way is said after ten seconds; tests of what a command says are not about that.
+progress.ELSEWHERE_AFTER_S = 3600.0

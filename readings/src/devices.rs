@@ -92,6 +92,43 @@ impl Disks {
     }
 }
 
+/// Devices that lie on others: device-mapper, md, NVMe with several paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stacks {
+    /// There are some.
+    pub any: bool,
+    /// The major number of those that take requests as real disks do (multipath of device-mapper), or 0.
+    pub of_requests: u32,
+}
+
+impl Stacks {
+    /// `sys` is where sysfs is mounted; where it cannot be read, nothing lies on anything.
+    pub fn read(sys: &Path) -> Stacks {
+        let mut found = Stacks::default();
+        for entry in std::fs::read_dir(sys.join("block"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let at = entry.path();
+            // What takes requests has queues of the hardware.
+            let takes_requests = at.join("mq").is_dir();
+            let name = entry.file_name();
+            let is_nvme = name.to_string_lossy().starts_with("nvme");
+            let slaves = std::fs::read_dir(at.join("slaves"));
+            if slaves.is_ok_and(|mut under| under.next().is_some()) {
+                found.any = true;
+                if let Some(number) = device_number(&at).filter(|_| takes_requests) {
+                    found.of_requests = (number >> 20) as u32;
+                }
+            } else if is_nvme && !takes_requests {
+                found.any = true;
+            }
+        }
+        found
+    }
+}
+
 /// A row for every whole disk.
 pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Devices>> {
     let disks = Disks::read(&roots.sys)?;
@@ -102,7 +139,7 @@ pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Devices>> {
 }
 
 fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::Devices {
-    let at = roots.sys.join("block").join(disk.name.replace('/', "!"));
+    let at = directory(roots, disk);
     let text = |file: &str| {
         let text = std::fs::read(at.join(file)).ok()?;
         Some(crate::names::escaped(text.trim_ascii())).filter(|text| !text.is_empty())
@@ -111,7 +148,7 @@ fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::
     rows::Devices {
         dev: disk.dev,
         name: Name::Owned(disk.name.clone()),
-        below_dev: below(&at, mounts, disks).filter(|below| *below != disk.dev),
+        below_dev: only(&below(&at, mounts, disks)).filter(|below| *below != disk.dev),
         rotational: count("queue/rotational").map(|n| n != 0),
         write_cache: text("queue/write_cache").map(Name::Owned),
         scheduler: text("queue/scheduler").map(|text| Name::Owned(active(&text))),
@@ -123,37 +160,59 @@ fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::
             .map(Name::Owned),
         raid_level: text("md/level").map(Name::Owned),
         nvme_namespace: count("nsid"),
+        mapper_name: text("dm/name").map(Name::Owned),
+        mapper_kind: text("dm/uuid")
+            .and_then(|uuid| uuid.split('-').next().map(str::to_owned))
+            .filter(|kind| !kind.is_empty())
+            .map(Name::Owned),
     }
 }
 
-/// The disk under a loop, dm or md device; None for a real one, and for one that spreads over several
-/// (one number cannot name them).
-fn below(at: &Path, mounts: &Mounts, disks: &Disks) -> Option<i64> {
+/// A row for every disk that another device lies on.
+pub fn layers(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::DeviceLayers>> {
+    let disks = Disks::read(&roots.sys)?;
+    let mut found = Vec::new();
+    for disk in disks.disks() {
+        let under = below(&directory(roots, disk), mounts, &disks);
+        let under = under.into_iter().filter(|below| *below != disk.dev);
+        found.extend(under.map(|below_dev| rows::DeviceLayers {
+            dev: disk.dev,
+            below_dev,
+        }));
+    }
+    Ok(found)
+}
+
+fn directory(roots: &Roots, disk: &DiskName) -> PathBuf {
+    roots.sys.join("block").join(disk.name.replace('/', "!"))
+}
+
+/// The disks under a loop, dm or md device; none for a real one.
+fn below(at: &Path, mounts: &Mounts, disks: &Disks) -> BTreeSet<i64> {
     if let Ok(mut file) = std::fs::read(at.join("loop/backing_file")) {
         file.truncate(file.trim_ascii_end().len());
         let file = PathBuf::from(std::ffi::OsString::from_vec(file));
         // A file of /dev is a device and lies on no filesystem: a loop over a disk.
         if let Some(device) = file.to_str().and_then(|f| f.strip_prefix("/dev/")) {
             if let Some(number) = disks.by_name.get(device) {
-                return disks.whole(*number);
+                return disks.whole(*number).into_iter().collect();
             }
         }
-        return disks.of_mount(mounts.of_path(&file)?);
+        let mount = mounts.of_path(&file);
+        return mount.and_then(|m| disks.of_mount(m)).into_iter().collect();
     }
-    let mut under = BTreeSet::new();
-    for slave in std::fs::read_dir(at.join("slaves")).ok()?.flatten() {
+    let slaves = std::fs::read_dir(at.join("slaves"));
+    let slaves = slaves.into_iter().flatten().flatten();
+    let under = slaves.filter_map(|slave| {
         let name = slave.file_name().to_string_lossy().replace('!', "/");
-        under.insert(
-            disks
-                .by_name
-                .get(&name)
-                .and_then(|number| disks.whole(*number)),
-        );
-    }
-    match (under.len(), under.first()) {
-        (1, Some(only)) => *only,
-        _ => None,
-    }
+        disks.whole(*disks.by_name.get(&name)?)
+    });
+    under.collect()
+}
+
+/// None where there are several, which one number cannot name.
+fn only(under: &BTreeSet<i64>) -> Option<i64> {
+    under.first().copied().filter(|_| under.len() == 1)
 }
 
 /// The scheduler in brackets (`none [mq-deadline] kyber`), or the only one.

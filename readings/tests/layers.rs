@@ -87,6 +87,8 @@ fn put_loops_and_mappings(root: &Path) {
     put(root, "sys/block/loop2/loop/backing_file", "/shm/image\n");
     put(root, "sys/block/loop3/loop/backing_file", "/dev/vdb\n");
     put(root, "sys/block/dm-0/slaves/vda1", "");
+    put(root, "sys/block/dm-0/dm/name", "vg-a b\n");
+    put(root, "sys/block/dm-0/dm/uuid", "LVM-ZoBKxWzbyRVy\n");
     put(root, "sys/block/md0/slaves/vda", "");
     put(root, "sys/block/md0/slaves/vdb", "");
     put(
@@ -117,6 +119,8 @@ fn disks_and_what_lies_below_them() {
         model: Some("QEMU HARDDISK".into()),
         raid_level: None,
         nvme_namespace: None,
+        mapper_name: None,
+        mapper_kind: None,
     };
     assert_eq!(*find("vda"), vda);
     assert_eq!(find("vdb").model, Some("SD32G".into()));
@@ -132,8 +136,44 @@ fn disks_and_what_lies_below_them() {
         None,
         "two disks cannot be one number"
     );
+    let dm = find("dm-0");
+    assert_eq!(dm.mapper_name, Some("vg-a b".into()));
+    assert_eq!(dm.mapper_kind, Some("LVM".into()));
+    assert_eq!(find("md0").mapper_kind, None);
     assert_eq!(find("cciss/c0d0").dev, 104 << 20);
     assert_eq!(disks.len(), 9);
+}
+
+#[test]
+fn an_array_lies_on_each_of_its_disks() {
+    let machine = Machine::new();
+    let layers = devices::layers(&machine.roots, &machine.mounts).unwrap();
+    let below = |dev: i64| -> Vec<i64> {
+        let rows = layers.iter().filter(|row| row.dev == dev);
+        rows.map(|row| row.below_dev).collect()
+    };
+    assert_eq!(below(9 << 20), [VDA, VDB]);
+    assert_eq!(below(252 << 20), [VDA]);
+    assert_eq!(below(7 << 20), [VDA]);
+    assert_eq!(below(7 << 20 | 2), [] as [i64; 0]);
+    assert_eq!(below(VDA), [] as [i64; 0]);
+}
+
+#[test]
+fn stacks_are_seen_by_what_lies_below_and_multipath_by_its_queues() {
+    let machine = Machine::new();
+    let sys = &machine.roots.sys;
+    let found = |any, of_requests| devices::Stacks { any, of_requests };
+    assert_eq!(devices::Stacks::read(sys), found(true, 0));
+    std::fs::create_dir_all(sys.join("block/dm-0/mq/0")).unwrap();
+    assert_eq!(devices::Stacks::read(sys), found(true, 252));
+    let none = tempfile::tempdir().unwrap();
+    put(none.path(), "block/vda/dev", "254:0\n");
+    std::fs::create_dir_all(none.path().join("block/vda/slaves")).unwrap();
+    assert_eq!(devices::Stacks::read(none.path()), found(false, 0));
+    // One of several paths: the head of the namespace has no queues of its own.
+    put(none.path(), "block/nvme0n1/dev", "259:0\n");
+    assert_eq!(devices::Stacks::read(none.path()), found(true, 0));
 }
 
 #[test]

@@ -3,79 +3,13 @@
 #ifndef IOWHY_BLOCK_H
 #define IOWHY_BLOCK_H
 
-#include "request.h"
-
-#define REQUESTS_MOST 32768
-/* From here on entries are taken out again, so that devices with more requests than that fit. */
-#define REQUESTS_KEPT 24576
-
-/*
- * What is known of a request in flight: the record that it will become. Key: its address. The kernel uses the
- * same requests again and again, so an entry stays when its request is done, with `queued` 0: to put it in and take
- * it out each time would cost more than all the rest.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, REQUESTS_MOST);
-	__type(key, __u64);
-	__type(value, struct event_request);
-} requests SEC(".maps");
-
-__u64 requests_made = 0; /* entries that were ever put in */
+#include "layers.h"
 
 static __always_inline __u32 disk_of(struct request *rq)
 {
 	struct gendisk *disk = disk_of_request(rq);
 
 	return disk ? (__u32)disk->major << 20 | disk->first_minor : 0;
-}
-
-/* The entry of a request that is in flight, or NULL. */
-static __always_inline struct event_request *in_flight(__u64 key)
-{
-	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
-
-	return r && r->queued ? r : NULL;
-}
-
-/* The entry for a request that begins, or NULL (counted). */
-static __always_inline struct event_request *entry_for(__u64 key)
-{
-	struct event_request *r = bpf_map_lookup_elem(&requests, &key);
-	struct event_request fresh = {};
-
-	if (!r) {
-		bpf_map_update_elem(&requests, &key, &fresh, BPF_NOEXIST);
-		r = bpf_map_lookup_elem(&requests, &key);
-		if (!r) {
-			count_lost(EVENT_REQUEST);
-			return NULL;
-		}
-		__sync_fetch_and_add(&requests_made, 1);
-		return r;
-	}
-	/* The kernel uses this request again, so it is done: its completion was not seen. */
-	if (r->queued && r->issued) {
-		r->completed = bpf_ktime_get_ns();
-		r->end_unseen = 1;
-		if (bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
-			count_lost(EVENT_REQUEST);
-	}
-	r->end_unseen = 0;
-	r->issued = 0;
-	r->completed = 0;
-	r->owner_ino = 0;
-	r->owner_dev = 0;
-	r->owner_generation = 0;
-	r->error = 0;
-	return r;
-}
-
-static __always_inline void forget(__u64 key, struct event_request *r)
-{
-	r->queued = 0;
-	if (requests_made > REQUESTS_KEPT)
-		bpf_map_delete_elem(&requests, &key);
 }
 
 static __always_inline struct event_request *begin_request(struct request *rq, __u64 now)
@@ -85,7 +19,8 @@ static __always_inline struct event_request *begin_request(struct request *rq, _
 
 	if (!r)
 		return NULL;
-	if (flush) {
+	/* One that is issued is of a device above, and was handed on. */
+	if (flush && !flush->issued) {
 		/* Described where it was made: on_bio_queue. */
 		*r = *flush;
 		r->sector = rq->__sector;
@@ -98,6 +33,8 @@ static __always_inline struct event_request *begin_request(struct request *rq, _
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
 	describe(rq->bio, rq->cmd_flags, r);
+	inherit((__u64)rq, rq->bio, r);
+	set_request_place(r, (__u64)rq, true);
 	return r;
 }
 
@@ -129,6 +66,15 @@ int BPF_PROG(on_rq_insert, struct request *rq)
 	return 0;
 }
 
+/* Pages whose write begins are dirty no more. */
+static __always_inline void clean_pages(const struct event_request *r, __u32 bytes)
+{
+	struct file_id file = owner_of(r);
+
+	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL && !r->from_above)
+		walk_chunks(&file, r->owner_page, r->owner_page + (bytes >> PAGE_SHIFT), SET_CLEAN);
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
@@ -142,11 +88,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 			return 0;
 	}
 	r->issued = now;
-	if (r->op == OP_WRITE && r->owner == OWNER_DATA && r->owner_page != ~0ULL) {
-		struct file_id file = owner_of(r);
-
-		walk_chunks(&file, r->owner_page, r->owner_page + (rq->__data_len >> PAGE_SHIFT), SET_CLEAN);
-	}
+	clean_pages(r, rq->__data_len);
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
 	return 0;
@@ -174,34 +116,29 @@ int BPF_PROG(on_rq_merge, struct request *rq)
 	return 0;
 }
 
-static __always_inline void end_request(__u64 key, __u64 now, __s32 error)
-{
-	struct event_request *r = in_flight(key);
-
-	if (!r)
-		return;
-	r->completed = now;
-	r->error = error;
-	if (bpf_ringbuf_output(&ring, r, sizeof(*r), BPF_RB_NO_WAKEUP))
-		count_lost(EVENT_REQUEST);
-	forget(key, r);
-}
-
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_rq_complete, struct request *rq, unsigned char error, unsigned int bytes)
 {
+	struct event_request *r;
+
 	/* A request can complete in parts: it is done with the last. */
 	if (bytes < rq->__data_len)
 		return 0;
+	if (stacked)
+		end_bios(rq->bio, error);
 	/* A flush alone is neither inserted nor issued: another request makes it. */
 	if (no_io_start && !in_flight((__u64)rq) && in_flight((__u64)rq->bio))
 		begin_request(rq, bpf_ktime_get_ns());
-	end_request((__u64)rq, bpf_ktime_get_ns(), error);
+	r = in_flight((__u64)rq);
+	if (!r)
+		return 0;
+	set_request_place(r, (__u64)rq, false);
+	end_in_flight((__u64)rq, r, bpf_ktime_get_ns(), error);
 	return 0;
 }
 
 /*
- * Disks that take bios, not requests (zram): a bio stands for a request. And what flushes, on kernels before 6.5:
+ * Disks that take bios, not requests (zram, dm, md): a bio stands for a request. And what flushes, on kernels before 6.5:
  * its request is first seen after the flush, when another thread works.
  */
 static __always_inline int queue_bio(struct bio *bio)
@@ -226,6 +163,15 @@ static __always_inline int queue_bio(struct bio *bio)
 	r->sector = bio->bi_iter.bi_sector;
 	r->bytes = bio->bi_iter.bi_size;
 	describe(bio, bio->bi_opf, r);
+	inherit((__u64)bio, bio, r);
+	if (flush)
+		return 0;
+	/* No request of its own comes of it, as of the like on disks that take requests. */
+	if (r->owner == OWNER_FLUSH)
+		r->op = OP_FLUSH;
+	clean_pages(r, r->bytes);
+	if (stacked)
+		set_places(r, (__u64)bio, true);
 	return 0;
 }
 
@@ -245,9 +191,13 @@ int BPF_PROG(on_bio_queue_of, struct request_queue *q, struct bio *bio)
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(on_bio_complete, struct request_queue *q, struct bio *bio)
 {
+	__u64 key = (__u64)bio;
+
 	if (q->mq_ops)
 		return 0;
-	end_request((__u64)bio, bpf_ktime_get_ns(), bio->bi_status);
+	if (stacked)
+		bpf_map_delete_elem(&origins, &key);
+	end_bio(key, in_flight(key), bio->bi_status);
 	return 0;
 }
 

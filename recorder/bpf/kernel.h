@@ -329,6 +329,7 @@ struct blkcg_gq {
 };
 
 struct bio {
+	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	unsigned char bi_status;

@@ -54,7 +54,8 @@ struct event_request {
 	__u8 owner;
 	__u8 scope;
 	__u8 flags;
-	__u32 end_unseen; /* `completed` is when it was over at the latest */
+	__u16 end_unseen; /* `completed` is when it was over at the latest */
+	__u16 from_above; /* made for a request of a device that lies on this one (layers.h) */
 };
 
 static __always_inline __u8 request_flags(__u32 opf)

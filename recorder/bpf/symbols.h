@@ -6,7 +6,7 @@
 #ifndef IOWHY_SYMBOLS_H
 #define IOWHY_SYMBOLS_H
 
-#include "state.h"
+#include "layers.h"
 
 #define SYMBOL_BYTES 128
 
@@ -50,6 +50,11 @@ int find_functions(void *ctx)
 	FIND("iomap_dio_bio_end_io", iomap_dio_end);
 	FIND("xlog_bio_end_io", xfs_log_end);
 	FIND("xfs_buf_bio_end_io", xfs_buffer_end);
+	FIND("bio_chain_endio", chain_end);
+	FIND("crypt_endio", crypt_end);
+	FIND("raid5_end_read_request", raid5_read_end);
+	FIND("raid5_end_write_request", raid5_write_end);
+	FIND("super_written", md_super_end);
 	return 0;
 }
 

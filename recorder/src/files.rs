@@ -230,6 +230,9 @@ impl Files {
         for row in devices::rows(&roots, &mounts)? {
             recording.push(row)?;
         }
+        for row in devices::layers(&roots, &mounts)? {
+            recording.push(row)?;
+        }
         Ok(sensor)
     }
 

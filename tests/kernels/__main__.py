@@ -5,13 +5,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import guest, packages
+from . import guest, packages, stacks
+from .check import Check, one
 
 #: Calls, and what each recording is of. Direct reads and a file's pages in order show requests and the page cache.
 WRITES, READS, FSYNCS, FDATASYNCS, OPENS, BLOCK = 503, 101, 7, 3, 11, 512
@@ -27,26 +27,14 @@ record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 
 record uring operations /mnt/uring
 record libaio operations /mnt/libaio libaio
 record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+{stacks.script()}
 """
-
-
-@dataclass(frozen=True)
-class Check:
-    """One number: what it is, what the recording says and what the program did."""
-
-    name: str
-    found: object
-    expected: object
-
-    @property
-    def holds(self) -> bool:
-        return self.found == self.expected
-
-
-def _one(recording: Recording, sql: str, *values: object) -> object:
-    with recording.connected() as connection:
-        row = connection.execute(sql, values).fetchone()
-    return row[0] if row and len(row) == 1 else row
+#: What makes devices that lie on others. mdadm is unpacked, not installed (tools/setup test-kernels).
+TOOLS = (
+    Path("/sbin/dmsetup"),
+    Path("/sbin/mkfs.ext4"),
+    Path(__file__).parents[2] / "target/packages/mdadm/sbin/mdadm",
+)
 
 
 def checks(out: Path) -> Iterator[Check]:
@@ -59,31 +47,32 @@ def checks(out: Path) -> Iterator[Check]:
         "fsync": FSYNCS,
         "fdatasync": FDATASYNCS,
     }.items():
-        yield Check(f"{name} calls", _one(calls, counted, name), expected)
+        yield Check(f"{name} calls", one(calls, counted, name), expected)
     parts = "SELECT count(*) FROM syscalls WHERE cpu_ns + runnable_ns + blocked_ns + sleeping_ns <> dur_ns AND ret IS NOT NULL"
-    yield Check("calls whose parts are not their time", _one(calls, parts), 0)
+    yield Check("calls whose parts are not their time", one(calls, parts), 0)
     # On a quick disk some find theirs done before they look.
     waited = "SELECT count(*) > 0 FROM syscalls WHERE name = 'fsync' AND blocked_ns > 0"
-    yield Check("fsync calls wait", _one(calls, waited), True)
+    yield Check("fsync calls wait", one(calls, waited), True)
     yield Check(
-        "waits without a stack", _one(calls, "SELECT count(*) FROM waits WHERE stack_id IS NULL"), 0
+        "waits without a stack", one(calls, "SELECT count(*) FROM waits WHERE stack_id IS NULL"), 0
     )
     write = open_recording(out / "write.iowhy")
     yield Check(
         "pages dirtied",
-        _one(write, "SELECT sum(dirtied_pages) FROM page_cache"),
+        one(write, "SELECT sum(dirtied_pages) FROM page_cache"),
         SEQUENTIAL // PAGE,
     )
     written = (
         "SELECT sum(bytes) FROM block_requests WHERE op = 'write' AND owner_kind = 'data'"
         " AND owner_ino = (SELECT ino FROM files WHERE path = '/mnt/write')"
     )
-    yield Check("bytes that the device got of the file", _one(write, written), SEQUENTIAL)
+    yield Check("bytes that the device got of the file", one(write, written), SEQUENTIAL)
     yield from _operations(out)
     direct = open_recording(out / "direct.iowhy")
     read = written.replace("'write'", "'read'", 1)
-    yield Check("bytes of direct reads", _one(direct, read), DIRECT_READS * DIRECT_BYTES)
+    yield Check("bytes of direct reads", one(direct, read), DIRECT_READS * DIRECT_BYTES)
     yield from _user_stacks(calls)
+    yield from stacks.checks(out)
     for recording in (calls, write, direct):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
 
@@ -99,12 +88,12 @@ def _user_stacks(recording: Recording) -> Iterator[Check]:
         "SELECT count(*) FILTER (whole) >= 0.95 * count(*) AND count(*) > 10 FROM stack_samples"
         " WHERE syscall IS DISTINCT FROM 'execve'"
     )
-    yield Check("user stacks are whole", _one(recording, whole), True)
+    yield Check("user stacks are whole", one(recording, whole), True)
     synced = (
         "SELECT count(*) > 0 FROM stack_samples WHERE syscall = 'fsync' AND kind = 'call'"
         " AND ino = (SELECT ino FROM files WHERE path = '/mnt/calls')"
     )
-    yield Check("user stacks of fsync name their file", _one(recording, synced), True)
+    yield Check("user stacks of fsync name their file", one(recording, synced), True)
 
 
 #: What tests/live/operations.c does: operations, and bytes that they move. The read that fails is refused as it is
@@ -125,7 +114,7 @@ def _operations(out: Path) -> Iterator[Check]:
     for name, expected in OPERATIONS.items():
         recording = open_recording(out / f"{name}.iowhy")
         for op, counts in expected.items():
-            found = _one(
+            found = one(
                 recording,
                 "SELECT count(complete_ns), sum(moved_bytes) FROM async_operations WHERE op = ?"
                 " AND ino = (SELECT ino FROM files WHERE path = ?)",
@@ -155,11 +144,12 @@ def _missing(out: Path) -> Iterator[str]:
 
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
-    programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder)]
+    programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder), *TOOLS]
     for kernel in packages.fetch(folder):
         if suites and kernel.suite not in suites:
             continue
-        out = guest.run(kernel, programs, SCRIPT, folder / f"run-{kernel.suite}")
+        place = folder / f"run-{kernel.suite}"
+        out = guest.run(kernel, programs, SCRIPT, place, stacks.DISKS)
         found = list(checks(out))
         wrong = [check for check in found if not check.holds]
         failed += bool(wrong)

@@ -82,12 +82,24 @@ def _disk(path: Path, mebibytes: int) -> Path:
     return path
 
 
+def _drives(images: Sequence[Path]) -> list[str]:
+    """The words that give the machine its disks."""
+    disks = [f"file={image},format=raw,if=virtio,cache=unsafe" for image in images]
+    return [word for disk in disks for word in ("-drive", disk)]
+
+
 def run(
-    kernel: Kernel, programs: Sequence[Path], script: str, folder: Path, seconds: int = 900
+    kernel: Kernel,
+    programs: Sequence[Path],
+    script: str,
+    folder: Path,
+    disks: Sequence[int] = (),
+    seconds: int = 900,
 ) -> Path:
     """Boot the kernel, run the script in it, and give the folder of what it left in /out.
 
-    The machine is emulated, so that it needs no rights and no hardware; the console is in `console.txt`.
+    `disks`: sizes in MiB of empty ones, vdc and on. The machine is emulated, so that it needs no rights and no hardware;
+    the console is in `console.txt`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     initramfs = _image(kernel, programs, script, folder)
@@ -95,6 +107,7 @@ def run(
     lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
     subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazy, scratch], check=True)
     answer = _disk(folder / "answer.img", 64)
+    empty = [_disk(folder / f"disk-{i}.img", size) for i, size in enumerate(disks)]
     with (folder / "console.txt").open("wb") as console:
         subprocess.run(
             [
@@ -121,10 +134,7 @@ def run(
                 "-append",
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
                 "console=ttyS0 panic=-1 quiet no_timer_check",
-                "-drive",
-                f"file={scratch},format=raw,if=virtio,cache=unsafe",
-                "-drive",
-                f"file={answer},format=raw,if=virtio,cache=unsafe",
+                *_drives([scratch, answer, *empty]),
             ],
             stdin=subprocess.DEVNULL,
             stdout=console,

@@ -16,6 +16,12 @@ SUITES = {
 }
 #: What the guest needs besides the kernel, modules that are built in are skipped.
 MODULES = ("virtio_pci", "virtio_blk", "ext4")
+#: And for devices that lie on others.
+MODULES_OF_STACKS = (
+    *("dm_mod", "dm_crypt", "dm_delay", "dm_multipath", "dm_round_robin"),
+    *("md_mod", "raid0", "raid1", "raid456"),
+    *("ecb", "xts", "aesni_intel"),
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def _kernel(suite: str, tree: Path) -> Kernel:
         for file in (root / "modules" / release / "kernel").rglob("*.ko*")
     }
     ordered: list[Path] = []
-    for name in MODULES:
+    for name in (*MODULES, *MODULES_OF_STACKS):
         _load(name, files, ordered)
     return Kernel(suite, release, image, tuple(ordered))
 

@@ -2,8 +2,9 @@
 -- filtered as: nothing
 -- kept: table
 -- A request on a loop device reaches the disk under it as another request; with direct I/O even the
--- pages, and so the owner, are the same. It counts on the disk of its owner's filesystem where
--- requests were seen there (a mapped device, LVM's, shows none); without an owner, on devices that
+-- pages, and so the owner, are the same; one on LVM, dm-crypt or an array is carried out by requests on each
+-- layer below, and a mirror's writes by several. It counts on the disk of its owner's filesystem where
+-- requests were seen there; without an owner, on devices that
 -- lie below no other device in use.
 -- column dev: block device, id
 -- column owner_dev: filesystem; NULL for requests that no file owns, id
@@ -20,7 +21,7 @@ LEFT JOIN (
     GROUP BY dev
 ) f ON f.dev = q.owner_dev
 LEFT JOIN (
-    SELECT DISTINCT below_dev AS dev
-    FROM main.devices
-    WHERE below_dev IS NOT NULL AND dev IN (SELECT dev FROM main.request_places)
+    SELECT below_dev AS dev FROM main.devices WHERE below_dev IS NOT NULL AND dev IN (SELECT dev FROM main.request_places)
+    UNION
+    SELECT below_dev FROM main.device_layers WHERE dev IN (SELECT dev FROM main.request_places)
 ) b ON b.dev = q.dev

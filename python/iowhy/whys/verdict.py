@@ -12,6 +12,7 @@ from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding
 from iowhy.whys.in_whose_code import in_whose_code
+from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
 from iowhy.whys.thresholds import LEADS, LISTED
@@ -207,7 +208,11 @@ def _finding(
         else f"without {percent(first)} of the time in syncs, those that the first remedy ends",
         confidence=value,
         lowered_by=lowered,
-        chain=(*candidate.chain, *in_whose_code(facts, candidate.claims)),
+        chain=(
+            *candidate.chain,
+            *layers_below(facts, candidate.claims),
+            *in_whose_code(facts, candidate.claims),
+        ),
         against=(*candidate.against, *also),
         remedies=tuple(made.filled(one.text) for one in advice),
         remedy_gains=tuple(bound * one.part for one in advice),

@@ -144,6 +144,14 @@ pub fn module_of(tracepoint: &str) -> Option<&'static str> {
         .map(|(_, module)| *module)
 }
 
+/// What runs only where devices lie on others.
+const LAYERS: [&str; 4] = [
+    "on_bio_remap",
+    "on_bio_remap_of",
+    "on_rq_remap",
+    "on_rq_remap_of",
+];
+
 /// The sensor of user stacks, and its program that runs at the ticks of a clock.
 pub const USER_STACKS: &str = "user_stacks";
 pub const CLOCK: &str = "on_cpu_clock";
@@ -186,6 +194,13 @@ impl Choice {
     pub fn nothing(&self) -> Option<String> {
         let why = || self.sensors.iter().find_map(|s| s.why.clone());
         self.programs.is_empty().then(|| why().unwrap_or_default())
+    }
+
+    /// Leaves out what follows requests from device to device where no device lies on another.
+    pub fn set_layers(&mut self, any: bool) {
+        if !any {
+            self.programs.retain(|program| !LAYERS.contains(program));
+        }
     }
 
     /// Leaves user stacks out where they are not taken; what nobody wants does not lack.

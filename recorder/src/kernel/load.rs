@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
+use std::path::Path;
 
+use iowhy_readings::devices::Stacks;
 use iowhy_tables::calls::Call;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -126,6 +128,8 @@ fn attempt(
             choice.programs.insert(program);
         }
     }
+    let layers = Stacks::read(Path::new("/sys"));
+    choice.set_layers(layers.any);
     choice.apply(open.open_object_mut(), log);
     let controller = options.group_controller;
     let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));
@@ -139,6 +143,7 @@ fn attempt(
         .set_autocreate(!helpers.tasks())
         .map_err(LoadError::Broken)?;
     prepare_stacks(&mut open, stacks).map_err(LoadError::Broken)?;
+    prepare_layers(&mut open, layers).map_err(LoadError::Broken)?;
     older::prepare(open.open_object_mut(), helpers).map_err(LoadError::Refused)?;
     let skel = open.load().map_err(LoadError::Refused)?;
     Ok(Loaded {
@@ -158,6 +163,21 @@ fn prepare_stacks(open: &mut OpenRecorderSkel<'_>, stacks: bool) -> Result<(), l
     let cpus = libbpf_rs::num_possible_cpus()?;
     let buffers = u32::try_from(cpus * 2).unwrap_or(u32::MAX);
     maps.sample_buffers.set_max_entries(buffers)
+}
+
+/// The tables for devices that lie on others: where there are none, they stay as small as can be.
+fn prepare_layers(open: &mut OpenRecorderSkel<'_>, layers: Stacks) -> Result<(), libbpf_rs::Error> {
+    /// Aligned blocks in flight, and bios that were remapped: a request above makes a few of each.
+    const ROOM: u32 = 1 << 16;
+    if !layers.any {
+        return Ok(());
+    }
+    if let Some(rodata) = open.maps.rodata_data.as_mut() {
+        rodata.stacked = true;
+        rodata.stacked_major = layers.of_requests;
+    }
+    open.maps.places.set_max_entries(ROOM)?;
+    open.maps.origins.set_max_entries(ROOM)
 }
 
 fn set_constants(

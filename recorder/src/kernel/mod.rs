@@ -205,9 +205,24 @@ impl Probe {
         let bss = self.bss();
         // SAFETY: as in `drain`; no program is attached yet.
         unsafe {
-            addr_of_mut!((*bss).iomap_dio_end).write(list.address("iomap_dio_bio_end_io"));
-            addr_of_mut!((*bss).xfs_log_end).write(list.address("xlog_bio_end_io"));
-            addr_of_mut!((*bss).xfs_buffer_end).write(list.address("xfs_buf_bio_end_io"));
+            for (place, name) in [
+                (addr_of_mut!((*bss).iomap_dio_end), "iomap_dio_bio_end_io"),
+                (addr_of_mut!((*bss).xfs_log_end), "xlog_bio_end_io"),
+                (addr_of_mut!((*bss).xfs_buffer_end), "xfs_buf_bio_end_io"),
+                (addr_of_mut!((*bss).chain_end), "bio_chain_endio"),
+                (addr_of_mut!((*bss).crypt_end), "crypt_endio"),
+                (
+                    addr_of_mut!((*bss).raid5_read_end),
+                    "raid5_end_read_request",
+                ),
+                (
+                    addr_of_mut!((*bss).raid5_write_end),
+                    "raid5_end_write_request",
+                ),
+                (addr_of_mut!((*bss).md_super_end), "super_written"),
+            ] {
+                place.write(list.address(name));
+            }
         }
     }
 

@@ -21,6 +21,7 @@ from iowhy.whys.facts import (
     evictors,
     filesystems,
     journal,
+    layers,
     layout,
     machine,
     measured,
@@ -146,6 +147,11 @@ class Facts:
     def filesystems(self) -> filesystems.Filesystems:
         """The filesystems of the command's files."""
         return filesystems.filesystems(self.relations)
+
+    @cached_property
+    def layers(self) -> layers.Layers | None:
+        """What lies below the device that the command uses most; None: nothing, or not known."""
+        return layers.below(self.relations, self.requests.dev)
 
     @cached_property
     def metadata(self) -> metadata.Metadata:

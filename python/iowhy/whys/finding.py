@@ -39,7 +39,8 @@ class Claim:
 
     `classes` are names of budget classes; `calls`, `reasons` and `modes` narrow them to system
     calls, reasons of waits and modes of CPU use (None: any). `fraction` (0..1) is how much of what
-    matches is claimed, for causes that know of only a part of the requests or pages.
+    matches is claimed, for causes that know of only a part of the requests or pages. `follows`: it is time that goes with
+    what the other claims are about, and shows neither where nor when that is.
     """
 
     classes: frozenset[str]
@@ -47,6 +48,7 @@ class Claim:
     reasons: frozenset[str | None] | None = None
     modes: frozenset[str] | None = None
     fraction: float = 1.0
+    follows: bool = False
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,30 @@ def settle_with_rest(
 def _taken_by(
     pieces: tuple[Piece, ...], left: list[float], claims: tuple[Claim, ...]
 ) -> list[float]:
-    taken = [0.0] * len(pieces)
-    for claim in claims:
-        for at, piece in enumerate(pieces):
-            if matches(claim, piece):
-                want = piece.elapsed * max(0.0, min(1.0, claim.fraction))
-                taken[at] = min(left[at], max(taken[at], want))
-    return taken
+    wanted = _wanted(pieces, [claim for claim in claims if not claim.follows])
+    taken = [min(have, want) for have, want in zip(left, wanted, strict=True)]
+    # What follows goes as far as there is left of what it goes with.
+    part = sum(taken) / sum(wanted) if any(wanted) else 0.0
+    following = _wanted(pieces, [claim for claim in claims if claim.follows])
+    return [
+        min(have, max(took, part * want))
+        for have, took, want in zip(left, taken, following, strict=True)
+    ]
+
+
+def _wanted(pieces: tuple[Piece, ...], claims: list[Claim]) -> list[float]:
+    """What the claims ask of each piece, those that ask for the same piece not twice."""
+    return [
+        max(
+            (
+                piece.elapsed * max(0.0, min(1.0, claim.fraction))
+                for claim in claims
+                if matches(claim, piece)
+            ),
+            default=0.0,
+        )
+        for piece in pieces
+    ]
 
 
 def matches(claim: Claim, piece: Piece) -> bool:

@@ -189,7 +189,7 @@ def _finding(
         not_for_them |= cause.for_authors
     if known and all(one.once for one in known):
         not_for_them |= cause.by_again
-    claims = candidate.claims
+    claims = tuple(claim for claim in candidate.claims if not claim.follows)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     advice = (
@@ -210,8 +210,8 @@ def _finding(
         lowered_by=lowered,
         chain=(
             *candidate.chain,
-            *layers_below(facts, candidate.claims),
-            *in_whose_code(facts, candidate.claims),
+            *layers_below(facts, claims),
+            *in_whose_code(facts, claims),
         ),
         against=(*candidate.against, *also),
         remedies=tuple(made.filled(one.text) for one in advice),
@@ -221,7 +221,7 @@ def _finding(
         proof=made.prove(lever, unsafe=cause.unsafe_proof, cache=cause.proof_cache),
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
-        classes=tuple(sorted({name for claim in candidate.claims for name in claim.classes})),
+        classes=tuple(sorted({name for claim in claims for name in claim.classes})),
     )
 
 

@@ -1,6 +1,8 @@
 """sync-storm: many syncs, few bytes."""
 
-from ..conftest import Judge, absent, chain, leads
+import pytest
+
+from ..conftest import Judge, absent, chain, finding, leads
 from ..made import FILE, FS, KIB, MS, START, Story
 
 
@@ -106,3 +108,40 @@ def test_what_is_written_to_mapped_memory_is_no_write_of_a_call(judged: Judge) -
     story.call(START, "write", parts, tid=10, ino=FILE, offset=0, bytes_=7)
     text = " ".join(link.statement for one in judged(story).findings for link in one.chain)
     assert "180 sync calls: sda writes" in text and "the command writes" not in text
+
+
+def quick_disk(cpu: int, service: int = 500_000) -> Story:
+    """A sync every 2 ms that waits 0.6 ms and computes `cpu`; the program itself computes a part of the rest."""
+    story = Story(2.0, cpus=2).caller(
+        "fdatasync", 1000, blocked=600_000, cpu=cpu, gap_share=0.5, bytes_=None, reason="journal_commit"
+    )  # fmt: skip
+    return story.requests(1000, op="write", bytes_=4 * KIB, service=service)
+
+
+def test_what_the_calls_compute_goes_with_them(judged: Judge) -> None:
+    verdict = judged(quick_disk(cpu=400_000))
+    found = leads(verdict, "sync-storm", 0.49, 0.51)
+    assert "20 % is on a CPU in these calls" in chain(found)
+    assert "transaction" in found.remedies[0]
+    # The program's own work is not theirs.
+    assert finding(verdict, "cpu-serial").share == pytest.approx(0.25, abs=0.02)
+
+
+def test_what_others_compute_in_the_kernel_does_not(judged: Judge) -> None:
+    found = finding(judged(quick_disk(cpu=4_000).thread(12, kernel=0.2)), "sync-storm")
+    assert found.share == pytest.approx(0.3, abs=0.02)
+
+
+def test_where_they_compute_more_than_they_wait_the_cpu_is_said_first(judged: Judge) -> None:
+    found = finding(judged(quick_disk(cpu=800_000)), "cpu-serial")
+    assert "fdatasync looks like the cost" in chain(found)
+    assert "group commit" in found.remedies[0]
+
+
+def test_what_they_compute_is_not_claimed_where_another_cause_has_their_waits(
+    judged: Judge,
+) -> None:
+    """Each write waits in a queue that throttles: the syncs wait for that."""
+    verdict = judged(quick_disk(cpu=400_000, service=100_000))
+    assert finding(verdict, "io-throttled").share == pytest.approx(0.3, abs=0.02)
+    absent(verdict, "sync-storm")

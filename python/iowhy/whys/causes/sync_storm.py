@@ -43,10 +43,11 @@ def find(facts: Facts) -> Candidate | None:
     spread = syncs.files is not None and syncs.files >= OWN_FILES * syncs.calls
     if flush is not None and flush >= FLUSH_DOMINATES and not spread:
         return None
+    computing = _computing(facts)
     return Candidate(
-        claims=(Claim(frozenset({classes.SYNC})),),
-        chain=_chain(facts, each, flush),
-        summary=f"waits for {count(syncs.calls)} sync calls"
+        claims=(Claim(frozenset({classes.SYNC})), *computing),
+        chain=_chain(facts, each, flush, computing),
+        summary=f"{'goes into' if computing else 'waits for'} {count(syncs.calls)} sync calls"
         + ("" if each is None else f": {_each(facts, each)}"),
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
@@ -57,11 +58,32 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _chain(facts: Facts, each: float | None, flush: float | None) -> tuple[Link, ...]:
+def _computing(facts: Facts) -> tuple[Claim, ...]:
+    """What the calls take of a CPU, which goes with them: on a quick disk it is as much as they wait.
+
+    None where they compute more than they wait: that is cpu-serial's to say. Of writes that sync themselves the copying is in it.
+    """
+    kernel, cpu_ns = facts.budget.line(classes.KERNEL), facts.calls.syncs.cpu_ns
+    if facts.calls.by_write or not cpu_ns or not kernel.thread_ns or links.sync_looks_long(facts):
+        return ()
+    part = min(1.0, cpu_ns / kernel.thread_ns)
+    if part * kernel.elapsed_share < thresholds.LISTED:
+        return ()
+    return (Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),)
+
+
+def _chain(
+    facts: Facts, each: float | None, flush: float | None, computing: tuple[Claim, ...]
+) -> tuple[Link, ...]:
     """The calls, what each makes durable, and what the journal, the device and writeback do for it."""
     syncs = facts.calls.syncs
     return chain_of(
         links.in_calls(facts, frozenset({classes.SYNC}), "waits for sync"),
+        *(
+            link(f"{percent(share)} is on a CPU in these calls", share, "share", "sync")
+            for claim in computing
+            for share in [claim.fraction * facts.budget.elapsed(classes.KERNEL)]
+        ),
         links.synchronous_writes(facts),
         links.call_cost(facts, facts.calls.sync_name or "fsync"),
         None
@@ -236,7 +258,7 @@ CAUSE = Cause(
         "the run is as long as the number of syncs."
     ),
     measured=(
-        "Time waiting in fsync, fdatasync, msync, sync and the like; calls, bytes written per call, "
+        "Time in fsync, fdatasync, msync, sync and the like, waiting and on a CPU; calls, bytes written per call, "
         "files synced, journal commits, device flushes."
     ),
     thresholds=(
@@ -264,7 +286,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a sync that is long because it computes (see cpu-serial): only its waiting counts here",
+        "a sync that is long because it computes (see cpu-serial): there only its waiting counts here",
         "O_SYNC and O_DSYNC writes sync without a call of their own",
     ),
     remedies=_REMEDIES,
@@ -276,5 +298,7 @@ CAUSE = Cause(
     beats=(
         "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",
         "writeback-scattered", "device-slow",
+        # It takes no more of the CPU time than its calls have.
+        "cpu-serial",
     ),
 )  # fmt: skip

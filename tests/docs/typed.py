@@ -35,7 +35,7 @@ ELSEWHERE = {
     r"top .*\.iowhy|top REC": "tests/live/test_top.py: on a terminal of its own",
     r"symbolize .*": "tests/stacks/test_symbolize.py: of a recording that has stacks without names",
     r"html result\.json": "tests/page/test_other_pages.py: of an experiment's results",
-    r"experiment memory-unlimited .*": "tests/live/test_proofs.py: in a control group that limits memory, as it is printed",
+    r"experiment (memory|io)-unlimited .*": "tests/live/test_proofs.py: in a control group that has the limit, as it is printed",
     r"mcp": "tests/api/test_mcp.py: by a client of the SDK",
     r"agent (run|trigger).*": "tests/live/test_agent.py: as a service, which does not end",
     r"agent show .*": "tests/live/test_agent_service.py: the unit; alerts and board in test_agent_metrics.py; no test writes below /etc",

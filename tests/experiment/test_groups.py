@@ -1,5 +1,6 @@
 """Control groups of both versions, on made-up machines: where they are made, what is written, what is put back."""
 
+import contextlib
 import errno
 import os
 import shutil
@@ -239,6 +240,19 @@ def test_a_small_share_of_a_cpu_is_not_rounded_up(unified, setting):
         assert (made / "cpu.max").read_text() == "1000 50000"
 
 
+@contextlib.contextmanager
+def outside(unified, lever, setting):
+    """The command is in a group of its own at the top, which is gone afterwards."""
+    before = set(unified.root.iterdir())
+    with lever.apply(lever.levels(setting, ())[0], setting) as effect:
+        (made,) = set(unified.root.iterdir()) - before
+        (made / "cgroup.procs").write_text("")
+        effect.in_child[0]()
+        assert (made / "cgroup.procs").read_text() == "0"
+        yield made, effect
+    assert set(unified.root.iterdir()) == before
+
+
 @pytest.mark.parametrize(
     ("limits", "acts"),
     [
@@ -263,13 +277,8 @@ def test_a_limit_around_us_is_left(unified, setting, monkeypatch, limits, acts):
     if not acts:
         assert "limits I/O on vdb" in why
         return
-    before = set(unified.root.iterdir())
-    with lever.apply(lever.levels(setting, ())[0], setting) as effect:
-        (made,) = set(unified.root.iterdir()) - before
-        (made / "cgroup.procs").write_text("")
-        effect.in_child[0]()
-        assert (made / "cgroup.procs").read_text() == "0"
-    assert set(unified.root.iterdir()) == before
+    with outside(unified, lever, setting):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -298,19 +307,13 @@ def test_a_memory_limit_around_us_is_left(unified, setting, monkeypatch, limits,
     if said is not None:
         assert said in why
         return
-    before = set(unified.root.iterdir())
-    with lever.apply(lever.levels(setting, ())[0], setting) as effect:
-        (made,) = set(unified.root.iterdir()) - before
-        (made / "cgroup.procs").write_text("")
-        effect.in_child[0]()
-        assert (made / "cgroup.procs").read_text() == "0"
+    with outside(unified, lever, setting) as (made, effect):
         (made / "memory.peak").write_text("209715200\n")
         assert effect.after(1.0) == {}
         # In a group of its own the command never was where the lever put it.
         (made / "memory.peak").write_text("1048576\n")
         with pytest.raises(LevelFailed, match="a control group of its own"):
             effect.after(1.0)
-    assert set(unified.root.iterdir()) == before
 
 
 def test_a_limit_of_version_1_is_found(tmp_path, monkeypatch):

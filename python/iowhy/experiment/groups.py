@@ -128,6 +128,14 @@ def around(
     return found
 
 
+def no_limit(of: str) -> str:
+    """Why a lever that takes a limit away cannot act: none is around, `of` what it would be."""
+    return (
+        f"no control group around this shell limits {of}: run it where the limit holds "
+        "(a command that enters a limited group itself cannot be taken out of it)"
+    )
+
+
 def _unified(root: Path) -> Path | None:
     """Where version 2 is mounted."""
     return next((p for p in (root, root / "unified") if (p / "cgroup.controllers").exists()), None)

@@ -42,10 +42,7 @@ class IoUnlimited:
             return found
         number = f"{device.major}:{device.minor}"
         if not any(_limits(text, number) for text in groups.around("io", _KNOBS[found.version])):
-            return (
-                f"no control group around this shell limits I/O on {device.name}: run it where the limit holds "
-                "(a command that enters a limited group itself cannot be taken out of it)"
-            )
+            return groups.no_limit(f"I/O on {device.name}")
         return None
 
     def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002

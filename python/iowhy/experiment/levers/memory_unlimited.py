@@ -40,10 +40,7 @@ class MemoryUnlimited:
         if isinstance(found, str):
             return found
         if _limit() is None:
-            return (
-                "no control group around this shell limits memory: run it where the limit holds "
-                "(a command that enters a limited group itself cannot be taken out of it)"
-            )
+            return groups.no_limit("memory")
         if setting.base_cache not in ("cold", "cold-machine"):
             return "pages that a trial without the limit leaves in memory would serve the others: add --cache cold"
         return None

@@ -9,11 +9,13 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 BUCKET = "kept"
 
@@ -50,8 +52,8 @@ class Store:
 
     def requests(self) -> list[tuple[str, str]]:
         """Method and address of each."""
-        lines = self.log.read_text().splitlines() if self.log.exists() else []
-        entries = [json.loads(line) for line in lines if line.endswith("}")]
+        whole = self.log.read_text().rpartition("\n")[0] if self.log.exists() else ""
+        entries = [json.loads(line) for line in whole.splitlines()]
         return [(entry["method"], entry["url"]) for entry in entries]
 
 
@@ -87,7 +89,14 @@ def serve(port: int, log: Path) -> None:
                 entry["url"], method=entry["method"], headers=entry["headers"], data=body
             ).close()
     recorder.start_recording()
-    run_simple("127.0.0.1", port, app, threaded=True)
+    # The recorder appends a request in several writes: of two at once, both lines would be lost.
+    one_at_a_time = threading.Lock()
+
+    def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        with one_at_a_time:
+            return app(environ, start_response)
+
+    run_simple("127.0.0.1", port, served, threaded=True)
 
 
 if __name__ == "__main__":

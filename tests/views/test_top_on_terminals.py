@@ -36,11 +36,14 @@ def test_a_terminal_that_becomes_small_and_a_recording_that_goes(
     whole = terminal.until(lambda seen: "finished" in seen and "waiting for sync" in seen)
     terminal.resize(40, 12)
     terminal.until(lambda seen: "q leaves" not in seen and "process" in seen)
-    seen = terminal.until(lambda seen: seen.splitlines()[-1].startswith(" ? keys"))
+    # All pages can be seen, by their numbers and a part of their names: lines are laid out anew one after the other.
+    pages = [re.compile(rf"(^| ){number} \w", flags=re.MULTILINE) for number in range(1, 6)]
+    seen = terminal.until(
+        lambda seen: (
+            seen.splitlines()[-1].startswith(" ? keys") and all(page.search(seen) for page in pages)
+        )
+    )
     assert [len(line) <= 40 for line in seen.splitlines()] == [True] * 12
-    # All pages can be seen: by their numbers, and a part of their names.
-    for number in range(1, 6):
-        assert re.search(rf"(^| ){number} \w", seen, flags=re.MULTILINE), seen
     (tmp_path / "made.iowhy").rename(tmp_path / "gone")
     seen = terminal.until(lambda seen: "not there" in seen)
     # What was seen last stays, and the last line says why nothing else comes.

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from iowhy.messages import printable
 from iowhy.views.top import head
+from iowhy.views.top.driver import paced
 from iowhy.views.top.keys import BINDINGS, KEYS
 from iowhy.views.top.levels import Level, Page, opened, pages_of
 from iowhy.views.top.table import RowsTable
@@ -21,6 +22,8 @@ from iowhy.watching.growing import Stamp, stamp_of
 from iowhy.watching.looking import Looked, Looking
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
+    from textual.driver import Driver
+
     from iowhy.reports.engine import Row
     from iowhy.watching.moment import Moment
 
@@ -76,6 +79,10 @@ class TopApp(App[bool]):
         self._text: str | None = None
         self.table = RowsTable(self._name_of)
         self.text = TextPane()
+
+    def get_driver_class(self) -> type["Driver"]:
+        """What draws."""
+        return paced(super().get_driver_class())
 
     def compose(self) -> ComposeResult:
         """Title, budget, pages, the table or text, and what there is to say."""

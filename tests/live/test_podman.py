@@ -1,4 +1,4 @@
-"""Podman's containers and pods, of an image that is made on the spot; where Podman is installed and can run anything."""
+"""Podman's containers and pods, of an image that is made on the spot."""
 
 import os
 import shutil
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.recording import Recording, open_recording
+from conftest import cannot_run
 from machine import ask
 from test_containers import watched
 
@@ -54,12 +55,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
     """Starts a container of this name, whose /data is a folder of this name; all are removed afterwards."""
     if shutil.which("podman") is None:
-        pytest.skip(f"{request.node.nodeid} needs podman")
+        cannot_run(request, "podman is missing (tools/setup test)")
     image = request.getfixturevalue("image")
     tried = [*PODMAN, "run", "--rm", *LIMITS, image, "sh", "-c", "exit 0"]
     done = subprocess.run(tried, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"{request.node.nodeid}: Podman runs nothing here: {done.stderr}")
+        cannot_run(request, f"Podman runs nothing: {done.stderr}")
     names: list[str] = []
 
     def run(name: str, script: str = WAITS, *options: str) -> str:

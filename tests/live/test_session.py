@@ -14,6 +14,7 @@ import pytest
 from iowhy.recording import open_recording
 from iowhy.recording.check import check_recording
 from iowhy.sources.live import RECORDER, program
+from conftest import cannot_run
 from machine import ask, one, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -318,10 +319,12 @@ def test_proc_alone_also_of_what_runs_already(tmp_path: Path, whom: list[str]) -
     assert open_recording(kept).manifest.source == "proc"
 
 
-def test_a_recorder_in_a_time_namespace_has_the_clock_of_the_machine(tmp_path: Path) -> None:
+def test_a_recorder_in_a_time_namespace_has_the_clock_of_the_machine(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     ahead = ["unshare", "--time", "--fork", "--monotonic", "86400", "--boottime", "86400"]
     if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no time namespaces here")
+        cannot_run(request, "no time namespaces")
     before_ns = time.monotonic_ns()
     words = ["run", "-o", str(tmp_path / "r.iowhy"), "--", "dd", "if=/dev/zero", f"of={tmp_path}/f"]
     run(*ahead, str(program(RECORDER)), *words, "bs=4k", "count=3", "status=none")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
 from conftest import cannot_run
+from iowhy.recording import Recording, open_recording
 from machine import ask
 from test_containers import watched
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cannot_run
 from iowhy.recording import open_recording
 from iowhy.recording.check import check_recording
 from iowhy.sources.live import RECORDER, program
-from conftest import cannot_run
 from machine import ask, one, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

@@ -42,7 +42,23 @@ def put(address: str, bucket: str, folder: Path) -> None:
     """Stores all files below a folder under their paths there; the bucket is made."""
     made = urllib.request.Request(f"{address}/{bucket}", method="PUT")
     urllib.request.urlopen(made, timeout=60).close()
-    store = S3Store(
+    store = _store(address, bucket)
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            obstore.put(store, str(file.relative_to(folder)), file.read_bytes())
+
+
+def sizes(address: str, bucket: str, prefix: str) -> dict[str, int]:
+    """What is stored below a prefix, and how many bytes each."""
+    return {
+        one["path"]: one["size"]
+        for some in obstore.list(_store(address, bucket), prefix)
+        for one in some
+    }
+
+
+def _store(address: str, bucket: str) -> S3Store:
+    return S3Store(
         bucket,
         endpoint=address,
         access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
@@ -50,6 +66,3 @@ def put(address: str, bucket: str, folder: Path) -> None:
         region=KEYS["AWS_REGION"],
         client_options={"allow_http": True},
     )
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            obstore.put(store, str(file.relative_to(folder)), file.read_bytes())

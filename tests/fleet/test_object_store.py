@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from iowhy.errors import Problem
@@ -13,8 +14,9 @@ from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
+from iowhy.recording import object_store as stored
 from iowhy.recording import open_recording
-from iowhy.recording.object_store import written
+from iowhy.recording.object_store import copied, path_of, written
 from iowhy.recording.packer import pack
 from tests.command_line import invoke
 from tests.fleet.hosts import write_fleet
@@ -116,8 +118,27 @@ def test_a_store_that_does_not_answer_is_a_problem(monkeypatch: pytest.MonkeyPat
     assert isinstance(done.exception, Problem) and "s3://silent/kept: " in str(done.exception)
 
 
-def test_spark_is_not_asked_of_it() -> None:
-    done = invoke(["fleet", "report", "syscalls", FLEET, "--spark", "local[1]"])
-    assert isinstance(done.exception, Problem) and "--spark reads no object store" in str(
-        done.exception
-    )
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"{FLEET}/date=2025-11-01/host=web000/run.iowhy",
+        f"{PACKS}/date=2025-11-01/host=web000/recordings.iowhy-pack",
+    ],
+)
+def test_of_an_outline_only_the_ends_of_rows_are_copied(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files of their length, with footers as they are, also one that is longer than what is asked for first; what tells of them is whole."""
+    monkeypatch.setattr(stored, "_END_BYTES", 64)
+    whole, outline = (copied(path_of(where), ends) for ends in (False, True))
+    files = {path.relative_to(whole): path for path in whole.rglob("*") if path.is_file()}
+    assert files.keys() == {
+        path.relative_to(outline) for path in outline.rglob("*") if path.is_file()
+    }
+    for name, file in files.items():
+        content, end = file.read_bytes(), (outline / name).read_bytes()
+        if len(name.parts) == 1:
+            assert end == content
+            continue
+        assert pq.read_metadata(outline / name).equals(pq.read_metadata(file))
+        assert len(end) == len(content) and end.startswith(bytes(4)) and content.startswith(b"PAR1")

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.generated import generate
 from iowhy.errors import Problem
+from iowhy.fleet.asking import Question, spark_result
 from iowhy.fleet.fleet_reports import fleet_reports
 from iowhy.fleet.gathered import Asked
 from iowhy.fleet.members import LeftOut
@@ -18,6 +19,7 @@ from iowhy.recording import Recording
 from iowhy.reports import Filters
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
+from tests.object_store import KEYS, object_store, put
 from tests.reports.test_spark import MADE_STACKS, agree
 from tests.stacks.conftest import with_tables
 
@@ -76,3 +78,18 @@ def test_reports_of_fleets_agree(name: str, hosts: list[Path], session: SparkSes
 def test_where_nothing_answers_it_is_a_problem() -> None:
     with pytest.raises(Problem, match="Connection refused"), session_at("sc://127.0.0.1:1"):
         pass
+
+
+def test_a_spark_without_hadoops_reader_says_what_it_lacks(
+    hosts: list[Path], session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with object_store(tmp_path / "said") as address:
+        for name, value in (KEYS | {"AWS_ENDPOINT_URL": address}).items():
+            monkeypatch.setenv(name, value)
+        put(address, "lacking", hosts[0])
+        question, where = Question("syscalls", Filters()), places(["s3://lacking"])
+        with (
+            pytest.raises(Problem, match="hadoop-aws:VERSION"),
+            spark_result(question, where, LeftOut(), session),
+        ):
+            pass

@@ -14,7 +14,6 @@ from iowhy.fleet.fleet_reports import JUDGED, ROLLOUT, FleetReport, facts, find
 from iowhy.fleet.gathered import Asked, Gathering
 from iowhy.fleet.members import LeftOut, utc_text
 from iowhy.fleet.verdicts import Verdict, verdicts
-from iowhy.recording.object_store import is_stored
 from iowhy.reports.batches import Result
 from iowhy.reports.drawing import Drawing
 from iowhy.reports.engine import must_take
@@ -72,10 +71,6 @@ def fleet_result(
         with answered(gathering.members, gathering.parts, sql, tables) as result:
             yield result
         return
-    if any(map(is_stored, paths)):
-        raise Problem(
-            "--spark reads no object store: its workers need the files under paths; mount or copy it"
-        )
     from iowhy.fleet.on_spark import session_at
 
     with session_at(spark) as session, spark_result(question, paths, left_out, session) as result:

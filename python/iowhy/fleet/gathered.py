@@ -55,6 +55,8 @@ class Gathering:
     """Rows of several SQL texts, gathered in one pass over the recordings; `parts` are where they lie."""
 
     most_together, most_rows = MOST_TOGETHER, MOST_ROWS_TOGETHER
+    #: Whether rows are read here, and not where they are stored.
+    outline = False
 
     def __init__(self, asked: Mapping[str, Asked], left_out: LeftOut) -> None:
         self.asked = asked
@@ -70,7 +72,7 @@ class Gathering:
 
     def gather(self, paths: Sequence[Path]) -> None:
         """Reads the recordings; what cannot be read is left out. Raises Problem for SQL that does not run."""
-        for together in opened(paths, self.left_out, self.most_together):
+        for together in opened(paths, self.left_out, self.most_together, self.outline):
             self._some(together)
 
     def _some(self, members: list[Member]) -> None:

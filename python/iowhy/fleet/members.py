@@ -12,8 +12,9 @@ from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.day_packs import Entry, entries, in_day_pack, is_day_pack, taken_out
 from iowhy.recording.days import UNKNOWN
-from iowhy.recording.manifest import MANIFEST_MAX_BYTES, parsed_manifest
+from iowhy.recording.manifest import MANIFEST_MAX_BYTES, parsed_manifest, read_manifest
 from iowhy.recording.object_store import copied, is_stored, written
+from iowhy.recording.packed import SUFFIX
 from iowhy.recording.plain_file import read_plain
 from iowhy.relations import RecordedFacts
 from iowhy.relations.kept import digest_of, fingerprint
@@ -33,18 +34,30 @@ class Member:
     recording: Recording
     entry: Entry | None = None
     """Where it stands in a pack of many; `recording` has no files then."""
+    outline: bool = False
+    """Of an object store, and of its files of rows only the footers are here."""
 
     @contextmanager
     def alone(self) -> Iterator[Recording]:
         """The recording with its files: of a pack, taken out of it. Raises Problem."""
-        if self.entry is None:
+        if self.entry is None and not self.outline:
             yield self.recording
             return
-        folder = taken_out(self.entry)
+        if self.entry is None or self.outline:
+            folder = open_recording(self.path).folder
+        else:
+            folder = taken_out(self.entry)
         try:
             yield Recording(self.path, self.recording.manifest, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def lies(self) -> tuple[Path, Path]:
+        """Where its files are here, and of what is stored in an object store the path that they have there."""
+        if self.entry is None:
+            return self.recording.folder, self.path
+        return self.entry.lies or self.entry.pack, self.entry.pack
 
     @property
     def place(self) -> Path:
@@ -151,16 +164,19 @@ class LeftOut:
 
 
 def opened(
-    paths: Sequence[Path], left_out: LeftOut, most: int = MOST_TOGETHER
+    paths: Sequence[Path], left_out: LeftOut, most: int = MOST_TOGETHER, outline: bool = False
 ) -> Iterator[list[Member]]:
-    """The recordings some at a time, in order; what was unpacked for them goes when the next ones are asked for."""
+    """The recordings some at a time, in order; what was unpacked for them goes when the next ones are asked for.
+
+    With `outline` of those of object stores only what tells of their rows is copied.
+    """
     for at in range(0, len(paths), most):
         some = paths[at : at + most]
-        packed, copies = _packed(some)
+        packed, copies = _packed(some, outline)
         members = []
         for number, path in enumerate(some, at):
             try:
-                members.append(_opened(number, path, packed))
+                members.append(_opened(number, path, packed, outline))
             except (Problem, OSError) as problem:
                 left_out.add(path, problem)
         try:
@@ -174,7 +190,7 @@ def opened(
                 shutil.rmtree(copy, ignore_errors=True)
 
 
-def _packed(paths: Sequence[Path]) -> tuple[dict[Path, Entry | Problem], list[Path]]:
+def _packed(paths: Sequence[Path], outline: bool) -> tuple[dict[Path, Entry | Problem], list[Path]]:
     """The recordings of packs among some, by path, where a pack cannot be read, the reason by the pack's; and the copies
     of packs in object stores."""
     found: dict[Path, Entry | Problem] = {}
@@ -188,7 +204,7 @@ def _packed(paths: Sequence[Path]) -> tuple[dict[Path, Entry | Problem], list[Pa
     for pack in packs:
         try:
             if is_stored(pack):
-                copies.append(copied(pack))
+                copies.append(copied(pack, outline))
                 own = entries(copies[-1:])
                 found |= {
                     pack / one.name: replace(one, pack=pack, lies=copies[-1])
@@ -201,15 +217,26 @@ def _packed(paths: Sequence[Path]) -> tuple[dict[Path, Entry | Problem], list[Pa
     return found, copies
 
 
-def _opened(number: int, path: Path, packed: Mapping[Path, Entry | Problem]) -> Member:
+def _opened(
+    number: int, path: Path, packed: Mapping[Path, Entry | Problem], outline: bool
+) -> Member:
     entry = packed.get(path) or packed.get(path.parent)
     if isinstance(entry, Problem):
         raise entry
+    if entry is None and outline and is_stored(path):
+        if path.name.endswith(SUFFIX):
+            raise Problem(
+                f"{written(path)}: packed by itself, which Spark does not read; unpack it"
+            )
+        folder = copied(path, outline)
+        found = Recording(path, read_manifest(folder / "manifest.json"), folder)
+        return Member(number, path, found, outline=True)
     if entry is None:
         if is_day_pack(path):
             entries([path])  # raises: places.py gives its recordings where that can be read
         return Member(number, path, open_recording(path))
-    return Member(number, path, Recording(path, parsed_manifest(entry.manifest, path)), entry)
+    found = Recording(path, parsed_manifest(entry.manifest, path))
+    return Member(number, path, found, entry, outline and entry.lies is not None)
 
 
 def by_facts(

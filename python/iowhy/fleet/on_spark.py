@@ -5,11 +5,12 @@ what their manifests and footers tell: which can be read, and how relations are 
 statements are tables of the session's current schema, dropped afterwards.
 """
 
+import os
 import re
 import socket
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,12 +23,15 @@ from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.sql_parts import KEY, RECORDINGS
 from iowhy.fleet.statement import row_of
 from iowhy.recording.day_packs import NUMBER
+from iowhy.recording.object_store import is_stored, written
+from iowhy.recording.open_tables import reading
 from iowhy.recording.schema import Table, tables
 from iowhy.reports.batches import BATCH_ROWS, Result
 from iowhy.reports.spark import spark_of, to_spark
 
 if TYPE_CHECKING:  # an extra
     from pyspark.sql import DataFrame, SparkSession
+    from sqlglot import exp
 
 #: What Spark gives files the names of as they are (RFC 3986, unreserved characters and those that a path may have).
 _PLAIN = re.compile(r"[A-Za-z0-9/._~=+@,:-]+")
@@ -36,8 +40,15 @@ _SPARK = {"BIGINT": "BIGINT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "VARCHAR
 _SPARK |= {"BIGINT[]": "ARRAY<BIGINT>", "VARCHAR[]": "ARRAY<STRING>"}
 
 
+#: Hadoop's name of what reads the API of S3.
+_S3A = "s3a:"
+_NO_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem not found"
 CONNECT_PORT = 15002
 _ANSWERS_S = 10.0
+_SELECTS_AT_ONCE = 256
+#: Above 32 paths Spark looks at each of them in a task of its own, which takes longer than to look.
+_LISTING_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_LISTED_BY_A_TASK = 100
 
 
 @contextmanager
@@ -68,6 +79,8 @@ def session_at(url: str) -> "Iterator[SparkSession]":
         yield made
     finally:
         made.stop()
+        # A client of Connect leaves it there, and then every session of this process is to be one.
+        os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
 
 
 def _say_it_once() -> None:
@@ -91,11 +104,17 @@ def _must_answer(url: str) -> None:
         ) from None
 
 
+class _NoS3A(Problem):
+    """No recording is to blame for it."""
+
+
 class SparkGathering(Gathering):
     """Rows of several SQL texts over recordings, gathered in tables of a session."""
 
     #: One statement for a whole fleet: Spark divides the work itself.
     most_together, most_rows = 100_000, 1 << 62
+    #: It reads rows where they are stored.
+    outline = True
 
     def __init__(
         self, asked: Mapping[str, Asked], left_out: LeftOut, session: "SparkSession"
@@ -103,6 +122,7 @@ class SparkGathering(Gathering):
         super().__init__(asked, left_out)
         self.session = session
         self.made: list[str] = []
+        self._stored: dict[Path, str] = {}
 
     def table_of(self, part: Path) -> str:
         """The session's table that holds a part."""
@@ -112,7 +132,7 @@ class SparkGathering(Gathering):
         """As Gathering has it."""
         from pyspark.errors import AnalysisException
 
-        return super().of_the_query(error) or isinstance(error, AnalysisException)
+        return super().of_the_query(error) or isinstance(error, AnalysisException | _NoS3A)
 
     def of_a_recording(self, error: Exception) -> bool:
         """As Gathering has it."""
@@ -130,7 +150,21 @@ class SparkGathering(Gathering):
         """Makes a table of the rows of some recordings for which the same conditions hold."""
         tree = statement_for(asked, group)
         rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
-        self._view(RECORDINGS, " UNION ALL ".join(rows))
+        self._view(RECORDINGS, _rows(*_selected(rows)))
+        for member, _, _ in group:
+            here, there = member.lies
+            if is_stored(there):
+                self._stored[here.resolve()] = written(there).replace("s3:", _S3A, 1)
+        try:
+            self._make(tree, lies, part)
+        except Exception as error:  # of Java's, of gRPC's
+            if _NO_S3A not in str(error):
+                raise
+            raise _NoS3A(
+                "this Spark reads no object store: start it with --packages org.apache.hadoop:hadoop-aws:VERSION, of its own Hadoop's"
+            ) from None
+
+    def _make(self, tree: "exp.Expression", lies: Mapping[str, Lying], part: Path) -> None:
         for name, one in lies.items():
             self._table(tables()[name], one)
         *before, last = spark_of(tree)
@@ -153,7 +187,7 @@ class SparkGathering(Gathering):
         )
         parts = [f"SELECT CAST(NULL AS BIGINT) AS {KEY}, {empty} WHERE false"]
         found: list[tuple[object, ...]] = [
-            (_url(file), number) for file, number in lies.own.items()
+            (self._url(file), number) for file, number in lies.own.items()
         ]
         if found:
             self._files(f"files_of_{table.name}", table, list(lies.own))
@@ -162,7 +196,7 @@ class SparkGathering(Gathering):
                 "ON m.file = f.file_path"
             ]
         found = [
-            (_url(file), at, number)
+            (self._url(file), at, number)
             for file, ones in lies.shared.items()
             for at, number in ones.items()
         ]
@@ -177,12 +211,25 @@ class SparkGathering(Gathering):
     def _files(self, view: str, table: Table, files: Sequence[str], *more: str) -> None:
         """The rows of some files, each with its own path."""
         schema = [f"`{c.name}` {_SPARK[c.sql_type]}" for c in table.columns]
+        tasks = -(-len(files) // _LISTED_BY_A_TASK)
+        self.session.conf.set(_LISTING_TASKS, str(tasks))
         read = self.session.read.schema(", ".join([f"{c} BIGINT" for c in more] + schema))
-        rows = read.parquet(*files)
+        rows = read.parquet(*map(self._url, files))
         from pyspark.sql import functions
 
         path = functions.regexp_replace(rows["_metadata.file_path"], "^file:/+", "file:///")
         rows.select("*", path.alias("file_path")).createOrReplaceTempView(view)
+
+    def _url(self, file: str) -> str:
+        """A file as Spark names it. Raises Problem for a name that Spark would write in another way."""
+        folder = Path(file).parents[1]
+        stored = self._stored.get(folder)
+        url = f"file://{file}" if stored is None else f"{stored}/{Path(file).relative_to(folder)}"
+        if _PLAIN.fullmatch(url) is None:
+            raise Problem(
+                f"{url}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)"
+            )
+        return url
 
     def _view(self, name: str, sql: str) -> None:
         self.session.sql(sql).createOrReplaceTempView(name)
@@ -193,11 +240,19 @@ class SparkGathering(Gathering):
             self.session.sql(f"DROP TABLE IF EXISTS {table}")
 
 
-def _url(file: str) -> str:
-    """A file as Spark names it. Raises Problem for a name that Spark would write in another way."""
-    if _PLAIN.fullmatch(file) is None:
-        raise Problem(f"{file}: Spark is given plain paths only (letters, digits, . _ - = + @ , :)")
-    return f"file://{file}"
+def _selected(selects: Sequence[str]) -> tuple[dict[str, str], list[dict[str, object]]]:
+    """The columns with their types, and the rows, of SELECTs that give a row each.
+
+    A UNION of them is for Spark a tree as deep as they are many, which it walks again and again.
+    """
+    columns: dict[str, str] = {}
+    rows: list[dict[str, object]] = []
+    with closing(reading([])) as connection:
+        for at in range(0, len(selects), _SELECTS_AT_ONCE):
+            found = connection.execute(" UNION ALL ".join(selects[at : at + _SELECTS_AT_ONCE]))
+            columns = {str(name): str(kind) for name, kind, *_ in found.description or ()}
+            rows += [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+    return columns, rows
 
 
 def _pairs(rows: Sequence[tuple[object, ...]], *names: str) -> str:
@@ -255,6 +310,6 @@ def _literal(value: object) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, int | float):
-        return repr(value)
+        return repr(value).lower() if isinstance(value, bool) else repr(value)
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{text}'"

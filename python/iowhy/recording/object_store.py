@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.bounds import private_folder
+from iowhy.recording.days import PACK_SUFFIX
 from iowhy.recording.sizes import MOST_FILES
 
 if TYPE_CHECKING:  # an extra
@@ -24,6 +25,8 @@ SCHEME = "s3:"
 _TOGETHER = 16
 _RETRIES = 3
 _CHUNK_BYTES = 8 << 20
+#: The end of a Parquet file, in which its footer is, as a rule; its last bytes say how long that is (4 bytes) and "PAR1".
+_END_BYTES, _FOOTER_TAIL_BYTES, _MOST_FOOTER_BYTES = 64 << 10, 8, 64 << 20
 #: A larger file is put in parts, some at a time; what is smaller in one request, of which nothing can be left behind.
 _PART_BYTES, _PARTS_TOGETHER = 16 << 20, 2
 #: For a request that puts so much: 56 KB/s.
@@ -69,10 +72,10 @@ def below(folder: Path) -> Iterator[Stored]:
                 yield Stored(path, one["size"], int(one["last_modified"].timestamp()) * 10**9)
 
 
-def copied(path: Path) -> Path:
+def copied(path: Path, outline: bool = False) -> Path:
     """A directory or file with what is stored under a path, made anew in a private directory that goes when this process ends.
 
-    Raises Problem where nothing is, where the store does not answer, and where there is no room for it.
+    With `outline` of the rows' files the footers alone, each in a file of the length that it should have. Raises Problem where nothing is, where the store does not answer, and where there is no room for it.
     """
     import shutil
     import tempfile
@@ -91,7 +94,7 @@ def copied(path: Path) -> Path:
             return folder / path.name
         to = folder / path.name
         with ThreadPoolExecutor(min(_TOGETHER, len(found))) as pool:
-            list(pool.map(lambda one: _copy(one, to / one.path.relative_to(path)), found))
+            list(pool.map(lambda one: _copy(one, to / one.path.relative_to(path), outline), found))
         return to
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -154,18 +157,38 @@ def remove(paths: Iterable[Path]) -> None:
             obstore.delete(store, "/".join(path.parts[2:]))
 
 
-def _copy(one: Stored, to: Path) -> None:
+def _copy(one: Stored, to: Path, outline: bool = False) -> None:
     import obstore
 
     to.parent.mkdir(parents=True, exist_ok=True)
-    key = "/".join(one.path.parts[2:])
+    store, key = _store(one.path.parts[1]), "/".join(one.path.parts[2:])
     with _answers(one.path), to.open("xb") as file:
-        for chunk in obstore.get(_store(one.path.parts[1]), key).stream(
-            min_chunk_size=_CHUNK_BYTES
-        ):
-            file.write(chunk)
+        if outline and _is_of_rows(one.path):
+            _copy_end(store, key, one.bytes, file)
+        else:
+            for chunk in obstore.get(store, key).stream(min_chunk_size=_CHUNK_BYTES):
+                file.write(chunk)
     # What is kept of a recording's answers is found again by these (relations/kept.py).
     os.utime(to, ns=(one.written_ns, one.written_ns))
+
+
+def _copy_end(store: "S3Store", key: str, whole: int, file: BinaryIO) -> None:
+    """The end of what is stored, with all of a Parquet file's footer, behind nothing."""
+    import obstore
+
+    end = bytes(obstore.get_range(store, key, start=max(whole - _END_BYTES, 0), end=whole))
+    footer = int.from_bytes(end[-_FOOTER_TAIL_BYTES:][:4], "little") + _FOOTER_TAIL_BYTES
+    if len(end) < min(footer, whole, _MOST_FOOTER_BYTES):
+        start = whole - min(footer, whole, _MOST_FOOTER_BYTES)
+        end = bytes(obstore.get_range(store, key, start=start, end=whole))
+    file.truncate(whole)
+    file.seek(whole - len(end))
+    file.write(end)
+
+
+def _is_of_rows(path: Path) -> bool:
+    """Whether a file holds rows of a table: an index of a pack lies beside the folders of those."""
+    return path.suffix == ".parquet" and not path.parent.name.endswith(PACK_SUFFIX)
 
 
 def _is_plain(name: Path) -> bool:

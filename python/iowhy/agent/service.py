@@ -237,7 +237,9 @@ class Service:
         self.totals.add(interval)
         systemd.notify("READY=1")
         if interval.lost:
-            say(f"{interval.lost} events found no room: too many control groups and devices")
+            say(
+                f"{interval.lost} events are not counted: more kinds of events, control groups and devices than there is room for, or the kernel had no memory for one"
+            )
         if interval.failed is not None and interval.failed != self._failed:
             say(f"not written down: {interval.failed}")
         self._failed = interval.failed

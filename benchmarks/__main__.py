@@ -1,7 +1,7 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets, agent
+python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
 python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
 
@@ -22,10 +22,11 @@ PARTS = {
     "live": live_view.table,
     "stacks": stacks.table,
     "fleets": fleets.table,
+    "fleet-causes": fleets.causes,
     "agent": agent.table,
 }
 #: Parts that take a number.
-SIZED = {"fleets": fleets.table}
+SIZED = {"fleets": fleets.table, "fleet-causes": fleets.causes}
 
 
 def main(chosen: list[str]) -> int:

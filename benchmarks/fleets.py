@@ -1,8 +1,9 @@
-"""How a fleet's reports grow: `python -m benchmarks fleets=1000`, over N made recordings and over ten times as many.
+"""How a fleet's reports grow: `python -m benchmarks fleets=1000`, over N made recordings and over ten times as many; `fleet-causes=1000` asks
+for `causes` alone, of DuckDB and of Spark.
 
 Of each report: time, CPU time and memory, of the command with all that it starts, and how these grow with ten times the recordings.
 
-A tenth of the smaller fleet's recordings are made from a seed each; the others have their files (links) with a manifest of their own: each is
+A tenth of the smaller fleet's recordings, 50 at most, are made from a seed each; the others have their files (links) with a manifest of their own: each is
 opened and read by itself, the disk has room, and the page cache holds them, so that what is measured is CPU. To judge takes some ten times what all else does, so
 that only those of a seed are judged, which is measured too; the others' verdicts, which are the same, are put where verdicts are kept, and packs carry them.
 """
@@ -12,7 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +28,12 @@ from iowhy.recording.days import day_folder
 from iowhy.recording.manifest import Clock
 
 CALLS = 200
+#: A seed is generated and judged, which takes a second of CPU time and more.
+MOST_SEEDS = 50
 #: Of each host, and of each host and day.
 DAYS, RUNS = 2, 10
+#: What `causes` measures.
+ALONE = ("report causes", "report causes, Spark local[2]")
 _HOUR_NS, _FIRST_NS = 3_600_000_000_000, 1_761_955_200_000_000_000  # 2025-11-01T00:00Z
 
 
@@ -41,19 +46,25 @@ class Asked:
     folder: str
 
 
-def table(recordings: int = 20) -> str:
+def causes(recordings: int = 20) -> str:
+    """Of `causes` alone, by each engine."""
+    return table(recordings, [one for one in _asked() if one.name in ALONE])
+
+
+def table(recordings: int = 20, asked: Sequence[Asked] | None = None) -> str:
     """Measures, and gives the table."""
+    asked = list(_asked()) if asked is None else asked
     lines = [
         "| `iowhy fleet` | recordings | time | CPU | memory | with 10 times as many: time, CPU, memory |",
         "|---|--:|--:|--:|--:|---|",
     ]
     found: dict[str, list[Use]] = {}
     with tempfile.TemporaryDirectory(prefix="iowhy-fleets-") as folder:
-        seeds = list(_seeds(Path(folder) / "seeds", max(recordings // 10, 2)))
+        seeds = list(_seeds(Path(folder) / "seeds", min(max(recordings // 10, 2), MOST_SEEDS)))
         for name, use in _judged(Path(folder), seeds):
             lines.append(f"| {name} | {len(seeds):,} | {_shown(use)} | |")
         for count in (recordings, 10 * recordings):
-            for name, use in _measured(Path(folder) / str(count), seeds, count):
+            for name, use in _measured(Path(folder) / str(count), seeds, count, asked):
                 before = found.setdefault(name, [])
                 before.append(use)
                 lines.append(f"| {name} | {count:,} | {_shown(use)} | {_growth(before)} |")
@@ -69,6 +80,7 @@ def _asked() -> Iterator[Asked]:
     yield Asked("report causes of packs", ("report", "causes"), "packs")
     if shutil.which("java") and importlib.util.find_spec("pyspark"):
         spark = ("--spark", "local[2]")
+        yield Asked("report causes, Spark local[2]", ("report", "causes", *spark), "loose")
         yield Asked("report causes of packs, Spark local[2]", ("report", "causes", *spark), "packs")
 
 
@@ -102,11 +114,13 @@ def _keep_verdicts(folder: Path, seeds: list[Recording]) -> None:
     store.close()
 
 
-def _measured(folder: Path, seeds: list[Recording], count: int) -> Iterator[tuple[str, Use]]:
+def _measured(
+    folder: Path, seeds: list[Recording], count: int, all_asked: Sequence[Asked]
+) -> Iterator[tuple[str, Use]]:
     for number in range(count):
         _place(folder / "loose", seeds, number)
     _keep_verdicts(folder, seeds)
-    for asked in _asked():
+    for asked in all_asked:
         where = [str(folder / asked.folder)]
         to = ["-o", str(folder / "packs")] if asked.words == ("pack",) else ["-f", "csv"]
         yield asked.name, _run(folder, [*asked.words, *where, *to])

@@ -4,21 +4,52 @@ Every number is a bound, with the words on what it takes to reach it. Where the 
 resource (another CPU, another device) or less of the work, it is counted for twice as much, or half.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
-from iowhy.units import count, duration
+from iowhy import units
+from iowhy.data_class import dataclass
+from iowhy.units import count, duration, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Saving
 
-#: What a device moves in order, by kind: a disk, flash behind SATA, flash behind PCIe.
-IN_ORDER_BYTES_PER_S = (150e6, 500e6, 3e9)
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of device: what it moves in order, and what a request takes of it besides (command, answer, interrupt), at least."""
+
+    words: str
+    bytes_per_s: float
+    request_ns: float
+
+    def could_answer(self, bytes_: float, service_ns: float) -> bool:
+        """Whether it could answer requests of this size so quickly, one at a time and from its memory."""
+        return service_ns >= self.request_ns + bytes_ * 1e9 / self.bytes_per_s
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a device moves in order, and whence that is known: its own requests, or else what it can be at the slowest."""
+
+    bytes_per_s: float
+    known_by: str
+
+
+#: The slowest first.
+KINDS = (
+    Kind("as a disk that turns does", 150e6, 15_000),
+    Kind("as flash behind SATA does", 500e6, 10_000),
+    Kind("as flash behind PCIe does", 3e9, 0),
+)
 #: Half of the reads that jump are answered in less: no disk that turns does so, whose head has to move and to wait for half a
-#: turn (2 ms at 15,000 a minute). Virtual disks call themselves rotating whatever is behind them.
+#: turn (2 ms at 15,000 a minute).
 TOO_QUICK_FOR_A_DISK_NS = 1e6
 #: Reads, at least, and of them those that jump, for that to be so.
 QUICK_READS = 64
 QUICK_JUMPS = 0.5
+#: Disks of virtio, which all say that they rotate, whatever is behind them.
+_SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 
 
 def all_of_it(condition: str) -> Saving:
@@ -43,28 +74,51 @@ def once(number: float, what: str) -> Saving:
     return Saving(1 - 1 / number, f"one {what} in the place of {count(number)}")
 
 
-def in_order_rate(facts: Facts, moved_bytes: float, waiting_ns: float) -> float | None:
-    """Bytes per second that the device would move in order: of the slowest kind that it can be.
+def in_order_rate(facts: Facts, moved_bytes: float, waiting_ns: float) -> Rate | None:
+    """What the device would move in order: by its reads of several sizes, else of the slowest kind that it can be.
 
-    None when it moves them faster than any kind: then their order costs nothing that is known.
+    None when it moves the bytes faster than any kind: then their order costs nothing that is known.
     """
-    kinds = IN_ORDER_BYTES_PER_S[1 if _does_not_turn(facts.requests) else 0 :]
-    return next((kind for kind in kinds if kind * waiting_ns > moved_bytes * 1e9), None)
-
-
-def _does_not_turn(requests: Requests) -> bool:
-    """Whether it says so, or answers as no disk that turns could."""
-    if requests.rotational is False:
-        return True
-    service, jumps = requests.median_service_ns, requests.jump_share
-    only_reads = requests.reads >= QUICK_READS and not requests.writes
-    return (
-        only_reads
-        and service is not None
-        and service < TOO_QUICK_FOR_A_DISK_NS
-        and jumps is not None
-        and jumps >= QUICK_JUMPS
+    kind = next(
+        (one for one in _kinds(facts.requests) if one.bytes_per_s * waiting_ns > moved_bytes * 1e9),
+        None,
     )
+    if kind is None:
+        return None
+    seen = facts.in_order
+    if seen.fitted is not None:
+        # What is beyond the fastest kind is the noise of a slope that is nearly none.
+        rate = max(seen.reached or 0.0, min(seen.fitted, KINDS[-1].bytes_per_s))
+        if rate * waiting_ns > moved_bytes * 1e9:
+            sizes = f"{size(seen.least_bytes)} to {size(seen.most_bytes)}"
+            return Rate(rate, f"as its reads of {sizes} show")
+    if seen.reached is not None and seen.reached > kind.bytes_per_s:
+        return Rate(seen.reached, "which its reads reach")
+    return Rate(kind.bytes_per_s, kind.words)
+
+
+def _kinds(requests: Requests) -> Sequence[Kind]:
+    """Those that it can be, by what it says of itself and by how quickly it answers reads."""
+    kinds = KINDS if _may_turn(requests) else KINDS[1:]
+    middle, service = requests.median_bytes, requests.median_service_ns
+    if not _enough_reads(requests) or middle is None or service is None:
+        return kinds
+    return [one for one in kinds if one.could_answer(middle, service)] or KINDS[-1:]
+
+
+def _may_turn(requests: Requests) -> bool:
+    """Unless it says that it does not, or answers as no disk that turns could."""
+    service, jumps = requests.median_service_ns, requests.jump_share
+    if requests.rotational is False:
+        return False
+    if _enough_reads(requests) and service is not None and (jumps or 0.0) >= QUICK_JUMPS:
+        return service >= TOO_QUICK_FOR_A_DISK_NS
+    return _SAYS_SO_ALWAYS.fullmatch(requests.device or "") is None
+
+
+def _enough_reads(requests: Requests) -> bool:
+    """Only reads tell: what is written goes into a disk's memory first."""
+    return requests.reads >= QUICK_READS and not requests.writes
 
 
 def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: str) -> Saving:
@@ -79,8 +133,9 @@ def all_but_moving(facts: Facts, waits: Iterable[str], moved_bytes: float, how: 
     rate = in_order_rate(facts, moved_bytes, waiting_ns)
     if rate is None:
         return Saving(0.0, "the device moves the bytes as fast as in order already")
-    remains_ns = moved_bytes * 1e9 / rate
+    remains_ns = moved_bytes * 1e9 / rate.bytes_per_s
     return Saving(
         1 - remains_ns / waiting_ns,
-        f"{how}; moving the bytes in order still takes some {duration(remains_ns)}",
+        f"{how}; moving the bytes in order still takes some {duration(remains_ns)}, at "
+        f"{units.rate(rate.bytes_per_s)} {rate.known_by}",
     )

@@ -1,5 +1,7 @@
 """small-requests: little per call."""
 
+import pytest
+
 from ..conftest import Judge, absent, leads
 from ..made import KIB, MS, Story
 
@@ -23,6 +25,22 @@ def test_direct_reads_in_order_of_4_kib(judged: Judge) -> None:
     story.requests(1900, service=MS - 10_000)
     found = leads(judged(story), "small-requests", 0.85)
     assert "no O_DIRECT" in " ".join(found.remedies)
+
+
+def test_what_small_direct_calls_take_of_a_cpu_goes_with_them(judged: Judge) -> None:
+    """They copy nothing: 10 µs of each are the way to the device and back."""
+    story = Story(2.0).caller(
+        "read", 50_000, blocked=28_000, cpu=10_000, bytes_=4 * KIB, reason="direct_io"
+    )
+    found = leads(judged(story.requests(50_000, service=28_000)), "small-requests", 0.9)
+    assert "25 % is on a CPU in these calls" in [link.statement for link in found.chain]
+    assert found.gain == pytest.approx(0.74, abs=0.03)
+
+
+def test_what_calls_through_the_cache_take_of_a_cpu_stays(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 50_000, blocked=28_000, cpu=10_000, bytes_=4 * KIB)
+    found = leads(judged(story.requests(50_000, service=28_000)), "small-requests", 0.6, 0.8)
+    assert "on a CPU" not in " ".join(link.statement for link in found.chain)
 
 
 def test_who_uses_the_page_cache_is_not_told_to(judged: Judge) -> None:

@@ -31,7 +31,7 @@ def find(facts: Facts) -> Candidate | None:
     order = saving.in_order_rate(facts, moved, waiting_ns)
     if order is None:
         return None
-    remains_ns = moved * 1e9 / order
+    remains_ns = moved * 1e9 / order.bytes_per_s
     name = file.path or units.inode(file.ino)
     copied = _copied_on_write(facts, file.dev)
     return Candidate(
@@ -241,9 +241,10 @@ CAUSE = Cause(
             "below it most requests continue the one before, whatever the layout says",
         ),
         Threshold(
-            "rate in order, at the least", saving.IN_ORDER_BYTES_PER_S[0], "bytes/s",
+            "rate in order, at the least", saving.KINDS[0].bytes_per_s, "bytes/s",
             "between the 100 MB/s of a disk's inner tracks and the 250 MB/s of the outer ones; flash, "
-            "and what the run shows to be faster, 500 MB/s, or 3 GB/s. The data must be moved in "
+            "and what the run shows to be faster, 500 MB/s, or 3 GB/s; where reads in order are of several "
+            "sizes, the rate that these show. The data must be moved in "
             "any layout: only the time beyond that is claimed, which is what another one can save",
         ),
         Threshold(

@@ -116,10 +116,15 @@ def _small(facts: Facts) -> Candidate | None:
     if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
         return None
     cls, walk, group = max(ways, key=lambda way: budget.elapsed(way[0]))
+    computing = _computing(facts, sum(way[2].cpu_ns or 0.0 for way in ways))
+    on_cpu = budget.elapsed(classes.KERNEL) * sum((one.fraction for one in computing), 0.0)
     return Candidate(
-        claims=(Claim(frozenset(way[0] for way in ways)),),
+        claims=(Claim(frozenset(way[0] for way in ways)), *computing),
         chain=chain_of(
             links.in_calls(facts, frozenset({cls}), cls.replace("waiting", "waits")),
+            None
+            if not on_cpu
+            else link(f"{percent(on_cpu)} is on a CPU in these calls", on_cpu, "share", "syscalls"),
             link(
                 f"{count(group.calls)} calls ask for {size(walk.median_bytes)} each, one after the "
                 "other in the file",
@@ -138,18 +143,39 @@ def _small(facts: Facts) -> Candidate | None:
             ),
         ),
         summary=f"waits for requests of {size(requests.median_bytes)} that could be one large one",
-        saving=saving.all_but_moving(
-            facts, [way[0] for way in ways], requests.bytes, "if it asked for much at a time"
-        ),
+        saving=_saving(facts, [way[0] for way in ways], on_cpu),
         remedies=() if _around_the_cache(facts) else (_LARGER,),
         needs=("syscalls", "block_requests", "waits"),
     )
 
 
+def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
+    """What direct calls take of a CPU, which goes with them: they copy nothing, it is the way to the device and back."""
+    kernel = facts.budget.line(classes.KERNEL)
+    if not _direct(facts) or not kernel.thread_ns:
+        return ()
+    part = min(1.0, cpu_ns / kernel.thread_ns)
+    if part * kernel.elapsed_share < thresholds.LISTED:
+        return ()
+    return (Claim(frozenset({classes.KERNEL}), fraction=part, follows=True),)
+
+
+def _saving(facts: Facts, waits: list[str], on_cpu: float) -> Saving:
+    """Of the waiting all but moving the bytes, and all of the computing."""
+    waiting = facts.budget.elapsed(*waits)
+    moving = saving.all_but_moving(
+        facts, waits, facts.requests.bytes, "if it asked for much at a time"
+    )
+    return Saving((moving.part * waiting + on_cpu) / (waiting + on_cpu), moving.condition)
+
+
+def _direct(facts: Facts) -> bool:
+    return any(piece.reason == "direct_io" for piece in facts.budget.pieces)
+
+
 def _around_the_cache(facts: Facts) -> bool:
     """Whether it uses direct I/O or durable writes: only then the page cache has nothing to gather."""
-    direct = any(piece.reason == "direct_io" for piece in facts.budget.pieces)
-    return direct or (facts.calls.by_write and facts.durable_writes is not False)
+    return _direct(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
 _LARGER = "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)"

@@ -20,6 +20,7 @@ from iowhy.whys.facts import (
     devices,
     evictors,
     filesystems,
+    in_order,
     journal,
     layers,
     layout,
@@ -102,6 +103,11 @@ class Facts:
     def requests(self) -> requests.Requests:
         """The block requests, on the device that the command uses most."""
         return requests.measure(self.relations, _direction(self.budget), self.run.pasted)
+
+    @cached_property
+    def in_order(self) -> in_order.InOrder:
+        """How quickly that device moves what is read in order."""
+        return in_order.in_order(self.relations, self.requests)
 
     @cached_property
     def devices(self) -> devices.Devices:

@@ -1,0 +1,58 @@
+"""How quickly the device moves what is read in order, as the command's own requests show it."""
+
+from iowhy.data_class import dataclass
+from iowhy.relations import Relations
+from iowhy.whys.facts.requests import Requests
+
+#: Requests of one size, below which their median time is chance.
+ALIKE_MIN = 16
+#: The largest size over the smallest, from which on a byte's part of the time can be told from the request's.
+SIZES_APART = 4
+#: Requests in flight, up to which the time of a request is its own and not also that of those before it.
+ALONE = 1.5
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """Of reads that follow one another; bytes per second, None where it cannot be told.
+
+    `reached`: the most that requests of one size moved in their median time. The device moves that at least, as each
+    request also has a price of its own. `fitted`: without that price, from how much longer larger ones take (least
+    squares over the sizes' medians); `least_bytes` and `most_bytes` are those sizes.
+    """
+
+    reached: float | None = None
+    fitted: float | None = None
+    least_bytes: int | None = None
+    most_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class _Fit:
+    reached: float | None
+    slope_ns: float | None
+    least_bytes: int | None
+    most_bytes: int | None
+
+
+_FIT = """
+WITH alike AS (
+  SELECT bytes, median(complete_ns - sent_ns) AS service_ns FROM command_requests
+  WHERE dev = {dev} AND op = 'read' AND jump_bytes = 0 AND complete_ns > sent_ns
+  GROUP BY bytes HAVING count(*) >= {alike}
+)
+SELECT max(bytes * 1e9 / service_ns) AS reached,
+  CASE WHEN max(bytes) >= {apart} * min(bytes) THEN regr_slope(service_ns, bytes) END AS slope_ns,
+  min(bytes) AS least_bytes, max(bytes) AS most_bytes
+FROM alike
+"""
+
+
+def in_order(relations: Relations, requests: Requests) -> InOrder:
+    """From the reads on the device that the command uses most."""
+    if requests.dev is None or not requests.reads:
+        return InOrder()
+    fit = relations.one(_Fit, _FIT.format(dev=requests.dev, alike=ALIKE_MIN, apart=SIZES_APART))
+    alone = requests.own_depth is not None and requests.own_depth <= ALONE
+    fitted = 1e9 / fit.slope_ns if alone and fit.slope_ns and fit.slope_ns > 0 else None
+    return InOrder(fit.reached, fitted, fit.least_bytes, fit.most_bytes)

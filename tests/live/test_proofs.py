@@ -65,6 +65,15 @@ def _waits_for_the_disk(_: Stage, made: Filesystem) -> Case:
     return "dd if={data}/file of=/dev/null bs=64K iflag=direct", (), _nothing
 
 
+def _reads_for_the_first_time(_: Stage, made: Filesystem) -> Case:
+    """Small files, each with a way of its own: nothing is read ahead of the need, and one is waited for at a time."""
+    files = made.path / "data/files"
+    files.mkdir()
+    for number in range(200):
+        (files / str(number)).write_bytes(os.urandom(MIB // 32))
+    return "grep -rlz . {data}/files", (), _nothing
+
+
 def _is_scattered(_: Stage, made: Filesystem) -> Case:
     """Its file lies where there was room; by the time of the experiment there is more."""
     ageing.comb(made.path, 32 * MIB, 1)
@@ -81,6 +90,7 @@ CASES = [
     pytest.param(
         _waits_for_the_disk, "ext4", "ssd", ("--access-us=30000",), "device-slow", "fast-device", id="fast-device"
     ),
+    pytest.param(_reads_for_the_first_time, "ext4", "hdd", (), "cache-cold", "cache-warm", id="cold"),
     pytest.param(_is_scattered, "ext4", "hdd", (), "file-fragmented", "preallocate", id="preallocate"),
 ]  # fmt: skip
 

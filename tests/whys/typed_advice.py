@@ -21,6 +21,7 @@ TYPED = {
     "experiment io-unlimited": (_PROOFS, '"io-unlimited"'),
     "experiment fast-device": (_PROOFS, '"fast-device"'),
     "experiment preallocate": (_PROOFS, '"preallocate"'),
+    "experiment cache-warm": (_PROOFS, '"cache-warm"'),
     "experiment memory-unlimited": (_PROOFS, '"memory-unlimited"'),
     "report": (_RUN, "report"),
     "why": (_RUN, "why"),
@@ -34,8 +35,6 @@ TYPED = {
 NOT_TYPED = {
     "experiment memory-limit": "of a machine short of memory, which no test makes of the one that it runs on; "
     "the lever: tests/live/test_experiment.py",
-    "experiment cache-warm": "of a pass over cold files the lab's disks show now cache-cold first and now device-saturated "
-    "(scenario cold-pass): which of their levers is printed is left to chance; the lever: tests/live/test_experiment.py",
     "experiment cache-warm --cache cold-machine": "it empties the machine's memory of all names and pages, others' too",
     "run": "the command itself a second time: what a test types first to have a recording is the same",
     "compare": "of two recordings of a server before and after its reader changed it; tests/compare, tests/docs compare others",

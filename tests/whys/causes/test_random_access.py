@@ -1,5 +1,7 @@
 """random-access: the application jumps, and the device pays for it."""
 
+import pytest
+
 from ..conftest import Judge, absent, finding, leads
 from ..made import KIB, MIB, MS, Story
 
@@ -39,3 +41,15 @@ def test_not_at_the_limit_of_the_device(judged: Judge) -> None:
         story.caller("pread64", 199, tid=tid, blocked=10 * MS, jump=True, reason="direct_io")
     story.requests(8 * 199, service=10 * MS, depth=8, jump=True)
     absent(judged(story), "random-access")
+
+
+@pytest.mark.parametrize(
+    ("read", "led"), [(4, "cache-cold"), (2, "cache-cold"), (1, "random-access")]
+)
+def test_not_from_one_small_file_to_the_next(judged: Judge, read: int, led: str) -> None:
+    """Each is read whole by one call: none jumps in its file. Calls that moved little of it say nothing of the rest."""
+    story = Story(2.0).extents(1, 64 * MIB)
+    files = list(range(500, 680))
+    story.caller("read", 180, blocked=10 * MS, bytes_=read * KIB, ino=files)
+    story.requests(180, service=10 * MS, jump=True).cache(lookups=200, misses=200)
+    assert judged(story).findings[0].cause == led

@@ -11,6 +11,7 @@ LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
 CONTIGUOUS = 0.8
 REQUESTS_MIN = 32
+BY_CALLS = 0.5
 PRINTED_SEEKS = 0.8
 
 
@@ -93,6 +94,10 @@ def _layout_is_innocent(facts: Facts) -> bool:
     """Page faults and asynchronous calls show no offsets; a file in one piece acquits the layout."""
     if any(walk.jump_share is not None for walk in (facts.calls.reading, facts.calls.writing)):
         return False
+    # Calls that did it, each alone in its file: the way is from file to file, and not in them.
+    called = (facts.calls.reads.done_bytes or 0.0) + (facts.calls.writes.done_bytes or 0.0)
+    if called >= BY_CALLS * facts.requests.bytes:
+        return False
     owner = facts.requests.owners[0] if facts.requests.owners else None
     file = facts.layout.file(owner.dev, owner.ino) if owner else None
     return file is not None and file.sequentiality >= CONTIGUOUS
@@ -137,6 +142,10 @@ CAUSE = Cause(
         Threshold(
             "calls and requests that jump", thresholds.JUMPS, "share",
             "from half on, most of the device's moves are jumps",
+        ),
+        Threshold(
+            "of the bytes that requests move, those that calls with offsets did, at least", BY_CALLS, "share",
+            "where each is alone in its file, as of many small files that are read whole, the device goes from file to file",
         ),
         Threshold(
             "mean service time", thresholds.SEEK_NS, "ns",

@@ -1,7 +1,7 @@
-"""Which reports give the same rows on DuckDB and on another engine: `python -m tests.fleet.engines connect|sail|sc://HOST:PORT [REPORT…]`.
+"""Which reports give the same rows on DuckDB and on another engine: `python -m tests.fleet.engines connect|sail|sc://HOST:PORT [HOSTS] [REPORT…]`.
 
 `connect` starts Spark's own server and `sail` Sail's (`pip install pysail`), each on a free port of this machine, and ends it. All reports of recordings and of fleets
-are asked of three made recordings, one in a pack, and of nine hosts on two days. Exit status 1 where one differs; without `connect` in continuous
+are asked of three made recordings, one in a pack, and of nine hosts on two days, or as many as HOSTS. Exit status 1 where one differs; without `connect` in continuous
 integration, which has not the time for all of them.
 """
 
@@ -25,6 +25,8 @@ from tests.fleet.spark_connect import free_port, spark_connect, wait
 from tests.reports.test_agent import AGENT
 from tests.reports.test_spark import MADE_STACKS, agree
 from tests.stacks.conftest import with_tables
+
+HOSTS = 9
 
 
 @contextmanager
@@ -55,9 +57,10 @@ def recordings(folder: Path) -> list[Path]:
 def main(engine: str, names: list[str]) -> int:
     """Asks and prints a line for each report."""
     own, wrong = fleet_reports(), 0
+    many = int(names.pop(0)) if names and names[0].isdigit() else HOSTS
     with tempfile.TemporaryDirectory(prefix="engines-") as above:
         folder = Path(above)
-        write_fleet(folder / "hosts", 9, (0, 1), slow=3)
+        write_fleet(folder / "hosts", many, (0, 1), slow=3)
         hosts, few = places([str(folder / "hosts")]), recordings(folder)
         servers = {"connect": spark_connect, "sail": sail}
         server = servers[engine](folder) if engine in servers else nullcontext(engine)

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.generated import generate
 from iowhy.errors import Problem
-from iowhy.fleet.asking import Question, spark_result
+from iowhy.fleet.asking import Question, fleet_result, spark_result
 from iowhy.fleet.fleet_reports import fleet_reports
 from iowhy.fleet.gathered import Asked
 from iowhy.fleet.members import LeftOut
@@ -60,6 +61,24 @@ def test_a_table_may_have_a_column_file(tmp_path: Path, session: SparkSession) -
         gathering.drop()
     assert not left_out.reasons and {row.fleet_no for row in found} == {0, 1}
     assert sum(row.frames for row in found) == 2 * len(MADE_STACKS["user_stacks"])
+
+
+def test_a_file_without_a_column_that_it_must_have_is_left_out_as_on_duckdb(
+    tmp_path: Path, session: SparkSession
+) -> None:
+    whole, lacking = (
+        generate(tmp_path / f"{name}.iowhy", calls=20, files=2, threads=1, seed=seed)
+        for seed, name in enumerate(("whole", "lacking"))
+    )
+    (file,) = lacking.files("syscalls")
+    pq.write_table(pq.read_table(file).drop_columns(["name"]), file)
+    question, paths = Question("syscalls", Filters()), [whole.path, lacking.path]
+    ours, theirs = LeftOut(), LeftOut()
+    with fleet_result(question, paths, ours) as result:
+        rows = result.table().num_rows
+    with spark_result(question, paths, theirs, session) as result:
+        assert result.table().num_rows == rows > 0
+    assert theirs.reasons == ours.reasons and theirs.reasons.keys() == {lacking.path}
 
 
 @pytest.fixture(scope="module")

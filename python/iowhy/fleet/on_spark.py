@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from iowhy.errors import Problem
 from iowhy.fleet.answered import Tables
 from iowhy.fleet.gathered import Asked, Found, Gathering, statement_for
-from iowhy.fleet.lying import Lying
+from iowhy.fleet.lying import Lying, must_fit
 from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.sql_parts import KEY, RECORDINGS
 from iowhy.fleet.statement import row_of
@@ -181,6 +181,9 @@ class SparkGathering(Gathering):
         part.touch()
 
     def _table(self, table: Table, lies: Lying) -> None:
+        """Raises Problem for a file that is not as the schema says: Spark takes what it lacks for unknown."""
+        with closing(reading(lies.files())) as connection:
+            must_fit(connection, table, lies.files())
         columns = ", ".join(f"f.`{c.name}`" for c in table.columns)
         empty = ", ".join(
             f"CAST(NULL AS {_SPARK[c.sql_type]}) AS `{c.name}`" for c in table.columns

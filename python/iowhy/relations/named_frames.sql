@@ -13,16 +13,16 @@
 -- column named: it has a function's name, bool
 -- column times: frames in a row of that name, count
 WITH known AS (
-    SELECT module_id, max(path) AS path FROM modules GROUP BY module_id
+    SELECT module_id, regexp_replace(max(path), '.*/', '') AS module FROM modules GROUP BY module_id
 ), told AS (
     SELECT
         f.user_stack_id,
         f.depth,
-        regexp_replace(m.path, '.*/', '') AS module,
+        m.module,
         f.function IS NOT NULL AS named,
         coalesce(
             f.function,
-            coalesce(nullif(regexp_replace(m.path, '.*/', ''), ''), 'unknown') || '+0x' || lower(hex(f.offset_bytes))
+            coalesce(nullif(m.module, ''), 'unknown') || '+0x' || lower(hex(f.offset_bytes))
         ) AS name,
         f.file AS source,
         CASE WHEN f.line > 0 THEN f.line END AS line,

@@ -29,7 +29,6 @@ WITH stored AS (
     WHERE k.reaps OR (f.kind IN ('file', 'directory') AND (u.dev IS NOT NULL OR NOT k.opens))
 ), samples AS (
     SELECT
-        row_number() OVER (ORDER BY s.ts_ns, s.tid, s.kind, s.user_stack_id, s.weight_ns) AS sample_id,
         s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino,
         s.stack_id, s.weight_ns,
         -- Where a source does not tell the parts, all of it is taken for waiting.
@@ -41,64 +40,73 @@ WITH stored AS (
     LEFT JOIN stored t
         ON t.syscall = s.syscall AND t.dev IS NOT DISTINCT FROM s.dev AND t.ino IS NOT DISTINCT FROM s.ino
 ), weighed AS (
-    SELECT sample_id, tid, 'user' AS told_by, CAST(NULL AS VARCHAR) AS syscall, weight_ns
+    SELECT
+        *,
+        CASE WHEN stack_id IS NULL AND syscall IS NULL THEN 'user' ELSE 'kernel' END AS told_by,
+        CAST(NULL AS VARCHAR) AS told_call,
+        weight_ns AS told_ns
     FROM samples
-    WHERE kind = 'cpu' AND stack_id IS NULL AND syscall IS NULL
+    WHERE kind = 'cpu'
     UNION ALL
-    SELECT sample_id, tid, 'kernel', NULL, weight_ns
-    FROM samples
-    WHERE kind = 'cpu' AND (stack_id IS NOT NULL OR syscall IS NOT NULL)
+    SELECT *, 'waits', syscall, blocked_ns + CASE WHEN for_storage THEN sleeping_ns ELSE 0 END FROM samples WHERE kind = 'call'
     UNION ALL
-    SELECT sample_id, tid, 'waits', syscall, blocked_ns + CASE WHEN for_storage THEN sleeping_ns ELSE 0 END
-    FROM samples
-    WHERE kind = 'call'
+    SELECT *, 'runnable', NULL, runnable_ns FROM samples WHERE kind = 'call'
     UNION ALL
-    SELECT sample_id, tid, 'runnable', NULL, runnable_ns FROM samples WHERE kind = 'call'
+    SELECT *, 'asleep', NULL, sleeping_ns FROM samples WHERE kind = 'call' AND NOT for_storage
     UNION ALL
-    SELECT sample_id, tid, 'asleep', NULL, sleeping_ns FROM samples WHERE kind = 'call' AND NOT for_storage
-    UNION ALL
-    SELECT sample_id, tid, 'waits', NULL, weight_ns FROM samples WHERE kind = 'wait'
-), counted AS (
-    SELECT *, sum(weight_ns) OVER (PARTITION BY tid, told_by, syscall) AS all_weight_ns
-    FROM weighed
-    WHERE weight_ns > 0
+    SELECT *, 'waits', NULL, weight_ns FROM samples WHERE kind = 'wait'
 ), kinds AS (
     -- The classes of one kind share its samples.
     SELECT *, sum(part_ns) OVER (PARTITION BY tid, told_by, syscall) AS kind_ns FROM thread_classes
+), counted AS (
+    -- Samples are many, of few threads, kinds and calls: all that is divided is found of these.
+    SELECT w.tid, w.told_by, w.syscall, w.all_weight_ns, k.kind_ns
+    FROM (
+        SELECT tid, told_by, told_call AS syscall, sum(told_ns) AS all_weight_ns
+        FROM weighed
+        WHERE told_ns > 0
+        GROUP BY tid, told_by, told_call
+    ) w
+    LEFT JOIN (SELECT DISTINCT tid, told_by, syscall, kind_ns FROM kinds) k
+        ON k.tid = w.tid AND k.told_by = w.told_by AND k.syscall IS NOT DISTINCT FROM w.syscall
 ), rests AS (
     -- Beyond the own thread: of samples what they stand for, of classes what has none.
-    SELECT
-        c.sample_id, c.told_by, c.syscall,
-        c.weight_ns * (1 - least(1, coalesce(k.kind_ns, 0) / c.all_weight_ns)) AS rest_ns
-    FROM counted c
-    LEFT JOIN (SELECT DISTINCT tid, told_by, syscall, kind_ns FROM kinds) k
-        ON k.tid = c.tid AND k.told_by = c.told_by AND k.syscall IS NOT DISTINCT FROM c.syscall
+    SELECT *, 1 - least(1, coalesce(kind_ns, 0) / all_weight_ns) AS rest_share FROM counted
 ), thread_rests AS (
     SELECT
         k.tid, k.tgid, k.told_by, k.syscall, k.class, k.thread_ns,
         k.thread_ns * (k.part_share * (1 - least(1, coalesce(c.all_weight_ns, 0) / k.kind_ns))) AS rest_ns
     FROM kinds k
-    LEFT JOIN (SELECT DISTINCT tid, told_by, syscall, all_weight_ns FROM counted) c
+    LEFT JOIN counted c
         ON c.tid = k.tid AND c.told_by = k.told_by AND c.syscall IS NOT DISTINCT FROM k.syscall
 ), left_over AS (
     SELECT told_by, syscall, class, sum(rest_ns) AS class_ns FROM thread_rests GROUP BY told_by, syscall, class
 ), spare AS (
-    SELECT *, sum(rest_ns) OVER (PARTITION BY told_by, syscall) AS all_rest_ns FROM rests WHERE rest_ns > 0
+    SELECT *, sum(all_weight_ns * rest_share) OVER (PARTITION BY told_by, syscall) AS all_rest_ns
+    FROM rests
+    WHERE rest_share > 0
 ), wanted AS (
     SELECT *, sum(class_ns) OVER (PARTITION BY told_by, syscall) AS kind_ns FROM left_over WHERE class_ns > 0
-), given AS (
+), shared AS (
+    -- What a nanosecond of a sample's weight is worth: `of` its part of `whole`.
     SELECT
-        c.sample_id, k.class,
-        k.thread_ns * (k.part_share * (c.weight_ns / greatest(c.all_weight_ns, k.kind_ns))) AS class_ns
+        c.tid, c.told_by, c.syscall, k.class,
+        k.thread_ns AS of_ns, k.part_share AS share, greatest(c.all_weight_ns, k.kind_ns) AS among_ns
     FROM counted c
     JOIN kinds k
         ON k.tid = c.tid AND k.told_by = c.told_by AND k.syscall IS NOT DISTINCT FROM c.syscall
     UNION ALL
-    SELECT r.sample_id, w.class, w.class_ns * (r.rest_ns / greatest(r.all_rest_ns, w.kind_ns))
+    SELECT r.tid, r.told_by, r.syscall, w.class, w.class_ns, r.rest_share, greatest(r.all_rest_ns, w.kind_ns)
     FROM spare r
     JOIN wanted w ON w.told_by = r.told_by AND w.syscall IS NOT DISTINCT FROM r.syscall
 ), whole AS (
-    SELECT sample_id, class, CAST(floor(sum(class_ns)) AS BIGINT) AS class_ns FROM given GROUP BY sample_id, class
+    SELECT
+        w.ts_ns, w.tgid, w.tid, w.kind, w.syscall, w.user_stack_id, w.whole, w.dev, w.ino, s.class,
+        CAST(floor(s.of_ns * (s.share * (w.told_ns / s.among_ns))) AS BIGINT) AS class_ns
+    FROM weighed w
+    JOIN shared s
+        ON s.tid = w.tid AND s.told_by = w.told_by AND s.syscall IS NOT DISTINCT FROM w.told_call
+    WHERE w.told_ns > 0
 ), taken AS (
     SELECT class, CAST(sum(class_ns) AS BIGINT) AS class_ns FROM whole GROUP BY class
 ), threads_of AS (
@@ -130,10 +138,6 @@ WITH stored AS (
         upto_ns - coalesce(lag(upto_ns) OVER (PARTITION BY class ORDER BY tid, tgid), 0) AS class_ns
     FROM ends
 )
-SELECT
-    s.ts_ns, s.tgid, s.tid, s.kind, s.syscall, s.user_stack_id, s.whole, s.dev, s.ino, w.class, w.class_ns
-FROM whole w
-JOIN samples s ON s.sample_id = w.sample_id
-WHERE w.class_ns > 0
+SELECT * FROM whole WHERE class_ns > 0
 UNION ALL
 SELECT NULL, tgid, tid, NULL, NULL, NULL, NULL, NULL, NULL, class, class_ns FROM unsampled WHERE class_ns > 0

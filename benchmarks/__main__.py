@@ -1,7 +1,8 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
-python -m benchmarks             all, about 10 minutes
-python -m benchmarks overhead    one of: overhead, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
+python -m benchmarks             all, about 20 minutes
+python -m benchmarks overhead    one of: overhead, triples, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
+python -m benchmarks triples=30 with that many of each workload; by itself 9
 python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
 
@@ -10,11 +11,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import agent, fleets, live_view, overhead, recorder, stacks, startup
+from benchmarks import agent, fleets, live_view, overhead, recorder, stacks, startup, triples
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
     "overhead": lambda: overhead.table(overhead.measure()),
+    "triples": triples.table,
     "losses": recorder.losses,
     "verdict": recorder.verdict_time,
     "programs": recorder.per_program,
@@ -26,7 +28,11 @@ PARTS = {
     "agent": agent.table,
 }
 #: Parts that take a number.
-SIZED = {"fleets": fleets.table, "fleet-causes": fleets.causes}
+SIZED: dict[str, Callable[[int], str]] = {
+    "fleets": fleets.table,
+    "fleet-causes": fleets.causes,
+    "triples": triples.table,
+}
 
 
 def main(chosen: list[str]) -> int:

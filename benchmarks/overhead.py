@@ -23,9 +23,10 @@ from iowhy.sources.live import RECORDER, program
 FLOOR = "programs that return at once"
 SLOW_PAIRS = 3  # for tracers that make the command many times slower
 WRAPPER = (
-    "import subprocess, sys, time; start = time.monotonic();"
+    "import resource, subprocess, sys, time; start = time.monotonic();"
     "subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL);"
-    "open(sys.argv[1], 'w').write(str(time.monotonic() - start))"
+    "end = time.monotonic(); used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+    "open(sys.argv[1], 'w').write(f'{end - start} {used.ru_utime + used.ru_stime}')"
 )
 HISTOGRAM = (
     "tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; } "
@@ -58,9 +59,11 @@ def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
     return [sys.executable, "-m", "benchmarks.floor", *command]
 
 
+WITHOUT_STACKS = Tracer("iowhy, all sensors", _iowhy)
+WITH_STACKS = Tracer("the same with --stacks", _with_stacks)
 TRACERS = (
-    Tracer("iowhy, all sensors", _iowhy),
-    Tracer("the same with --stacks", _with_stacks),
+    WITHOUT_STACKS,
+    WITH_STACKS,
     Tracer(FLOOR, _floor),
     Tracer(
         "bpftrace, histogram per call",
@@ -93,16 +96,16 @@ def measure(
     found = []
     for workload in workloads:
         for tracer in tracers:
-            with _folder(workload) as folder:
+            with emptied(workload) as folder:
                 command = _scaled(workload, folder, tracer.slow)
                 plain = [*command]
-                _timed(workload, plain, folder)  # warms files and caches
+                timed(workload, plain, folder)  # warms files and caches
                 pairs = []
                 for number in range(SLOW_PAIRS if tracer.slow else workload.pairs):
                     times = {}
                     try:
                         for traced in shuffled.sample([False, True], 2):
-                            times[traced] = _timed(
+                            times[traced], _ = timed(
                                 workload, plain, folder, tracer if traced else None
                             )
                     except subprocess.CalledProcessError as error:
@@ -123,7 +126,7 @@ def measure(
 
 
 @contextmanager
-def _folder(workload: Workload) -> Iterator[Path]:
+def emptied(workload: Workload) -> Iterator[Path]:
     """An empty folder, on the machine's own disk or on an emulated one."""
     if workload.device is None:
         with tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name:
@@ -154,9 +157,10 @@ def _scaled(workload: Workload, folder: Path, slow: bool) -> Sequence[str]:
     return workload.make(folder, defaults[0] // workload.scale_for_slow)  # type: ignore[call-arg]
 
 
-def _timed(
+def timed(
     workload: Workload, command: Sequence[str], folder: Path, tracer: Tracer | None = None
-) -> float:
+) -> tuple[float, float]:
+    """Seconds that the command took, and what it and its children took of the CPUs in them."""
     workload.prepare(folder)
     seconds = folder / "seconds"
     wrapped: Sequence[str] = [sys.executable, "-I", "-S", "-c", WRAPPER, str(seconds), *command]
@@ -165,7 +169,8 @@ def _timed(
     subprocess.run(
         wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900
     )
-    return float(seconds.read_text())
+    elapsed, cpu = seconds.read_text().split()
+    return float(elapsed), float(cpu)
 
 
 def _joined(command: Sequence[str], folder: Path) -> str:

@@ -2,15 +2,19 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from iowhy.cli._commands import run
 from iowhy.errors import Problem
+from iowhy.experiment.circumstances import circumstances
+from iowhy.experiment.load import Others
 from iowhy.experiment.result import save_json
 from iowhy.experiment.saved import read_saved
 from iowhy.experiment.table import judge_table
+from iowhy.views.experiment_page import limits
 from tests.page.test_markup import Seen
 from tests.page.test_recording_page import mixed
 from tests.reports.conftest import MS
@@ -135,6 +139,42 @@ def test_an_experiment_is_read_as_it_was_saved(tmp_path: Path) -> None:
         ("cpu-quota", "50 %"): 4,
         ("io-contention", "30 %"): 4,
     }
+
+
+def test_the_page_says_what_limits_an_experiment_as_the_terminal_does(tmp_path: Path) -> None:
+    """Others' load, trials that were disturbed, what a lever reached: without them the answer looks surer than it is."""
+    saved_experiment(tmp_path)
+    judged = judge_table(tmp_path / "table.csv")
+    trials = [
+        replace(
+            one,
+            user_s=0.25,
+            system_s=0.5,
+            device_bytes=3 * 1024**2,
+            others=Others(1.75, 0.0),
+            factor=0.7 if one.condition.lever == "io-contention" else None,
+            reached={"contention_bytes_per_s": 30e6}
+            if one.condition.lever == "io-contention"
+            else {},
+        )
+        for one in judged.trials
+    ]
+    result = replace(
+        judged,
+        trials=tuple(trials),
+        seed=7,
+        repeated=2,
+        kept_disturbed=1,
+        left_out=(("cache-cold", "no files"),),
+        settings={"cache": "warm"},
+    )
+    path = tmp_path / "disturbed.json"
+    save_json(path, result)
+    words = words_of(written([str(path)], tmp_path / "page.html"))
+    told = limits(circumstances(result))
+    assert len(told) == 6 and "others used 1.8 CPUs" in told[-2]
+    assert [one for one in told if one not in words] == []
+    assert "disk, by all" in words and "750 ms" in words and "3 MiB" in words
 
 
 def test_the_page_of_an_experiment(tmp_path: Path) -> None:

@@ -324,6 +324,14 @@ def test_what_a_sensor_would_have_told_is_not_nothing(make: Make) -> None:
     assert "though its sensor ran" in str(drawn["request-latency-over-time"].missing)
 
 
+def test_why_there_are_no_stacks(make: Make) -> None:
+    """They come where they are asked for; a sensor has not the name of the tables that it fills."""
+    unasked = all_drawn(make({}, without=["user_stacks"]))["time-of-functions"]
+    assert "not asked for (iowhy run --stacks" in str(unasked.missing)
+    asked = all_drawn(make({}))["time-of-functions"]
+    assert "though its sensor ran" in str(asked.missing)
+
+
 @pytest.mark.parametrize("lost", ["syscalls", "thread_time", "block_requests", "files", "threads"])
 def test_a_missing_table_costs_its_charts_only(story: Recording, tmp_path: Path, lost: str) -> None:
     import shutil

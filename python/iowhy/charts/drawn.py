@@ -11,6 +11,7 @@ from iowhy.errors import Problem
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
 from iowhy.relations.rows import Row
+from iowhy.tables import sensors as known_sensors
 
 #: A chart has no more rows than this: it says that it shows the first ones only. Each is some 12 bytes of the page.
 MOST_ROWS = 16_000
@@ -20,6 +21,8 @@ _MOST_READ = 100_000
 #: The ends of a bucket are no amounts, whatever their unit.
 _KEY_UNITS = ("text", "id", "bool")
 _KEY = re.compile(r"(low|high)_")
+#: Sensors that run where they are asked for, and how.
+_ASKED_BY = {"user_stacks": "iowhy run --stacks"}
 
 
 @dataclass(frozen=True)
@@ -115,14 +118,19 @@ def without_functions(one: Drawn) -> Drawn:
 
 def _why_missing(relations: Relations, chart: Chart) -> str:
     """Whether a sensor did not run, or saw nothing: these are two things."""
-    sensors = {one.name: one for one in relations.recording.manifest.sensors}
+    manifest = relations.recording.manifest
+    sensors = {one.name: one for one in manifest.sensors}
     named = " or ".join(chart.needs)
-    for name in chart.needs:
-        sensor = sensors.get(name)
-        if sensor is not None and sensor.ran:
+    by_name = known_sensors().items()
+    filling = [(name, by) for name in chart.needs for by, one in by_name if name in one.tables]
+    for _, by in filling:
+        if by in sensors and sensors[by].ran:
             return f"Not drawn: the recording has no rows of {named}, though its sensor ran."
-    for name in chart.needs:
-        sensor = sensors.get(name)
-        if sensor is not None and sensor.why:
-            return f"Not drawn: {name} were not recorded: {sensor.why}."
+    for name, by in filling:
+        if by in sensors and sensors[by].why:
+            return f"Not drawn: {name} were not recorded: {sensors[by].why}."
+    if manifest.source == "live":
+        for name, by in filling:
+            if by in _ASKED_BY:
+                return f"Not drawn: {name} were not asked for ({_ASKED_BY[by]} records them)."
     return f"Not drawn: this recording does not tell (no {named})."

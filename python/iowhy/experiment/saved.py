@@ -8,6 +8,7 @@ from typing import Any
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.experiment.circumstances import Circumstances, saved_circumstances
 from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever_answer import Answer, Response, Verdict
 from iowhy.experiment.result import Judged
@@ -17,16 +18,21 @@ from iowhy.recording.plain_file import read_plain
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured under one condition: `values` of each trial that counts, in the result's unit."""
+    """What was measured under one condition: `values` of each trial that counts, in the result's unit.
+
+    CPU seconds and the bytes that the disk moved for all are means; None is not known.
+    """
 
     lever: str
     level: str
     values: tuple[float, ...]
+    cpu_s: float | None
+    device_bytes: float | None
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a page shows of an experiment; `limits` is what the reader must know to judge it."""
+    """What a page shows of an experiment; `circumstances` are what it is to be judged by."""
 
     command: tuple[str, ...]
     sentence: str
@@ -35,7 +41,7 @@ class Saved:
     answers: tuple[Answer, ...]
     measured: tuple[Measured, ...]
     findings: tuple[Judged, ...]
-    limits: tuple[str, ...]
+    circumstances: Circumstances
 
 
 def read_saved(path: Path) -> Saved:
@@ -52,14 +58,6 @@ def read_saved(path: Path) -> Saved:
 
 
 def _saved(own: Mapping[str, Any]) -> Saved:
-    limits = [str(note) for note in own["notes"]]
-    limits += [f"{name} could not act: {why}" for name, why in own["left_out"]]
-    limits += [f"{name} gave no answer: {why}" for name, why in own["failed"]]
-    if own["seed"] is not None:
-        limits.append(
-            f"{int(own['blocks'])} blocks of trials in random order, seed {int(own['seed'])}; "
-            "intervals are of 95 %"
-        )
     return Saved(
         command=tuple(map(str, own["command"])),
         sentence=str(own["sentence"]),
@@ -68,7 +66,7 @@ def _saved(own: Mapping[str, Any]) -> Saved:
         answers=tuple(map(_answer, own["answers"])),
         measured=_measured(own["trials"]),
         findings=tuple(_judged(one) for one in own["findings"]),
-        limits=tuple(limits),
+        circumstances=saved_circumstances(own),
     )
 
 
@@ -98,14 +96,30 @@ def _answer(one: Mapping[str, Any]) -> Answer:
 
 def _measured(trials: Sequence[Mapping[str, Any]]) -> tuple[Measured, ...]:
     """Of the trials that were not disturbed, in the order in which conditions first ran."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[Mapping[str, Any]]] = {}
     for trial in trials:
         if not trial["disturbed"]:
-            found.setdefault(str(trial["condition"]), []).append(float(trial["measure"]))
+            found.setdefault(str(trial["condition"]), []).append(trial)
     return tuple(
-        Measured(name.partition(" ")[0], name.partition(" ")[2], tuple(values))
-        for name, values in found.items()
+        Measured(
+            name.partition(" ")[0],
+            name.partition(" ")[2],
+            tuple(float(trial["measure"]) for trial in kept),
+            _mean(
+                [
+                    float(trial["user_s"]) + float(trial["system_s"])
+                    for trial in kept
+                    if trial["user_s"] is not None and trial["system_s"] is not None
+                ]
+            ),
+            _mean([float(t["device_bytes"]) for t in kept if t["device_bytes"] is not None]),
+        )
+        for name, kept in found.items()
     )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _judged(one: Mapping[str, Any]) -> Judged:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
+from iowhy.experiment.circumstances import Circumstances, Ran, circumstances
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import BASELINE, Condition
 from iowhy.experiment.interval import Interval
@@ -44,7 +45,7 @@ def show(result: Result, console: Console) -> None:
         paragraph(console, f"{one.lever}: {verdict_text(one)}", colour, 2)
     for judged in result.findings:
         paragraph(console, finding_text(judged), indent=2)
-    for text in limits(result):
+    for text in limits(circumstances(result)):
         paragraph(console, text, "bright_black", 2)
 
 
@@ -60,7 +61,7 @@ def markdown(result: Result) -> str:
     lines.append("")
     lines += [f"- {one.lever}: {verdict_text(one)}" for one in result.answers]
     lines += [f"- {finding_text(one)}" for one in result.findings]
-    lines += [f"- {text}" for text in limits(result)]
+    lines += [f"- {text}" for text in limits(circumstances(result))]
     return "\n".join(lines) + "\n"
 
 
@@ -87,30 +88,31 @@ def verdict_text(one: Answer) -> str:
     return text
 
 
-def limits(result: Result) -> list[str]:
+def limits(of: Circumstances) -> list[str]:
     """What the reader must know to judge the answer."""
-    out = list(result.notes)
-    out += [f"{name} could not act: {why}" for name, why in result.left_out]
-    out += [f"{name} gave no answer: {why}" for name, why in result.failed]
-    out += [text for condition in result.conditions if (text := _reached(result, condition))]
-    if result.repeated:
-        again = counted(result.repeated, "disturbed trial")
+    out = list(of.notes)
+    out += [f"{name} could not act: {why}" for name, why in of.left_out]
+    out += [f"{name} gave no answer: {why}" for name, why in of.failed]
+    by_condition: dict[str, list[Ran]] = {}
+    for trial in of.trials:
+        by_condition.setdefault(trial.condition, []).append(trial)
+    out += [text for name, kept in by_condition.items() if (text := _reached(name, kept))]
+    if of.repeated:
+        again = counted(of.repeated, "disturbed trial")
         out.append(f"{again} run again (other load on the machine)")
-    if result.kept_disturbed:
-        out.append(
-            f"{counted(result.kept_disturbed, 'disturbed trial')} kept: no quiet moment came"
-        )
+    if of.kept_disturbed:
+        out.append(f"{counted(of.kept_disturbed, 'disturbed trial')} kept: no quiet moment came")
     # Without a lever: a busy loop of ours counts as others'.
-    busy = [trial.others.cpus for trial in result.kept(BASELINE) if trial.others is not None]
+    plain_runs = by_condition.get(BASELINE.name, [])
+    busy = [trial.others_cpus for trial in plain_runs if trial.others_cpus is not None]
     if busy and sum(busy) / len(busy) > _BUSY_CPUS:
         out.append(
             f"others used {sum(busy) / len(busy):.1f} CPUs during the trials: what they took, a lever "
             "could not take"
         )
-    if result.seed is not None:
-        cache = result.settings.get("cache", "as-is")
+    if of.seed is not None:
         out.append(
-            f"{result.blocks} blocks of trials in random order, seed {result.seed}, cache {cache}; "
+            f"{of.blocks} blocks of trials in random order, seed {of.seed}, cache {of.cache}; "
             "intervals are of 95 %"
         )
     return out
@@ -122,20 +124,19 @@ _RATES = {
 }
 
 
-def _reached(result: Result, condition: Condition) -> str | None:
+def _reached(condition: str, kept: Sequence[Ran]) -> str | None:
     """What a lever really reached, which is what counts."""
-    kept = result.kept(condition)
     for name, words in _RATES.items():
         rates = [trial.reached[name] for trial in kept if name in trial.reached]
         if rates:
             rate = f"{sum(rates) / len(rates) / 1e6:.3g} MB/s"
             left = [trial.factor for trial in kept if trial.factor is not None]
             share = f"; it left {sum(left) / len(left) * 100:.0f} % of the device" if left else ""
-            return f"{condition.name}: {words} {rate}{share}"
+            return f"{condition}: {words} {rate}{share}"
     pieces = [trial.reached for trial in kept if "pieces" in trial.reached]
     if pieces:
         return (
-            f"{condition.name}: the files lie in {pieces[0]['pieces_before']:,.0f} pieces, the copies "
+            f"{condition}: the files lie in {pieces[0]['pieces_before']:,.0f} pieces, the copies "
             f"in {pieces[0]['pieces']:,.0f}"
         )
     return None

@@ -25,15 +25,23 @@ NOSCRIPT = Markup(
 
 def charts_section(drawn: Sequence[Drawn]) -> Markup:
     """Figures; those that narrow a table to a stretch of time stand at that table (narrowing)."""
-    figures = [figure(one) for one in drawn if one.chart.draws not in NARROWED]
+    own = [one for one in drawn if one.chart.draws not in NARROWED]
+    figures = [figure(one) for one in own if one.missing is None]
     return element(
         "section",
         element("h2", "Charts"),
         NOSCRIPT,
         chosen_time(),
         lines(*figures),
+        # Behind the others, a line each: of a pasted text most are missing.
+        lines(*(_missing(one) for one in own if one.missing is not None)),
         id="charts",
     )
+
+
+def _missing(one: Drawn) -> Markup:
+    text = f"{one.chart.title}. {one.missing}"
+    return element("p", text, class_="missing", id=f"chart-{one.chart.name}")
 
 
 def narrowing(drawn: Sequence[Drawn], report: Report) -> Markup:

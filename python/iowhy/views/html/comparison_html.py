@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from iowhy import units
 from iowhy.charts import Drawn
 from iowhy.compare.comparison import Comparison
 from iowhy.views import class_marks, comparison_page
@@ -113,7 +114,9 @@ def _difference(found: Comparison, part: str) -> Markup:
     order = {name: at for at, name in enumerate(classes.ALL)}
     bars = [
         lines(
-            element("p", f"{side}: {sum(seconds for _, seconds in parts):.3g} s", class_="hint"),
+            element(
+                "p", f"{side}: {units.duration(sum(s for _, s in parts) * 1e9)}", class_="hint"
+            ),
             budget_svg(sorted(parts, key=lambda one: order[one[0]]), whole),
         )
         for side, parts in sides

@@ -33,7 +33,7 @@ def experiment_html(saved: Saved, name: str, say: Say = lambda text: text) -> st
         _figure() if drawn else "",
         _responses(saved.answers),
         _measured(saved),
-        _limits(saved.limits, say),
+        _limits(experiment_page.limits(saved.circumstances), say),
         Markup("</main>"),
     ]
     return whole_page(
@@ -108,6 +108,8 @@ def _measured(saved: Saved) -> Markup:
         Field(f"{saved.measure}, geometric mean", str),
         Field("least", str),
         Field("most", str),
+        Field("CPU", str),
+        Field("disk, by all", str),
     ]
     if not rows:
         return Markup("")
@@ -123,6 +125,8 @@ def _row(one: Measured, unit: str) -> list[object]:
         one.level,
         len(one.values),
         *(experiment_page.measure(value, unit) for value in (middle, *ends)),
+        "" if one.cpu_s is None else units.duration(one.cpu_s * 1e9),
+        "" if one.device_bytes is None else units.size(one.device_bytes),
     ]
 
 

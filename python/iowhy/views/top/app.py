@@ -323,8 +323,13 @@ class TopApp(App[bool]):
         self._draw()
 
     def action_span(self, step: int) -> None:
-        """A longer or shorter stretch."""
-        self._span_at = max(0, min(self._span_at + step, len(SPANS_NS) - 1))
+        """A longer or shorter stretch; each shorter one is shorter than the recording, or nothing would be seen of it."""
+        at = max(0, min(self._span_at + step, len(SPANS_NS) - 1))
+        if step < 0 and self.moment is not None:
+            whole = self.moment.of.end_ns - self.moment.of.start_ns
+            while at > 0 and (SPANS_NS[at] or whole) >= whole:
+                at -= 1
+        self._span_at = at
         self.asked = replace(self.asked, span_ns=SPANS_NS[self._span_at])
         self._ask_again()
 

@@ -42,5 +42,7 @@ iowhy.format = (() => {
       default: return String(v);
     }
   };
-  return { duration, size, steps, count, percent, seconds, value, three };
+  // A path may have 4,096 characters: its begin and its end tell it.
+  const short = (text, most = 160) => (text.length <= most ? text : text.slice(0, most / 2 - 1) + "…" + text.slice(-most / 2));
+  return { duration, size, steps, count, percent, seconds, value, three, short };
 })();

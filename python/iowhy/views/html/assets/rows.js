@@ -38,13 +38,13 @@ iowhy.legend = (entries) => {
   for (const [text, colour, letter] of entries) {
     const key = iowhy.make("span", { class: "key", "aria-hidden": "true" }, letter || " ");
     key.style.background = colour;
-    list.append(iowhy.make("li", {}, key, " " + text));
+    list.append(iowhy.make("li", iowhy.format.short(text) === text ? {} : { title: text }, key, " " + iowhy.format.short(text)));
   }
   return list;
 };
 iowhy.choice = (label, options, onChange) => {
   const select = iowhy.make("select");
-  for (const text of options) select.append(iowhy.make("option", {}, text));
+  for (const text of options) select.append(iowhy.make("option", { value: text }, iowhy.format.short(text)));
   select.addEventListener("change", () => onChange(select.value));
   return iowhy.make("label", {}, label + " ", select);
 };

@@ -30,11 +30,13 @@ iowhy.kinds.waterfall = (chart, host, page) => {
         ctx.fillStyle = colours[rows.get("layer", row)];
         ctx.fillRect(from, y + 2, wide, tall - 5);
         if (nth === current) { ctx.strokeStyle = area.text; ctx.strokeRect(from, y + 1.5, wide, tall - 4); }
-        const text = `${rows.get("what", row).replace(/_/g, " ")} ${iowhy.format.value(rows.get("dur_ns", row), "ns")}`, need = ctx.measureText(text).width + 10;
+        // A reason is a phrase; a call keeps the name that it has.
+        const what = rows.get("layer", row) === "wait" ? rows.get("what", row).replace(/_/g, " ") : rows.get("what", row);
+        const text = `${what} ${iowhy.format.value(rows.get("dur_ns", row), "ns")}`, need = ctx.measureText(text).width + 10;
         ctx.textBaseline = "middle";
         // Behind the bar, else before it, else in it: where there is room.
         const [at, align, colour] = area.right - from - wide > need ? [from + wide + 5, "left", area.text]
-          : from - area.left > need ? [from - 5, "right", area.text] : [from + 5, "left", "#000"];
+          : from - area.left > need ? [from - 5, "right", area.text] : [from + 5, "left", rows.get("layer", row) === "request" ? "#fff" : "#000"];
         ctx.textAlign = align;
         ctx.fillStyle = colour;
         ctx.fillText(text, at, y + tall / 2);

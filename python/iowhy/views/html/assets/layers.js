@@ -37,7 +37,7 @@ iowhy.kinds.layers = (chart, host, page) => {
         ctx.textAlign = "right";
         ctx.fillText(bar.key, area.left - 6, y + tall / 2);
         ctx.textAlign = "left";
-        ctx.fillText((what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations)) + (bar[what] > most ? " (bar cut)" : ""), area.left + wide + 6, y + tall / 2);
+        ctx.fillText((what === "bytes" ? iowhy.format.size(bar.bytes) : iowhy.format.count(bar.operations)) + (bar[what] > most ? " (cut)" : ""), area.left + wide + 6, y + tall / 2);
       });
     },
     at: (x, y, area) => { current = Math.floor((y - area.top) / tall); return told(bars[current]); },

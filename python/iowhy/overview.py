@@ -1,6 +1,6 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from iowhy.data_class import dataclass
@@ -14,10 +14,13 @@ from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
-from iowhy.whys.facts import facts_of
-from iowhy.whys.verdict import Verdict, verdict_of
+from iowhy.whys.facts import Facts, facts_of
+from iowhy.whys.verdict import Verdict, asked_by_causes, verdict_of
 
 Row = Mapping[str, object]
+
+#: What stands beside the verdict.
+REPORTS = ("syscalls", "devices", "files")
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,13 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
     machine: Sequence[Sequence[Row]] = ((), ())
     known: Mapping[str, float | None] = {}
     with facts_of(recording, keep=keep) as facts:
+        facts.relations.ask_beside(_last_first(facts))
         verdict = verdict_of(facts)
         try:
             threads = _threads(facts.relations)
             if recording.manifest.command.mode == "machine":
                 machine = engine.rows_all(facts.relations, ("suffers", "containers"))
-            beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
+            beside = engine.rows_all(facts.relations, REPORTS)
             if measured:
                 known = values(facts.relations, measures().values())
         except Exception as error:
@@ -78,6 +82,14 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
     )
 
 
+def _last_first(facts: Facts) -> Iterator[object]:
+    """Steps that ask what `overview` asks, what it asks last first: two who begin at the two ends meet."""
+    yield _threads(facts.relations)
+    for name in REPORTS:
+        yield engine.rows_all(facts.relations, (name,))
+    yield from asked_by_causes(facts)
+
+
 def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
     """As `overview`, of some of the processes of a recording as if they alone had been watched, while they were there.
 
@@ -89,7 +101,7 @@ def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:
     with facts_of(watched, narrowed=narrowed) as facts:
         verdict = verdict_of(facts)
         threads = _threads(facts.relations)
-        beside = engine.rows_all(facts.relations, ("syscalls", "devices", "files"))
+        beside = engine.rows_all(facts.relations, REPORTS)
     calls, devices, files = beside
     return Overview(recording, verdict, {}, threads, calls, devices, files)
 

@@ -1,13 +1,15 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from threading import local
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound, memory_bytes
+from iowhy.recording.once import Once
 from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
@@ -27,7 +29,7 @@ class OpenTables:
     """A connection that reads one recording's files and nothing else; close it.
 
     Its settings are locked: SQL may come from anybody. `files` are the Parquet files of each table, of
-    the recording at `path`; those `written` may be written by it as well.
+    the recording at `path`; those `written` may be written by it as well. Several threads may use it at once.
     """
 
     def __init__(
@@ -35,13 +37,31 @@ class OpenTables:
     ) -> None:
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
-        self._there: set[str] = set()
+        self._there = Once()
         every = [file for own in self._files.values() for file in own]
-        self.connection = reading([*every, *map(str, written)])
+        self._first = reading([*every, *map(str, written)])
+        self._own = local()
+        self._own.connection = self._first
+        self._every = [self._first]
+
+    @property
+    def connection(self) -> "duckdb.DuckDBPyConnection":
+        """The calling thread's own, to the same tables."""
+        if not hasattr(self._own, "connection"):
+            self._own.connection = self._first.cursor()
+            self._every.append(self._own.connection)
+        own: duckdb.DuckDBPyConnection = self._own.connection
+        return own
+
+    def interrupt_others(self) -> None:
+        """Breaks off what other threads ask than the calling one."""
+        for one in self._every:
+            if one is not getattr(self._own, "connection", None):
+                one.interrupt()
 
     def close(self) -> None:
         """Closes the connection."""
-        self.connection.close()
+        self._first.close()
 
     def need(
         self,
@@ -58,9 +78,11 @@ class OpenTables:
         """
         for name in self.missing(names):
             assert self.sizes is not None  # before anything is read
-            kind = "TABLE" if loaded else "VIEW"
-            self.connection.execute(f"CREATE {kind} {name} AS {(select or self.select)(name)}")
-            self._there.add(name)
+            self._there.make(name, partial(self._put, name, loaded, select or self.select))
+
+    def _put(self, name: str, loaded: bool, select: Callable[[str], str]) -> None:
+        kind = "TABLE" if loaded else "VIEW"
+        self.connection.execute(f"CREATE {kind} {name} AS {select(name)}")
 
     def missing(self, names: Collection[str]) -> list[str]:
         """Those of the named tables that are not there yet, in their order."""

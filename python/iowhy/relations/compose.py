@@ -1,7 +1,7 @@
 """Puts what an SQL text names in front of it, as common table expressions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Protocol
 
 from iowhy.errors import Problem
@@ -64,13 +64,13 @@ def filters(selection: Selection) -> bool:
 def each_needed(
     sql: str,
     facts: RecordedFacts,
-    made: set[str],
+    made: Container[str],
     make: Callable[[Relation, str], None],
     within: tuple[str, ...] = (),
 ) -> None:
     """Calls `make(relation, body)` for what an unfiltered SQL text names, dependencies first.
 
-    Each once: `made` are the names of those that are there, and grows.
+    `made` are the names of those that are there, to which `make` adds.
     """
     for word in sorted(named_in(sql)):
         name = word.removeprefix("main.")
@@ -83,7 +83,6 @@ def each_needed(
         body = relation.body(facts)
         each_needed(body, facts, made, make, (*within, name))
         make(relation, body)
-        made.add(name)
 
 
 class _Front:

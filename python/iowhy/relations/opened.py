@@ -1,10 +1,13 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cached_property, partial
 from types import TracebackType
 
 from iowhy.recording import Recording
+from iowhy.recording.once import Once
 from iowhy.recording.open_tables import OpenTables
+from iowhy.relations.beside import Beside
 from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.kept import KeptAnswers, kept_answers, nothing_kept
@@ -32,7 +35,11 @@ class Relations:
         self._narrowed = narrowed
         self._kept = kept
         self._opened: OpenTables | None = None
-        self._made: set[str] = set()
+        self._opening = Once()
+        self._made = Once()
+        self._asked = Once()
+        self._shared = False
+        self._beside: Beside | None = None
 
     @classmethod
     def of(
@@ -56,6 +63,8 @@ class Relations:
 
     def close(self) -> None:
         """Closes the connection and keeps what was learnt."""
+        if self._beside is not None:
+            self._beside.end(self._interrupt)
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -86,6 +95,11 @@ class Relations:
         found = self._kept.find(sql)
         if found is not None:
             return found
+        return (
+            self._asked.make(sql, partial(self._answer, sql)) if self._shared else self._answer(sql)
+        )
+
+    def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
         self._need_tables(sql)
         each_needed(sql, self.facts, self._made, self._make)
         cursor = self._tables().connection.execute(sql)
@@ -107,9 +121,23 @@ class Relations:
         (found,) = self.read(kind, sql)
         return found
 
+    def ask_beside(self, steps: Iterable[object]) -> None:
+        """Takes `steps`, which ask what is going to be asked here as well, on a thread of their own.
+
+        Only of few rows: a query of those is planned for longer than it runs, which one CPU does; of many rows all
+        CPUs have their part of each query, and the memory that two at once take is not bounded by what one needs.
+        """
+        if not self._kept.answers and self._few:
+            self._shared = True
+            self._beside = Beside(steps)
+
+    def _interrupt(self) -> None:
+        if self._opened is not None:
+            self._opened.interrupt_others()
+
     def _tables(self) -> OpenTables:
         if self._opened is None:
-            self._opened = self.recording.open_tables()
+            self._opened = self._opening.make("", self.recording.open_tables)
         return self._opened
 
     @cached_property
@@ -128,6 +156,9 @@ class Relations:
                 )
 
     def _make(self, relation: Relation, body: str) -> None:
+        self._made.make(relation.name, partial(self._put, relation, body))
+
+    def _put(self, relation: Relation, body: str) -> None:
         self._need_tables(body)
         kind = "TABLE" if relation.kept or self._few else "VIEW"
         self._tables().connection.execute(f"CREATE {kind} {relation.name} AS {body}")

@@ -1,5 +1,6 @@
 """The verdict: which causes a recording shows, which time is whose, and the answer in a sentence."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from iowhy.data_class import dataclass
@@ -61,8 +62,7 @@ def verdict_of(facts: Facts) -> Verdict:
     budget, made = facts.budget, commands(facts)
     found: list[tuple[Cause, Candidate]] = []
     in_place_of_others: list[tuple[Cause, Candidate]] = []
-    # A run that is mostly its own start and end has no cause worth the time of looking for one.
-    for cause in () if answer.too_short(facts) else causes():
+    for cause in _looked_for(facts):
         candidate = cause.find(facts)
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
@@ -101,6 +101,17 @@ def verdict_of(facts: Facts) -> Verdict:
         exit_status=facts.manifest.command.exit_status,
         signal=facts.manifest.command.signal,
     )
+
+
+def asked_by_causes(facts: Facts) -> Iterator[object]:
+    """Steps that ask what `verdict_of` asks for its causes, those first that it comes to last."""
+    for cause in reversed(_looked_for(facts)):
+        yield cause.find(facts)
+
+
+def _looked_for(facts: Facts) -> tuple[Cause, ...]:
+    """A run that is mostly its own start and end has no cause worth the time of looking for one."""
+    return () if answer.too_short(facts) else causes()
 
 
 def _failing(facts: Facts) -> list[str]:

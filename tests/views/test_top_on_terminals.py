@@ -1,8 +1,11 @@
 """The live view on terminals: one that becomes small, one that shows a picture a second, and what is gone meanwhile."""
 
 import os
+import pty
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,3 +104,22 @@ def test_a_process_that_is_not_there_is_one_line_and_no_view(
     seen = terminal.until(lambda seen: "status" in seen)
     assert "status 2" in seen and f"--pid {2**22}: there is no such process" in seen
     assert "reading" not in seen and not list(tmp_path.glob("*.iowhy*"))
+
+
+def test_what_it_says_goes_to_a_file(tmp_path: Path) -> None:
+    """The view is drawn where messages go: in a file it would be seen by nobody."""
+    recorded(tmp_path / "made.iowhy")
+    main, terminal = pty.openpty()
+    with os.fdopen(main), os.fdopen(terminal) as stream:
+        done = subprocess.run(
+            [sys.executable, "-m", "iowhy.cli.main", "top", str(tmp_path / "made.iowhy")],
+            stdin=stream,
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "iowhy top needs a terminal" in done.stderr

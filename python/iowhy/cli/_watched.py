@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def must_be_terminal(option: str) -> None:
     """Raises Problem where keys cannot be read or the view cannot be drawn."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise Problem(
-            f"{option} needs a terminal for its keys and its picture; of a file or a pipe for the command's input "
+            f"{option} needs a terminal for its keys, its picture and what it says; of a file or a pipe for the command "
             "make a part of it: sh -c 'CMD < FILE'"
         )
 

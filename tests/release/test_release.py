@@ -61,7 +61,8 @@ def test_programs_need_no_library(wheel: Path, name: str, tmp_path: Path) -> Non
     shown = subprocess.run(
         ["readelf", "-ld", program], capture_output=True, text=True, check=True
     ).stdout
-    assert "INTERP" not in shown and "NEEDED" not in shown and "DYNAMIC" in shown
+    # Of aarch64 they are not position-independent, and have no dynamic section at all.
+    assert "INTERP" not in shown and "NEEDED" not in shown and "LOAD" in shown
     assert program.stat().st_size <= MOST_BYTES
     # Neither the builder's folders nor its users are in it.
     assert str(Path.home() / ".cargo").encode() not in program.read_bytes()

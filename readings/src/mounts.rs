@@ -107,7 +107,7 @@ fn parse_line(line: Line<'_>) -> Option<Mount> {
     })
 }
 
-fn path(word: &[u8]) -> PathBuf {
+pub(crate) fn path(word: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(unescaped(word)))
 }
 

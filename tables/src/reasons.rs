@@ -282,6 +282,10 @@ mod tests {
             "network_filesystem"
         );
         assert_eq!(
+            reason(&["wait_on_commit", "__nfs_commit_inode", "nfs_file_fsync"]),
+            "network_filesystem"
+        );
+        assert_eq!(
             reason(&["folio_wait_bit_common", "shmem_swapin_folio"]),
             "swap"
         );

@@ -10,7 +10,7 @@ from pathlib import Path
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import guest, packages, stacks
+from . import guest, network, packages, stacks
 from .check import Check, one
 
 #: Calls, and what each recording is of. Direct reads and a file's pages in order show requests and the page cache.
@@ -28,6 +28,7 @@ record uring operations /mnt/uring
 record libaio operations /mnt/libaio libaio
 record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
 {stacks.script()}
+{network.script()}
 """
 #: What makes devices that lie on others. mdadm is unpacked, not installed (tools/setup test-kernels).
 TOOLS = (
@@ -73,6 +74,7 @@ def checks(out: Path) -> Iterator[Check]:
     yield Check("bytes of direct reads", one(direct, read), DIRECT_READS * DIRECT_BYTES)
     yield from _user_stacks(calls)
     yield from stacks.checks(out)
+    yield from network.checks(out)
     for recording in (calls, write, direct):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
 

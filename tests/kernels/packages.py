@@ -22,6 +22,8 @@ MODULES_OF_STACKS = (
     *("md_mod", "raid0", "raid1", "raid456"),
     *("ecb", "xts", "aesni_intel"),
 )
+#: And for a server of files, and its client.
+MODULES_OF_NFS = ("nfsd", "nfsv4")
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _kernel(suite: str, tree: Path) -> Kernel:
         for file in (root / "modules" / release / "kernel").rglob("*.ko*")
     }
     ordered: list[Path] = []
-    for name in (*MODULES, *MODULES_OF_STACKS):
+    for name in (*MODULES, *MODULES_OF_STACKS, *MODULES_OF_NFS):
         _load(name, files, ordered)
     return Kernel(suite, release, image, tuple(ordered))
 

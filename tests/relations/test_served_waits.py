@@ -11,7 +11,11 @@ def test_of_which_filesystem_and_what_part(make: Make) -> None:
             "files": [file(2, "/srv/a"), file(2, "/far/a", dev=9)],
             "filesystems": [
                 {"dev": dev, "kind": kind, "mount": mount, "options": "rw"}
-                for dev, kind, mount in ((1, "ext4", "/srv"), (9, "fuse", "/far"))
+                for dev, kind, mount in (
+                    (1, "ext4", "/srv"),
+                    (9, "fuse", "/far"),
+                    (10, "nfs4", "/nfs"),
+                )
             ],
             "syscalls": [
                 call(0, 3 * MS, "read", blocked_ns=0, sleeping_ns=3 * MS) | far,
@@ -21,15 +25,19 @@ def test_of_which_filesystem_and_what_part(make: Make) -> None:
                 wait(0, MS, "page_read", syscall="read", ino=2) | far,
                 wait(MS, 4 * MS, "page_read", syscall="read", ino=2, dev=1),
                 wait(6 * MS, MS, "fuse", syscall="newfstatat", ino=None, dev=None),
+                wait(7 * MS, MS, "network_filesystem", syscall="close", ino=None, dev=None),
+                wait(8 * MS, 2 * MS, "page_writeback", syscall="fsync", ino=2, dev=10),
             ],
         }
     )
     with Relations.of(rec) as relations:
         rows = relations.rows(
-            "SELECT syscall, reason, dev, waits, total_ns, part FROM served_waits ORDER BY 1, 2"
+            "SELECT syscall, reason, dev, served_by, waits, total_ns, part FROM served_waits ORDER BY 1, 2"
         )
     assert rows == [
-        ("newfstatat", "fuse", None, 1, MS, 1.0),
-        ("read", "page_read", 9, 1, MS, 0.2),
-        ("read", None, 9, 1, 3 * MS, 0.75),
+        ("close", "network_filesystem", None, "server", 1, MS, 1.0),
+        ("fsync", "page_writeback", 10, "server", 1, 2 * MS, 1.0),
+        ("newfstatat", "fuse", None, "process", 1, MS, 1.0),
+        ("read", "page_read", 9, "process", 1, MS, 0.2),
+        ("read", None, 9, "process", 1, 3 * MS, 0.75),
     ]

@@ -1,29 +1,32 @@
--- title: Waits for one filesystem that a process serves (FUSE), in calls of one name and for one reason
+-- title: Waits for one filesystem that a process (FUSE) or a server serves, in calls of one name and for one reason
 -- filtered as: nothing
 -- kept: table
 -- Most are interruptible sleeps in the call, which have no reason; for a page that readahead asked for, and where the
--- process has taken the request already, they are uninterruptible. What the process waits for itself is not known here.
+-- process has taken the request already, they are uninterruptible, as are those for a server. What it waits for itself is not known here.
 -- column syscall: call, NULL in a page fault, text
 -- column reason: reason, NULL of an interruptible sleep, text
 -- column dev: the filesystem; NULL where the wait has no file, id
+-- column served_by: process or server, text
 -- column waits: waits, or calls that slept, count
 -- column total_ns: summed, ns
 -- column part: of all waits in this call for this reason, share
 WITH found AS (
     SELECT
-        w.syscall, w.reason, v.dev, v.dev IS NOT NULL OR w.reason = 'fuse' AS is_served, w.dur_ns AS ns
+        w.syscall, w.reason, v.dev, w.dur_ns AS ns,
+        -- Of a wait without a file the reason tells: the host of virtiofs is not told from a process then.
+        coalesce(v.served_by, CASE w.reason WHEN 'fuse' THEN 'process' WHEN 'network_filesystem' THEN 'server' END) AS served_by
     FROM main.waits w
     LEFT JOIN served_filesystems v ON v.dev = w.dev
     WHERE w.dur_ns > 0
     UNION ALL
-    SELECT s.syscall, NULL, v.dev, v.dev IS NOT NULL, s.sleeping_ns
+    SELECT s.syscall, NULL, v.dev, s.sleeping_ns, v.served_by
     FROM main.classed_sleeps s
     LEFT JOIN served_filesystems v ON v.dev = s.dev
 ), summed AS (
-    SELECT syscall, reason, dev, is_served, count(*) AS waits, CAST(sum(ns) AS BIGINT) AS total_ns
+    SELECT syscall, reason, dev, served_by, count(*) AS waits, CAST(sum(ns) AS BIGINT) AS total_ns
     FROM found
-    GROUP BY syscall, reason, dev, is_served
+    GROUP BY syscall, reason, dev, served_by
 ), shared AS (
     SELECT *, total_ns / sum(total_ns) OVER (PARTITION BY syscall, reason) AS part FROM summed
 )
-SELECT syscall, reason, dev, waits, total_ns, part FROM shared WHERE is_served
+SELECT syscall, reason, dev, served_by, waits, total_ns, part FROM shared WHERE served_by IS NOT NULL

@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod memory;
 pub(crate) mod pressure;
 pub mod process_io;
+pub(crate) mod remote;
 pub(crate) mod vm;
 
 use crate::error::Result;
@@ -29,6 +30,7 @@ pub struct Samplers {
     disk: Source<disk::Disk>,
     pressure: Source<pressure::Pressure>,
     cgroup: Source<cgroup::Cgroup>,
+    remote: Source<remote::Remote>,
 }
 
 /// A sampler, or why it does not run, or no longer.
@@ -59,6 +61,7 @@ impl Samplers {
             disk: why(disk::Disk::new(roots)),
             pressure: why(pressure::Pressure::new(roots, scope.pid)),
             cgroup: why(cgroup::Cgroup::new(roots, scope.pid)),
+            remote: why(remote::Remote::new(roots)),
         }
     }
 
@@ -95,6 +98,9 @@ impl Samplers {
             out(Reading::Cgroup(cgroup.sample(now_ns)?));
             Ok(())
         });
+        run(&mut self.remote, |remote| {
+            remote.sample(now_ns, |row| out(Reading::Remote(row)))
+        });
     }
 
     /// The sensors of this module with why those that are off are. To be asked again at the end.
@@ -106,6 +112,7 @@ impl Samplers {
             sensor("disk_samples", &self.disk),
             sensor("pressure_samples", &self.pressure),
             sensor("cgroup_samples", &self.cgroup),
+            sensor("remote_samples", &self.remote),
         ]
     }
 }
@@ -162,6 +169,7 @@ mod tests {
             let _ = super::disk::parse(text, 0, |_| ());
             let _ = super::pressure::parse(text, |_, _| ());
             let _ = super::process_io::parse(text, 0, 0);
+            let _ = super::remote::parse(text, 0, |_, _| ());
         }
     }
 }

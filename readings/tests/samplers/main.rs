@@ -3,4 +3,5 @@
 mod cgroups;
 mod machine;
 mod process_io;
+mod remote;
 mod tree;

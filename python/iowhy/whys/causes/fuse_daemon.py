@@ -1,20 +1,21 @@
 """A process in user space serves the filesystem, and takes its time."""
 
 from iowhy.invocation import as_root
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.served import Served, served
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.facts.served import is_there, served
+from iowhy.whys.finding import Candidate
+from iowhy.whys.served_time import claims, share_of
 
 
 def find(facts: Facts) -> Candidate | None:
     """Waits for files of a FUSE filesystem."""
     if not _is_there(facts):
         return None
-    found = served(facts.relations)
-    share = sum(_share(facts, one) for one in found)
+    found = served(facts.relations, "process")
+    share = share_of(facts, found)
     if share < thresholds.LISTED:
         return None
     most = found[0]
@@ -22,7 +23,7 @@ def find(facts: Facts) -> Candidate | None:
     process, next_step = _daemon(most.tgid)
     where = "a filesystem of FUSE" if most.mount is None else f"{most.mount} ({most.kind})"
     return Candidate(
-        claims=tuple(_claim(one) for one in found),
+        claims=claims(found),
         chain=chain_of(
             link(
                 f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"
@@ -44,11 +45,8 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _is_there(facts: Facts) -> bool:
-    """Whether there is any such filesystem: nearly no command has one, and the rest asks for all of its calls."""
-    if any(piece.reason == "fuse" for piece in facts.budget.pieces):
-        return True
-    known = "SELECT count(*) AS n FROM served_filesystems"
-    return facts.relations.has("filesystems") and facts.relations.rows(known) != [(0,)]
+    waited = any(piece.reason == "fuse" for piece in facts.budget.pieces)
+    return waited or is_there(facts.relations, "process")
 
 
 def _daemon(tgid: int | None) -> tuple[str, str]:
@@ -61,24 +59,6 @@ def _daemon(tgid: int | None) -> tuple[str, str]:
     return (
         f"process {tgid}",
         f"see what that process waits for: `{as_root()} run -p {tgid} --duration 30s` while this runs again",
-    )
-
-
-def _claim(one: Served) -> Claim:
-    return Claim(
-        classes.STORAGE,
-        calls=frozenset({one.call}),
-        reasons=frozenset({one.reason}),
-        fraction=one.part,
-    )
-
-
-def _share(facts: Facts, one: Served) -> float:
-    """Of the elapsed time, in the pieces that the claim is about."""
-    return one.part * sum(
-        piece.elapsed
-        for piece in facts.budget.pieces
-        if piece.cls in classes.STORAGE and piece.call == one.call and piece.reason == one.reason
     )
 
 

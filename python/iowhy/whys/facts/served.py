@@ -1,6 +1,9 @@
-"""Waits for filesystems that a process in user space serves (FUSE): what answers them is that process."""
+"""Waits for filesystems that a process in user space (FUSE) or a server serves: what answers them is no device of this machine."""
+
+from typing import Literal
 
 from iowhy.data_class import dataclass
+from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 
@@ -25,12 +28,43 @@ class Served:
 _SERVED = """
 SELECT s.syscall AS call, s.reason, s.waits, s.total_ns::DOUBLE AS total_ns, s.part, f.mount, f.kind, f.daemon_tgid AS tgid
 FROM served_waits AS s LEFT JOIN served_filesystems AS f ON f.dev = s.dev
-WHERE s.total_ns > 0 ORDER BY s.total_ns DESC, s.syscall, s.reason, f.mount
+WHERE s.served_by = '{by}' AND s.total_ns > 0 ORDER BY s.total_ns DESC, s.syscall, s.reason, f.mount
 """
 
 
-def served(relations: Relations) -> tuple[Served, ...]:
+def served(relations: Relations, by: Literal["process", "server"]) -> tuple[Served, ...]:
     """The longest first; none where no file of such a filesystem was named."""
     if not (relations.has("waits") or relations.has("syscalls")):
         return ()
-    return tuple(relations.read(Served, _SERVED))
+    return tuple(relations.read(Served, _SERVED.format(by=by)))
+
+
+def is_there(relations: Relations, by: Literal["process", "server"]) -> bool:
+    """Whether there is any such filesystem: nearly no command has one, and the rest asks for all of its calls."""
+    known = f"SELECT count(*) AS n FROM served_filesystems WHERE served_by = '{by}'"
+    return relations.has("filesystems") and relations.rows(known) != [(0,)]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Operations of one kind that NFS asked of a server, the machine's; times in ns, means of one operation."""
+
+    op: str
+    operations: int
+    rtt_ns: float
+    queue_ns: float
+    timeouts: int
+
+
+_ANSWERS = """
+SELECT op, operations, mean_rtt_ns::DOUBLE AS rtt_ns, mean_queue_ns::DOUBLE AS queue_ns, timeouts
+FROM remote_operations WHERE mount = {mount} ORDER BY execute_ns DESC, op LIMIT 1
+"""
+
+
+def answers(relations: Relations, mount: str | None) -> Answers | None:
+    """The kind of operation that took most of the time; None where that is not known (no NFS)."""
+    if mount is None or not (relations.has("remote_samples") and relations.has("filesystems")):
+        return None
+    found = relations.read(Answers, _ANSWERS.format(mount=text_literal(mount)))
+    return found[0] if found else None

@@ -4,6 +4,7 @@ python -m tests.docs.recordings [NAME…]
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,8 @@ _ALONE = (
 _PRINTED = FOLDER.parents[1] / "tests" / "sources" / "fixtures"
 _MADE = ("-D_GNU_SOURCE", "-g", "-O1", "-fno-omit-frame-pointer", "-pthread")
 _DATA_BYTES = 64 << 20
+#: The kernel that a guest boots.
+_SUITE = "trixie"
 #: The agent's own control group, and that of a service which it watches.
 OWN, SERVICE = "iowhy-agent.service", "orders.service"
 #: Some 10 s of lines that are made durable one by one, and read again.
@@ -85,6 +88,8 @@ def record(one: Kept) -> None:
             call(("diagnose", one.of["printed"], "-o", str(recording)), _PRINTED)
         elif "agent" in one.of:
             watch(recording, Path(folder))
+        elif "guest" in one.of:
+            boot(one.of["guest"], recording)
         elif "program" in one.of:
             words = made(FOLDER.parents[1] / one.of["program"], one.of["words"], Path(folder))
             call(("run", "--stacks", "-o", str(recording), "--", *words), Path(folder))
@@ -93,6 +98,15 @@ def record(one: Kept) -> None:
             call((*run, "--keep", str(recording)), Path("/var/tmp"))
         call(("pack", "--force", str(recording), "-o", str(one.path)), Path(folder))
         one.path.chmod(0o644)
+
+
+def boot(name: str, recording: Path) -> None:
+    """What the tests of kernels record by that name in the guest of this suite (tests/kernels; `tools/setup test-kernels` first)."""
+    from tests.kernels import __main__ as kernels
+
+    kernels.PLACE.mkdir(exist_ok=True)
+    kernels.main(kernels.PLACE, [_SUITE])
+    shutil.copytree(kernels.recordings_of(_SUITE) / f"{name}.iowhy", recording)
 
 
 def watch(recording: Path, folder: Path) -> None:

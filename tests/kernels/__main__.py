@@ -13,6 +13,8 @@ from iowhy.sources.live import RECORDER, program
 from . import guest, network, packages, stacks
 from .check import Check, one
 
+#: Packages of kernels, and what was recorded in each.
+PLACE = Path(tempfile.gettempdir()) / "iowhy-kernels"
 #: Calls, and what each recording is of. Direct reads and a file's pages in order show requests and the page cache.
 WRITES, READS, FSYNCS, FDATASYNCS, OPENS, BLOCK = 503, 101, 7, 3, 11, 512
 SEQUENTIAL = 4 * guest.MEBIBYTE
@@ -144,13 +146,22 @@ def _missing(out: Path) -> Iterator[str]:
             yield f"user_stacks: {sensor.why}"
 
 
+def _place_of(folder: Path, suite: str) -> Path:
+    return folder / f"run-{suite}"
+
+
+def recordings_of(suite: str) -> Path:
+    """Where what was recorded in the guest of a suite lies."""
+    return _place_of(PLACE, suite) / "out"
+
+
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
     programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder), *TOOLS]
     for kernel in packages.fetch(folder):
         if suites and kernel.suite not in suites:
             continue
-        place = folder / f"run-{kernel.suite}"
+        place = _place_of(folder, kernel.suite)
         out = guest.run(kernel, programs, SCRIPT, place, stacks.DISKS)
         found = list(checks(out))
         wrong = [check for check in found if not check.holds]
@@ -166,6 +177,5 @@ def main(folder: Path, suites: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    place = Path(tempfile.gettempdir()) / "iowhy-kernels"
-    place.mkdir(exist_ok=True)
-    sys.exit(main(place, sys.argv[1:]))
+    PLACE.mkdir(exist_ok=True)
+    sys.exit(main(PLACE, sys.argv[1:]))

@@ -7,6 +7,8 @@ import pyarrow as pa
 
 START_NS = 5_000_000_000_000
 FS, DISK, LOOP = 7 << 20, 253 << 20, 7 << 20
+#: An NFS mount, which has no disk here.
+FAR = 61
 INTERVAL_NS = 100_000_000
 SOME = 400
 
@@ -147,12 +149,12 @@ def _names(end_ns: int, threads: int) -> Tables:
     return {
         "filesystems": pa.table(
             {
-                "dev": [FS],
-                "kind": ["ext4"],
-                "mount": ["/srv"],
-                "options": ["rw"],
-                "disk_dev": [LOOP],
-                "block_bytes": [4096],
+                "dev": [FS, FAR],
+                "kind": ["ext4", "nfs4"],
+                "mount": ["/srv", "/far"],
+                "options": ["rw", "rw"],
+                "disk_dev": pa.array([LOOP, None], pa.int64()),
+                "block_bytes": [4096, 1 << 20],
             }
         ),
         "devices": pa.table(
@@ -271,6 +273,13 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
             )
             for resource in ("cpu", "io", "memory")
         ),
+        "remote_samples": pa.concat_tables(
+            pa.table(
+                {"ts_ns": [START_NS, end_ns], "dev": [FAR] * 2, "op": [op] * 2}
+                | _operations(each_ms)
+            )
+            for op, each_ms in (("READ", 7), ("WRITE", 11))
+        ),
         "measurements": pa.table(
             {
                 "tool": ["fio", "fio", "curt"],
@@ -279,4 +288,20 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
                 "value": [10.0, 20.0, 5.5],
             }
         ),
+    }
+
+
+def _operations(each_ms: int) -> dict[str, np.ndarray]:
+    """Counters of an NFS mount at the beginning and at the end: 300 operations of a kind."""
+    ended = 300 * np.arange(2)
+    ms = 10**6
+    return {
+        "operations": ended,
+        "transmissions": ended + 1,
+        "timeouts": 0 * ended,
+        "sent_bytes": 176 * ended,
+        "received_bytes": 8300 * ended,
+        "queue_ns": ms * ended,
+        "rtt_ns": each_ms * ms * ended,
+        "execute_ns": (each_ms + 1) * ms * ended,
     }

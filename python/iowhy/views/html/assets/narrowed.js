@@ -5,7 +5,7 @@
 iowhy.narrowed = (chart, host, page) => {
   const MOST = 20, rows = iowhy.rows(chart), make = iowhy.make;
   const listed = chart.draws === "listed" || chart.draws === "lines";
-  const names = rows.names.filter((name) => !["at_s", "span_s", "address_bytes", "height_bytes"].includes(name));
+  const names = rows.names.filter((name) => !["at_s", "span_s", "row", "rows", "address_bytes", "height_bytes", "skipped_bytes"].includes(name));
   const isKey = (name) => ["text", "id", "bool"].includes(rows.unit(name)) || /^(low|high)_/.test(name);
   const keys = names.filter(isKey), amounts = names.filter((name) => !isKey(name));
   const buckets = keys.some((name) => name.startsWith("low_"));

@@ -79,3 +79,16 @@ def test_flushes_and_commits_are_below_calls_that_wait_for_them(make: Make) -> N
         "sync": [("flush of vda", 50), ("flush of vdb", 51)],
         "write": [("flush of vda", 20)],
     }
+
+
+def test_a_call_on_a_pipe_is_none_of_the_slowest(make: Make) -> None:
+    """It waits for another process; a file of the same inode number, on its filesystem, stays."""
+    on_pipe = call(0, 900 * MS, "read") | {"dev": 14, "ino": 5}
+    on_file = call(MS, MS, "read") | {"dev": 1, "ino": 5}
+    files = [
+        {"dev": 14, "ino": 5, "path": "pipe:[5]", "kind": "pipe"},
+        {"dev": 1, "ino": 5, "path": "/file", "kind": "file"},
+    ]
+    chart = all_drawn(make({"syscalls": [on_pipe, on_file], "files": files}))["slowest-calls"]
+    rows = [dict(zip(chart.columns, values, strict=True)) for values in chart.rows]
+    assert [(row["path"], row["dur_ns"]) for row in rows] == [("/file", MS)]

@@ -8,7 +8,7 @@
 -- journal commits are below a call that makes data durable (sync_calls), or below a wait in it for the journal or a
 -- flush: commits of the filesystem, the command's flushes of its disk and of what that lies on; sync(2) waits for all.
 -- A filesystem whose disk is not recorded is taken to lie on the device of its own number. Of each kind the twelve
--- longest.
+-- longest. Calls on pipes and sockets wait for other processes, and nothing below them is storage's: they are left out.
 -- column call: number of the call, by its length, number
 -- column at_s: begin of the call, s
 -- column span_s: its length, s
@@ -24,7 +24,8 @@ WITH slow AS (
         s.ts_ns, s.dur_ns, s.tid, s.name, s.dev, s.ino, s.bytes
     FROM syscalls s
     LEFT JOIN call_kinds k ON k.name = s.name
-    WHERE k.kind IS NULL OR k.kind <> 'idle'
+    LEFT JOIN (SELECT DISTINCT dev, ino FROM files WHERE kind IN ('pipe', 'socket')) p ON p.dev = s.dev AND p.ino = s.ino
+    WHERE (k.kind IS NULL OR k.kind <> 'idle') AND p.ino IS NULL
     ORDER BY s.dur_ns DESC, s.ts_ns, s.tid
     LIMIT 20
 ), awaited AS (

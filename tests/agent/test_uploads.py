@@ -28,7 +28,6 @@ FILES = 7
 def only_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with lasting_store(tmp_path_factory.mktemp("store")) as running:
         yield running
-        object_store._store.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -267,7 +266,7 @@ def test_a_bucket_that_is_not_there_is_said_once(tmp_path: Path) -> None:
 def test_without_obstore_it_says_what_brings_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    object_store._store.cache_clear()
+    object_store._store_by.cache_clear()
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(Problem, match=r"iowhy\[s3\]"):
         Uploads(tmp_path, to(tmp_path), print)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.agent import capture
-from iowhy.recording import object_store, open_recording
+from iowhy.recording import open_recording
 from iowhy.recording.object_store import below, path_of
 from running_agent import agent, counts, within
 from tests.agent.collector import collector, told
@@ -27,7 +27,6 @@ def test_recordings_are_in_the_store_when_it_has_ended_and_a_verdict_is_at_its_w
         listening(500, 200) as (hook, got),
         collector() as (port, pushed),
     ):
-        object_store._store.cache_clear()  # of another test, or of this one's first try
         environment = KEYS | {"AWS_ENDPOINT_URL": store.address}
         for name, value in environment.items():
             monkeypatch.setenv(name, value)

@@ -210,16 +210,22 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0][:300]
 
 
-@cache
 def _store(bucket: str, within: str | None = None) -> "S3Store":
     """`within`: how long a request may take, else obstore's 30 s."""
+    settings = ((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
+    return _store_by(tuple(sorted(settings)), bucket, within)
+
+
+@cache
+def _store_by(settings: tuple[tuple[str, str], ...], bucket: str, within: str | None) -> "S3Store":
+    """Of the settings that it reads from the environment: with others it is another store."""
     try:
         from obstore.store import S3Store
     except ModuleNotFoundError:
         raise Problem(
             "object stores are read by obstore: `pip install 'iowhy[s3]'` and run again"
         ) from None
-    local = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    local = dict(settings).get("AWS_ENDPOINT_URL", "").startswith("http://")
     options: ClientConfig = {"allow_http": True} if local else {}
     if within is not None:
         options["timeout"] = within

@@ -8,6 +8,9 @@ from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
 from iowhy.whys.served_time import claims, share_of
 
+#: Listed below.
+_QUEUED = 0.1
+
 
 def find(facts: Facts) -> Candidate | None:
     """Waits for files of a network filesystem."""
@@ -66,7 +69,7 @@ def _answers(found: Answers | None) -> tuple[Link | None, ...]:
             "ns",
             "remote",
         )
-        if found.queue_ns >= found.rtt_ns / 10
+        if found.queue_ns >= _QUEUED * found.rtt_ns
         else None,
         link(
             f"{count(found.timeouts)} of them had no answer in time",
@@ -103,7 +106,7 @@ CAUSE = Cause(
             "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
         ),
         Threshold(
-            "time in this machine's queue that is said, of the time to the answer", 0.1, "share", "less changes nothing",
+            "time in this machine's queue that is said, of the time to the answer", _QUEUED, "share", "less changes nothing",
         ),
     ),
     fooled_by=(

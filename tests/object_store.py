@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import obstore
+import pytest
 from obstore.store import S3Store
 
 #: How who asks for it reaches the server, beside its address.
@@ -36,6 +37,12 @@ def object_store(said: Path) -> Iterator[str]:
     finally:
         begun.kill()
         begun.wait()
+
+
+def reach(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """Whoever asks for an object store in this test asks this one."""
+    for name, value in (KEYS | {"AWS_ENDPOINT_URL": address}).items():
+        monkeypatch.setenv(name, value)
 
 
 def put(address: str, bucket: str, folder: Path) -> None:

@@ -19,7 +19,7 @@ from iowhy.errors import Problem
 from iowhy.recording import object_store
 from iowhy.recording.object_store import below, path_of, put, stored_bytes
 from tests.agent.lasting_store import BUCKET, Store, lasting_store
-from tests.object_store import KEYS
+from tests.object_store import reach
 
 FILES = 7
 
@@ -34,8 +34,7 @@ def only_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def store(only_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr(uploads, "FIRST_S", 0.05)
     monkeypatch.setattr(uploads, "LONGEST_S", 0.2)
-    for name, value in (KEYS | {"AWS_ENDPOINT_URL": only_store.address}).items():
-        monkeypatch.setenv(name, value)
+    reach(monkeypatch, only_store.address)
     return only_store
 
 

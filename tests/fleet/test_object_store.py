@@ -20,7 +20,7 @@ from iowhy.recording.object_store import copied, path_of, written
 from iowhy.recording.packer import pack
 from tests.command_line import invoke
 from tests.fleet.hosts import write_fleet
-from tests.object_store import KEYS, object_store, put
+from tests.object_store import object_store, put, reach
 
 FLEET, PACKS = "s3://fleet/kept", "s3://fleet/packs"
 
@@ -50,8 +50,7 @@ def store(local: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 @pytest.fixture(autouse=True)
 def reached(store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in (KEYS | {"AWS_ENDPOINT_URL": store}).items():
-        monkeypatch.setenv(name, value)
+    reach(monkeypatch, store)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 

@@ -20,7 +20,7 @@ from iowhy.recording import Recording
 from iowhy.reports import Filters
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
-from tests.object_store import KEYS, object_store, put
+from tests.object_store import object_store, put, reach
 from tests.reports.test_spark import MADE_STACKS, agree
 from tests.stacks.conftest import with_tables
 
@@ -103,8 +103,7 @@ def test_a_spark_without_hadoops_reader_says_what_it_lacks(
     hosts: list[Path], session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with object_store(tmp_path / "said") as address:
-        for name, value in (KEYS | {"AWS_ENDPOINT_URL": address}).items():
-            monkeypatch.setenv(name, value)
+        reach(monkeypatch, address)
         put(address, "lacking", hosts[0])
         question, where = Question("syscalls", Filters()), places(["s3://lacking"])
         with (

@@ -15,7 +15,7 @@ from iowhy.fleet.places import places
 from iowhy.recording import open_recording
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
-from tests.object_store import KEYS, object_store, put
+from tests.object_store import KEYS, object_store, put, reach
 from tests.reports.test_spark import agree
 
 #: `tools/s3a` fetches them.
@@ -40,8 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def reached(store: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in (KEYS | {"AWS_ENDPOINT_URL": store}).items():
-        monkeypatch.setenv(name, value)
+    reach(monkeypatch, store)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 

@@ -19,6 +19,7 @@ from iowhy.experiment.extents import extent_count
 from iowhy.experiment.in_child import mount_over
 from iowhy.experiment.lever import Effect
 from iowhy.experiment.setting import Setting
+from iowhy.recording.plain_file import synced
 from iowhy.users import is_everything
 
 
@@ -69,22 +70,14 @@ def copied(setting: Setting, parent: Path, *, preallocated: bool = False) -> Ite
         if entries:
             _copy(setting, entries, place)
         if preallocated:
-            _commit(place)
+            # Room of files that were removed is free once the journal has that (ext4_process_freed_data in fs/ext4/mballoc.c).
+            synced(place)
             for path in files_below(place):
                 rewrite(path)
         if os.geteuid() == 0:
             yield Effect(everywhere=(mount_over(place, setting.directory),), files_at=place)
         else:
             yield Effect(directory=place, files_at=place)
-
-
-def _commit(directory: Path) -> None:
-    """Room that files had which were removed is free once the journal has it (ext4_process_freed_data in fs/ext4/mballoc.c)."""
-    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _own_alike(path: Path, found: os.stat_result) -> None:

@@ -7,7 +7,6 @@ leaves nothing half; the next one takes away what was begun and goes on. A recor
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -35,7 +34,7 @@ from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.folder_lock import alone_in
 from iowhy.recording.manifest import parsed_manifest
 from iowhy.recording.open_tables import file_sizes, listed, reading
-from iowhy.recording.plain_file import read_plain
+from iowhy.recording.plain_file import read_plain, synced
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
 from iowhy.recording.sizes import must_be_bounded
@@ -335,10 +334,10 @@ def _publish(pack: Path, all_: Sequence[Entry]) -> None:
         connection.execute(
             f"COPY (SELECT * FROM found ORDER BY {NUMBER}) TO {text_literal(str(fresh.resolve()))} (FORMAT parquet, COMPRESSION zstd)"
         )
-    _synced(fresh)
+    synced(fresh)
     fresh.replace(pack / INDEX)
     for folder in (pack, *list(pack.parents)[:3]):
-        _synced(folder)
+        synced(folder)
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -351,13 +350,5 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _on_disk(folder: Path) -> None:
     for file in folder.iterdir():
-        _synced(file)
-    _synced(folder)
-
-
-def _synced(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        synced(file)
+    synced(folder)

@@ -48,3 +48,12 @@ def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def synced(path: Path) -> None:
+    """Puts a file, or a folder's names, on the disk (fsync(2)). Raises OSError."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from iowhy.whys import classes
+from iowhy.whys.chain import count, duration, link, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Served
-from iowhy.whys.finding import Claim
+from iowhy.whys.finding import Claim, Link
 
 
 def claims(found: Sequence[Served]) -> tuple[Claim, ...]:
@@ -28,4 +29,19 @@ def share_of(facts: Facts, found: Sequence[Served]) -> float:
         for one in found
         for piece in facts.budget.pieces
         if piece.cls in classes.STORAGE and piece.call == one.call and piece.reason == one.reason
+    )
+
+
+def waits(found: Sequence[Served], share: float, where: str) -> tuple[Link, Link]:
+    """How much of the time is waited for such files, and in which call most."""
+    number, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)
+    most = found[0]
+    return (
+        link(f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"),
+        link(
+            f"{count(number)} waits, {duration(total_ns / number)} each, most of them in {most.call or 'page faults'}",
+            number,
+            "waits",
+            "syscalls" if most.reason is None else "waits",
+        ),
     )

@@ -3,11 +3,11 @@
 from iowhy.invocation import as_root
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent
+from iowhy.whys.chain import chain_of, link
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import is_there, served
 from iowhy.whys.finding import Candidate
-from iowhy.whys.served_time import claims, share_of
+from iowhy.whys.served_time import claims, share_of, waits
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -19,21 +19,13 @@ def find(facts: Facts) -> Candidate | None:
     if share < thresholds.LISTED:
         return None
     most = found[0]
-    waits, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)
+    total_ns = sum(one.total_ns for one in found)
     process, next_step = _daemon(most.tgid)
     where = "a filesystem of FUSE" if most.mount is None else f"{most.mount} ({most.kind})"
     return Candidate(
         claims=claims(found),
         chain=chain_of(
-            link(
-                f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"
-            ),
-            link(
-                f"{count(waits)} waits, {duration(total_ns / waits)} each, most of them in {most.call or 'page faults'}",
-                waits,
-                "waits",
-                "syscalls" if most.reason is None else "waits",
-            ),
+            *waits(found, share, where),
             link(f"{process} answers them, no device of its own", total_ns, "ns", "files"),
         ),
         summary=f"waits for {process}, which serves {where}",

@@ -2,11 +2,11 @@
 
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, duration, link, percent, plural
+from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
-from iowhy.whys.served_time import claims, share_of
+from iowhy.whys.served_time import claims, share_of, waits
 
 #: Listed below.
 _QUEUED = 0.1
@@ -21,21 +21,12 @@ def find(facts: Facts) -> Candidate | None:
     if share < thresholds.LISTED:
         return None
     most = next((one for one in found if one.mount is not None), found[0])
-    waits, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)
     answered = answers(facts.relations, most.mount)
     where = "a network filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
     return Candidate(
         claims=claims(found),
         chain=chain_of(
-            link(
-                f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"
-            ),
-            link(
-                f"{count(waits)} waits, {duration(total_ns / waits)} each, most of them in {found[0].call or 'page faults'}",
-                waits,
-                "waits",
-                "syscalls" if found[0].reason is None else "waits",
-            ),
+            *waits(found, share, where),
             *_answers(answered),
         ),
         summary=f"waits for the server of {where}",

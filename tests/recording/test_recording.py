@@ -17,6 +17,8 @@ from iowhy.recording.document import document
 from iowhy.recording.manifest import Kept, Manifest, Sensor, read_manifest
 from iowhy.recording.schema import Column, tables
 from iowhy.recording.writer import write_recording
+from iowhy.watching.asked import Asked
+from iowhy.watching.looking import Looking
 
 CALL = {"ts_ns": 5, "dur_ns": 2, "tgid": 1, "tid": 1, "name": "read"}
 DOCS = Path(__file__).parents[2] / "docs"
@@ -210,3 +212,21 @@ def test_sql_reaches_this_recording_and_nothing_else(tmp_path: Path) -> None:
 
 def test_the_page_of_the_schema_is_current() -> None:
     assert (DOCS / "recording.md").read_text() == document(), "run make docs"
+
+
+def test_a_recording_that_goes_while_it_is_read_is_said_to_have_gone(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    looks = Looking(path).look(Asked(), None)
+    assert next(looks).moment is not None
+    path.rename(tmp_path / "b.iowhy")
+    *_, last = looks
+    assert last.problem.startswith(f"{path}: was removed or renamed while it was read; ")
+
+
+def test_a_file_that_goes_while_its_recording_is_read_is_named(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.iowhy", syscalls=[CALL])
+    recording = open_recording(path)
+    file = recording.files("syscalls")[0]
+    with pytest.raises(Problem, match="was removed or renamed"), recording.opened() as opened:
+        file.unlink()
+        _ = opened.sizes

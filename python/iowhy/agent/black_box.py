@@ -24,12 +24,12 @@ from iowhy.agent.settings import S
 from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.recording.manifest import MANIFEST
 from iowhy.recording.plain_file import write_whole
 from iowhy.sources.live import PARENT, RECORDER, program
 
 MEMORY = Path("/dev/shm")
 TAKEN = "trigger-"
-MANIFEST = "manifest.json"
 #: A recording's length, in lengths that are asked for: the next begins one before its end.
 LENGTHS = 4
 #: Recordings at a time: two in the ring, and one of a trigger.

@@ -20,6 +20,7 @@ from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
 from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Fired, boot_ns
 from iowhy.data_class import dataclass
+from iowhy.recording.manifest import MANIFEST
 from iowhy.sources.live import PARENT, RECORDER, program
 
 #: A full recording takes at most this part of what is kept.
@@ -123,7 +124,7 @@ class Captures:
         path = keeping.begin(settings.directory, f"{TAKEN}{fired.name}")
         taken = None if self.box is None else self.box.take(fired.name)
         why = self._from_now(path) if taken is None else self._from_before(taken, path, fired)
-        if not (path / "manifest.json").exists():
+        if not (path / MANIFEST).exists():
             return Judged(fired.name, fired.why, None, failed=why or "nothing was recorded")
         if self._ends or why is not None:
             kept = keeping.close(settings.directory, path)

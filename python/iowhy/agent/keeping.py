@@ -19,7 +19,7 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.days import day_folder
 from iowhy.recording.free_name import free_name
-from iowhy.recording.manifest import read_manifest
+from iowhy.recording.manifest import MANIFEST, read_manifest
 
 OPEN = ".open"
 GONE = ".gone"
@@ -99,7 +99,7 @@ def recover(directory: Path) -> list[Path]:
     _empty(directory)
     moved = []
     for path in sorted((directory / OPEN).glob("*")):
-        if (path / "manifest.json").exists():
+        if (path / MANIFEST).exists():
             moved.append(close(directory, path))
         else:
             _take_away(directory, path)
@@ -127,7 +127,7 @@ def _made(path: Path) -> tuple[str | None, datetime]:
     """Host and time that a manifest tells; what it does not tell of the time, the file system does."""
     host, seconds = None, _written_s(path)
     with suppress(Problem):
-        manifest = read_manifest(path / "manifest.json")
+        manifest = read_manifest(path / MANIFEST)
         host = manifest.host.name
         if manifest.clock.wall_ns is not None:
             seconds = manifest.clock.wall_ns / 1e9

@@ -17,9 +17,9 @@ from pathlib import Path
 from iowhy.agent.keeping import SUFFIX, Kept
 from iowhy.errors import Problem
 from iowhy.recording import object_store
+from iowhy.recording.manifest import MANIFEST
 
 STATE = ".uploaded.json"
-MANIFEST = "manifest.json"
 #: Until the store is asked again after it failed: doubled with each failure, and of that at least the half (so that not all hosts ask at once).
 FIRST_S, LONGEST_S = 1.0, 120.0
 #: An outage is said at its begin, and so often again.

@@ -9,9 +9,8 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.fleet.members import MOST_TOGETHER, LeftOut, Member, opened
-from iowhy.fleet.places import MANIFEST
 from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import MANIFEST_MAX_BYTES
+from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
 from iowhy.recording.object_store import written
 from iowhy.recording.plain_file import read_plain
 from iowhy.recording.schema import VERSION

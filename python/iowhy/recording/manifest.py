@@ -22,6 +22,8 @@ from iowhy.recording.plain_file import read_plain
 
 #: A recorder knows some forty tables, and lists some hundred sensors; a paste has a part for each block of a text.
 MOST_TABLES, MOST_ITEMS = 1_000, 100_000
+#: The file of a recording that says what it is of.
+MANIFEST = "manifest.json"
 MANIFEST_MAX_BYTES = 16 * 1024 * 1024  # a manifest lists inputs, not events: more is not ours
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound, memory_bytes
+from iowhy.recording.gone import went
 from iowhy.recording.once import Once
 from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.query_errors import is_query_error
@@ -132,6 +133,8 @@ class OpenTables:
             try:
                 self.connection.execute(_footers([file])).fetchall()
             except Exception as error:
+                if not Path(file).exists():
+                    return went(file)
                 if is_query_error(error):
                     return Problem(f"{file}: {str(error).splitlines()[0]}; {self._way_out()}")
                 raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
-from iowhy.recording.manifest import MANIFEST_MAX_BYTES
+from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
 from iowhy.recording.packed import MOST_FILE_BYTES, copy_bytes
 from iowhy.recording.plain_file import open_plain
 from iowhy.recording.recording import Recording
@@ -57,7 +57,7 @@ def pack(recording: Recording, to: Path) -> Packed:
 
 def _contents(recording: Recording) -> Iterator[tuple[str, Path, int]]:
     """The files of a recording, by their names in the pack, and how large each may be."""
-    yield "manifest.json", recording.folder / "manifest.json", MANIFEST_MAX_BYTES
+    yield MANIFEST, recording.folder / MANIFEST, MANIFEST_MAX_BYTES
     # Also of a newer iowhy, which may have tables that this one does not know.
     for folder in sorted(recording.folder.iterdir()):
         if _TABLE.fullmatch(folder.name) is None or folder.name == "experiments":

@@ -11,7 +11,8 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.days import PACK_SUFFIX
-from iowhy.recording.manifest import Manifest, parsed_manifest, read_manifest
+from iowhy.recording.gone import went
+from iowhy.recording.manifest import MANIFEST, Manifest, parsed_manifest, read_manifest
 from iowhy.recording.object_store import copied, is_stored
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.packed import is_packed, unpacked
@@ -52,8 +53,14 @@ class Recording:
         )
 
     def open_tables(self, written: Collection[Path] = ()) -> OpenTables:
-        """A connection to the tables, of which none is there yet; the caller closes it. It may write the files `written`."""
-        return OpenTables(self.path, {name: self.files(name) for name in tables()}, written)
+        """A connection to the tables, of which none is there yet; the caller closes it. It may write the files `written`.
+
+        Raises Problem where the recording went away.
+        """
+        files = {name: self.files(name) for name in tables()}
+        if not self._is_there():  # else it would be one in which nothing happened
+            raise went(self.path)
+        return OpenTables(self.path, files, written)
 
     def connection(self) -> "duckdb.DuckDBPyConnection":
         """A connection with one view per table of the schema; the caller closes it.
@@ -74,21 +81,24 @@ class Recording:
     @contextmanager
     def connected(self) -> "Iterator[duckdb.DuckDBPyConnection]":
         """`connection()` as a context that closes it and turns damage into a Problem."""
-        with closing(self.connection()) as connection, self.damage_named():
+        with self.damage_named(), closing(self.connection()) as connection:
             yield connection
 
     @contextmanager
     def opened(self, written: Collection[Path] = ()) -> Iterator[OpenTables]:
         """`open_tables()` as a context that closes it and turns damage into a Problem."""
-        with closing(self.open_tables(written)) as opened, self.damage_named():
+        with self.damage_named(), closing(self.open_tables(written)) as opened:
             yield opened
 
     @contextmanager
     def damage_named(self) -> Iterator[None]:
-        """Turns what DuckDB says of damage, or of memory that does not suffice, into a Problem."""
+        """Turns what DuckDB says of damage, or of memory that does not suffice, or files that go meanwhile, into a Problem."""
         try:
             yield
         except Exception as error:
+            # First of all: what is said of a file that went is that it may not be read, or is damaged.
+            if isinstance(error, Problem | OSError) or is_query_error(error):
+                self._must_be_there(error)
             if not is_query_error(error):
                 raise
             first = str(error).splitlines()[0]
@@ -102,6 +112,18 @@ class Recording:
                 f"{self.path}: {first}; "
                 f"`iowhy check {quoted(str(self.path))}` tells what is wrong with it"
             ) from None
+
+    def _must_be_there(self, error: Exception) -> None:
+        """Raises Problem where the recording, or the file that an error is about, went away."""
+        if not self._is_there():
+            raise went(self.path) from None
+        if isinstance(error, FileNotFoundError) and error.filename is not None:
+            file = Path(error.filename)
+            if file.is_relative_to(self.folder.resolve()):
+                raise went(file) from None
+
+    def _is_there(self) -> bool:
+        return (self.folder / MANIFEST).exists()
 
 
 def open_recording(path: str | Path) -> Recording:
@@ -121,7 +143,7 @@ def open_recording(path: str | Path) -> Recording:
         raise Problem(f"{path}: no such recording; {way_out}")
     if is_packed(path):
         folder = unpacked(path)
-        return Recording(path, read_manifest(folder / "manifest.json"), folder)
+        return Recording(path, read_manifest(folder / MANIFEST), folder)
     if path.name.endswith(PACK_SUFFIX):
         raise Problem(
             f"{path}: holds several recordings; {path}/NAME is one: `iowhy fleet check {quoted(str(path))} --all` lists them"
@@ -133,7 +155,7 @@ def open_recording(path: str | Path) -> Recording:
         )
     if not _is_text(str(path.resolve())):
         raise Problem(f"{path}: DuckDB opens no path that is not UTF-8; move or rename it")
-    return Recording(path, read_manifest(path / "manifest.json"))
+    return Recording(path, read_manifest(path / MANIFEST))
 
 
 def _copied(path: Path) -> Recording:
@@ -144,7 +166,7 @@ def _copied(path: Path) -> Recording:
     if is_packed(folder):
         whole, folder = folder, unpacked(folder)
         whole.unlink()
-    return Recording(path, read_manifest(folder / "manifest.json"), folder)
+    return Recording(path, read_manifest(folder / MANIFEST), folder)
 
 
 def _taken_out(path: Path) -> Recording:

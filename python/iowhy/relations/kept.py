@@ -23,6 +23,7 @@ from iowhy import __version__
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording
+from iowhy.recording.manifest import MANIFEST
 from iowhy.recording.plain_file import read_plain, write_whole
 from iowhy.recording.schema import tables
 from iowhy.relations.rows import Row
@@ -98,7 +99,7 @@ def fingerprint(recording: Recording, packages: Sequence[str] = DEFINITIONS) -> 
     the definitions in `packages`. None where it cannot be read.
     """
     try:
-        parts = [(recording.folder / "manifest.json").read_bytes()]
+        parts = [(recording.folder / MANIFEST).read_bytes()]
         for name in tables():
             for file in recording.files(name):
                 now = file.stat()

@@ -32,6 +32,7 @@ SIZED: dict[str, Callable[[int], str]] = {
     "fleets": fleets.table,
     "fleet-causes": fleets.causes,
     "triples": triples.table,
+    "agent": agent.table,
 }
 
 

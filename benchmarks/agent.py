@@ -1,37 +1,36 @@
-"""What the agent costs: the machine at rest, a command beside it, memory, and each of its programs.
-
-python -m benchmarks.agent [--black-box TIME] CMD…    runs CMD while an agent runs
-"""
+"""What the agent costs: the machine at rest, a command beside it, memory, and each of its programs."""
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import overhead
-from benchmarks.overhead import Tracer
-from benchmarks.workloads import WORKLOADS, preads
-from iowhy.agent import black_box
+from benchmarks.overhead import emptied, quoted, timed
+from benchmarks.workloads import WORKLOADS, Workload, preads
 from iowhy.sources.live import RECORDER, program
 
 #: The machine is at rest for so long; intervals are those of the agent's defaults.
 REST_S = 60
+PAIRS = 9
+KINDS = {"the agent": "", "with a black box of 60 s": 'black-box = "60 s"'}
 FILE = '[agent]\ndirectory = "{folder}"\nevery = "10 s"\n{more}\n'
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def running(folder: Path, *options: str, more: str = "") -> Iterator[list[int]]:
+def running(folder: Path, more: str = "") -> Iterator[list[int]]:
     """An agent that counts, and its processes."""
     folder.mkdir()
     (folder / "agent.toml").write_text(FILE.format(folder=folder / "kept", more=more))
-    argv = [sys.executable, "-m", "iowhy", "agent", "run", "-c", folder / "agent.toml", *options]
+    argv = [sys.executable, "-m", "iowhy", "agent", "run", "-c", folder / "agent.toml"]
     log = folder / "log"
     with log.open("wb") as out, subprocess.Popen(argv, stdout=out, stderr=out) as agent:
         try:
@@ -39,7 +38,7 @@ def running(folder: Path, *options: str, more: str = "") -> Iterator[list[int]]:
                 if agent.poll() is not None:
                     raise SystemExit(log.read_text())
                 time.sleep(0.1)
-            if options or "black-box" in more:
+            if more:
                 time.sleep(5)
             yield [agent.pid, *_children(agent.pid)]
         finally:
@@ -109,42 +108,63 @@ def per_program() -> list[tuple[str, int, float]]:
     return sorted(found, key=lambda row: -row[1] * row[2])
 
 
-def _beside(*options: str) -> Tracer:
-    def wrap(command: Sequence[str], folder: Path) -> Sequence[str]:
-        del folder
-        return [sys.executable, "-m", "benchmarks.agent", *options, *command]
+@dataclass(frozen=True)
+class Beside:
+    """What a command took of the time and of the CPUs beside an agent, over what it took alone, and the agent's CPU time over the command's."""
 
-    return Tracer(f"the agent {' '.join(options)}".strip(), wrap)
+    elapsed: float
+    cpu: float
+    agent_cpu: float
 
 
-def table() -> str:
+def beside(workload: Workload, more: str, pairs: int, shuffled: random.Random) -> list[Beside]:
+    """Pairs of runs, alone and beside an agent, in random order."""
+    found = []
+    with emptied(workload) as folder:
+        command = [*workload.make(folder)]
+        timed(workload, command, folder)  # warms files and caches
+        for number in range(pairs):
+            runs: dict[bool, tuple[float, float]] = {}
+            of_agent = 0.0
+            for there in shuffled.sample([False, True], 2):
+                if not there:
+                    runs[there] = timed(workload, command, folder)
+                    continue
+                with (
+                    tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as kept,
+                    running(Path(kept) / "agent", more=more) as pids,
+                ):
+                    before = sum(map(_cpu_s, pids))
+                    runs[there] = timed(workload, command, folder)
+                    of_agent = sum(map(_cpu_s, pids)) - before
+            (alone_s, alone_cpu), (with_s, with_cpu) = runs[False], runs[True]
+            found.append(Beside(with_s / alone_s, with_cpu / alone_cpu, of_agent / alone_cpu))
+            print(f"\r{workload.name}: pair {number + 1}  ", end="", file=sys.stderr)
+    return found
+
+
+def table(pairs: int = PAIRS, seed: int = 1) -> str:
     """All of it, as Markdown."""
-    rest, full = at_rest(), at_rest('black-box = "60 s"')
-    ratios = overhead.measure(tracers=(_beside(), _beside("--black-box", "60s")))
-    lines = [
-        "| at rest | CPUs | memory |",
-        "|---|---|---|",
-        f"| the agent | {rest[0]:.4f} | {rest[1] >> 20} MiB |",
-        f"| with --black-box 60s | {full[0]:.4f} | {full[1] >> 20} MiB and what lies in {black_box.MEMORY} |",
+    shuffled = random.Random(seed)
+    lines = ["| at rest | CPUs | memory |", "|---|---|---|"]
+    for name, more in KINDS.items():
+        cpus, memory = at_rest(more)
+        lines.append(f"| {name} | {cpus:.4f} | {memory >> 20} MiB |")
+    lines += [
         "",
-        overhead.table(ratios),
-        "",
-        "| program | runs | ns a run |",
-        "|---|---|---|",
-        *(f"| {name} | {runs:,} | {ns:.0f} |" for name, runs, ns in per_program()),
+        "| | elapsed, over alone | CPU time, over alone | the agent's CPU time, of the command's |",
+        "|---|---|---|---|",
     ]
+    for workload in WORKLOADS[1:]:  # the machine's own disk differs too much from run to run
+        for name, more in KINDS.items():
+            runs = beside(workload, more, pairs, shuffled)
+            columns = [
+                [r.elapsed for r in runs],
+                [r.cpu for r in runs],
+                [r.agent_cpu for r in runs],
+            ]
+            lines.append(f"| {workload.name}: {name} | {' | '.join(map(quoted, columns))} |")
+            print(f"\r{lines[-1]}", file=sys.stderr, flush=True)
+    lines += ["", "| program | runs | ns a run |", "|---|---|---|"]
+    lines += [f"| {name} | {runs:,} | {ns:.0f} |" for name, runs, ns in per_program()]
     return "\n".join(lines)
-
-
-def main(words: Sequence[str]) -> int:
-    """Runs a command beside an agent; gives its exit status."""
-    options = list(words[:2]) if words[:1] == ["--black-box"] else []
-    with (
-        tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as folder,
-        running(Path(folder) / "agent", *options),
-    ):
-        return subprocess.run(words[len(options) :], check=False).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

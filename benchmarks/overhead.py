@@ -173,6 +173,12 @@ def timed(
     return float(elapsed), float(cpu)
 
 
+def quoted(values: Sequence[float]) -> str:
+    """Median, and the quartiles: the ends of a few runs are the machine's."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+
+
 def _joined(command: Sequence[str], folder: Path) -> str:
     """bpftrace's -c splits at spaces and starts binaries only: a script holds the command."""
     import shlex

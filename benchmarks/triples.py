@@ -5,13 +5,12 @@ own account (the programs in the kernel are part of it), and of the recorder's t
 """
 
 import random
-import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.overhead import WITH_STACKS, WITHOUT_STACKS, Tracer, emptied, timed
+from benchmarks.overhead import WITH_STACKS, WITHOUT_STACKS, Tracer, emptied, quoted, timed
 from benchmarks.workloads import WORKLOADS, Workload
 from iowhy.recording import open_recording
 
@@ -85,6 +84,4 @@ def _run(workload: Workload, command: Sequence[str], folder: Path, tracer: Trace
 
 
 def _quoted(runs: Sequence[Triple], value: Callable[[Triple], float]) -> str:
-    """Median, and the quartiles: the ends of a few runs are the machine's."""
-    low, middle, high = statistics.quantiles([value(run) for run in runs], n=4)
-    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
+    return quoted([value(run) for run in runs])

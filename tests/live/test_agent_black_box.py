@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.agent import black_box, keeping
+from iowhy.agent import keeping
+from iowhy.agent.black_box import folder_of
 from iowhy.recording import open_recording
 from machine import one
 from running_agent import agent, counts, within
@@ -37,18 +38,14 @@ while time.monotonic() < end:
 """
 
 
-def memory(root: Path) -> Path:
-    return black_box._folder(root)
-
-
 def taken(root: Path) -> int:
-    return sum(one.stat().st_blocks * 512 for one in memory(root).rglob("*") if one.is_file())
+    return sum(one.stat().st_blocks * 512 for one in folder_of(root).rglob("*") if one.is_file())
 
 
 def young(root: Path) -> bool:
     """Whether a recording in memory has begun."""
     try:
-        texts = [path.read_text() for path in memory(root).glob("ring.*/manifest.json")]
+        texts = [path.read_text() for path in folder_of(root).glob("ring.*/manifest.json")]
     except OSError:  # it has just gone
         return False
     return any(json.loads(text)["command"]["start_ns"] is not None for text in texts)
@@ -76,7 +73,7 @@ def test_what_came_before_a_trigger_is_in_its_recording(tmp_path: Path) -> None:
     assert "after the begin of the recording: asked for by hand" in note
     start_ns, end_ns = recording.manifest.command.start_ns, recording.manifest.command.end_ns
     assert start_ns is not None and end_ns is not None and start_ns < ended_ns < end_ns
-    assert not any(memory(root).iterdir())
+    assert not folder_of(root).exists()
 
 
 def test_memory_is_bounded_where_much_happens(tmp_path: Path) -> None:
@@ -90,8 +87,8 @@ def test_memory_is_bounded_where_much_happens(tmp_path: Path) -> None:
 
         def replaced() -> bool:
             sizes.append(taken(root))
-            assert len(list(memory(root).glob("ring.*.iowhy"))) <= 2
-            return not (memory(root) / "ring.1.iowhy").exists()
+            assert len(list(folder_of(root).glob("ring.*.iowhy"))) <= 2
+            return not (folder_of(root) / "ring.1.iowhy").exists()
 
         within(60, replaced)
         busy.kill()
@@ -110,11 +107,11 @@ def test_a_triggers_recording_outlives_an_agent_that_is_killed(tmp_path: Path) -
     with agent(root, more=more, triggers="") as (running, log):
         within(60, lambda: counts(root) and young(root))
         running.send_signal(signal.SIGUSR1)
-        within(60, lambda: list(memory(root).glob("trigger-by-hand.*")))
+        within(60, lambda: list(folder_of(root).glob("trigger-by-hand.*")))
         os.kill(running.pid, signal.SIGKILL)
     with agent(root, more=more, triggers="") as (running, log):
         within(90, lambda: "kept what an earlier agent left" in log.read_text() and counts(root))
     assert running.returncode == 0, log.read_text()
     (path,) = root.glob("date=*/host=*/*-trigger-by-hand.iowhy")
     assert open_recording(path).manifest.tables["syscalls"].kept > 0
-    assert not any(memory(root).iterdir()) and not any((root / keeping.OPEN).iterdir())
+    assert not folder_of(root).exists() and not any((root / keeping.OPEN).iterdir())

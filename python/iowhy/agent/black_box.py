@@ -89,6 +89,8 @@ class BlackBox:
         with self._lock:
             while self._ring:
                 self._forget()
+            with suppress(OSError):  # a trigger's recording may still lie there
+                self.folder.rmdir()
 
     def left(self) -> list[Path]:
         """Takes away what an earlier agent had in memory; gives the recordings of its triggers, which are nobody's now."""
@@ -210,10 +212,15 @@ def _note(manifest: Path, note: str) -> None:
     write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(), 0o600)
 
 
-def _folder(directory: Path) -> Path:
-    """In memory, this agent's and nobody else's."""
+def folder_of(directory: Path) -> Path:
+    """Where the agent that keeps its recordings in `directory` lays files in memory."""
     name = hashlib.sha256(os.fsencode(directory.absolute())).hexdigest()[:12]
-    folder = MEMORY / f"iowhy-{os.geteuid()}-{name}"
+    return MEMORY / f"iowhy-{os.geteuid()}-{name}"
+
+
+def _folder(directory: Path) -> Path:
+    """In memory, this agent's and nobody else's; made if need be."""
+    folder = folder_of(directory)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()

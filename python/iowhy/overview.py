@@ -14,6 +14,7 @@ from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
+from iowhy.whys.cause import causes
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.verdict import Verdict, asked_by_causes, verdict_of
 
@@ -55,6 +56,7 @@ def overview(recording: Recording, *, keep: bool = False, measured: bool = False
     known: Mapping[str, float | None] = {}
     with facts_of(recording, keep=keep) as facts:
         facts.relations.ask_beside(_last_first(facts))
+        causes()  # slow to import, which needs no recording yet
         verdict = verdict_of(facts)
         try:
             threads = _threads(facts.relations)

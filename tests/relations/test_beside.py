@@ -8,7 +8,7 @@ import pytest
 
 from iowhy import overview as overviews
 from iowhy.overview import Overview, overview
-from iowhy.recording import Recording, open_recording
+from iowhy.recording import Recording, open_recording, open_tables
 from iowhy.relations import Relations, opened
 from tests.reports.conftest import MS, Make, request
 
@@ -90,7 +90,9 @@ def test_many_rows_are_asked_by_one_thread(
     taken = []
     with Relations.of(recording) as relations:
         relations.ask_beside(taken.append(number) for number in range(3))
-        assert relations._beside is None
+        assert relations._beside is not None
+        relations._beside._thread.join(60)
+        assert not relations._beside._thread.is_alive()
     assert taken == []
 
 
@@ -102,6 +104,16 @@ def test_verdict_and_reports_are_those_of_one_thread(
     two = shown(overview(recording))
     monkeypatch.setattr(Relations, "ask_beside", lambda *_: None)
     assert shown(overview(recording)) == two
+
+
+@pytest.mark.parametrize("name", ["noisy", "short-of-space", "sixteen-readers"])
+def test_verdict_and_reports_are_those_of_all_passes_and_threads_of_duckdb(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = open_recording(RECORDINGS / f"{name}.iowhy.zip")
+    quick = shown(overview(recording))
+    monkeypatch.setattr(open_tables, "SMALL_BYTES", -1)
+    assert shown(overview(recording)) == quick
 
 
 def test_what_is_asked_beside_is_what_an_overview_asks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from threading import local
@@ -22,6 +23,21 @@ if TYPE_CHECKING:  # slow to import
 
 #: Files of one table that cost nothing to open for each query, and rows of a file from which reading it is the work.
 FEW_FILES, SMALL_FILE_ROWS = 16, 20_000
+#: Files that take no more together are read by the thread that asks: what they hold is less work than to wake others.
+SMALL_BYTES = 2 << 20
+#: What DuckDB does to a plan that takes longer than it saves where rows are few. Of a million calls our own statements
+#: take a twentieth longer without all of it; SQL of others may join in an order that needs it.
+ONLY_FOR_MANY_ROWS = (
+    "aggregate_function_rewriter",
+    "build_side_probe_side",
+    "column_lifetime",
+    "common_subexpressions",
+    "common_subplan",
+    "join_filter_pushdown",
+    "join_order",
+    "late_materialization",
+    "statistics_propagation",
+)
 #: Of the memory for queries, what one table takes that is read once.
 SHARE_LOADED = 6
 
@@ -31,16 +47,27 @@ class OpenTables:
 
     Its settings are locked: SQL may come from anybody. `files` are the Parquet files of each table, of
     the recording at `path`; those `written` may be written by it as well. Several threads may use it at once.
+    `own_sql`: nobody else's is run on it.
     """
 
     def __init__(
-        self, path: Path, files: Mapping[str, list[Path]], written: Collection[Path] = ()
+        self,
+        path: Path,
+        files: Mapping[str, list[Path]],
+        written: Collection[Path] = (),
+        *,
+        own_sql: bool = False,
     ) -> None:
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
         self._there = Once()
         every = [file for own in self._files.values() for file in own]
-        self._first = reading([*every, *map(str, written)])
+        small = _bytes_of(every) <= SMALL_BYTES
+        self._first = reading(
+            [*every, *map(str, written)],
+            "SET threads = 1;" if small else "",
+            passed_over=ONLY_FOR_MANY_ROWS if small and own_sql else (),
+        )
         self._own = local()
         self._own.connection = self._first
         self._every = [self._first]
@@ -182,14 +209,32 @@ class OpenTables:
         return {row[0]: row[1] for row in described}
 
 
-def reading(files: Collection[str], settings: str = "") -> "duckdb.DuckDBPyConnection":
-    """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it."""
+def _bytes_of(files: Collection[str]) -> int:
+    """What files take together; one that went has none."""
+    found = 0
+    for file in files:
+        with suppress(OSError):
+            found += Path(file).stat().st_size
+    return found
+
+
+def reading(
+    files: Collection[str], settings: str = "", passed_over: Collection[str] = ()
+) -> "duckdb.DuckDBPyConnection":
+    """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it.
+
+    `passed_over` are passes of DuckDB's optimizer that it leaves out, those that this version has.
+    """
     from iowhy.recording.database import database  # slow to import
 
     connection = database.connect(":memory:")
     try:
         bound(connection)
         without_progress_bar(connection)
+        if passed_over:
+            known = {row[0] for row in connection.execute("FROM duckdb_optimizers()").fetchall()}
+            left_out = ",".join(name for name in passed_over if name in known)
+            connection.execute(f"SET disabled_optimizers = '{left_out}'")
         connection.execute(
             f"""SET TimeZone = 'UTC';
             SET autoinstall_known_extensions = false;

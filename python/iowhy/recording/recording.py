@@ -52,15 +52,16 @@ class Recording:
             if f.is_file() and not f.is_symlink() and f.name.isprintable()
         )
 
-    def open_tables(self, written: Collection[Path] = ()) -> OpenTables:
+    def open_tables(self, written: Collection[Path] = (), *, own_sql: bool = False) -> OpenTables:
         """A connection to the tables, of which none is there yet; the caller closes it. It may write the files `written`.
 
+        `own_sql`: no SQL of others is run on it.
         Raises Problem where the recording went away.
         """
         files = {name: self.files(name) for name in tables()}
         if not self._is_there():  # else it would be one in which nothing happened
             raise went(self.path)
-        return OpenTables(self.path, files, written)
+        return OpenTables(self.path, files, written, own_sql=own_sql)
 
     def connection(self) -> "duckdb.DuckDBPyConnection":
         """A connection with one view per table of the schema; the caller closes it.

@@ -1,6 +1,6 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from types import TracebackType
 
@@ -76,7 +76,9 @@ class Relations:
         found = self._kept.find(RecordedFacts.__name__)
         if found is not None:
             return RecordedFacts.of_row(found[1][0])
-        facts = recorded_facts(self.recording, self._tables())
+        facts = self._opening.make(
+            RecordedFacts.__name__, partial(recorded_facts, self.recording, self._tables())
+        )
         if self._narrowed is not None:
             facts = self._narrowed.facts(facts)
         self._kept.add(RecordedFacts.__name__, *facts.as_row())
@@ -126,10 +128,15 @@ class Relations:
 
         Only of few rows: a query of those is planned for longer than it runs, which one CPU does; of many rows all
         CPUs have their part of each query, and the memory that two at once take is not bounded by what one needs.
+        The recording is opened there, whatever its size, while the caller does what needs none of it.
         """
-        if not self._kept.answers and self._few:
+        if not self._kept.answers:
             self._shared = True
-            self._beside = Beside(steps)
+            self._beside = Beside(self._if_few(steps))
+
+    def _if_few(self, steps: Iterable[object]) -> Iterator[object]:
+        if self._few:
+            yield from steps
 
     def _interrupt(self) -> None:
         if self._opened is not None:
@@ -137,7 +144,7 @@ class Relations:
 
     def _tables(self) -> OpenTables:
         if self._opened is None:
-            self._opened = self._opening.make("", self.recording.open_tables)
+            self._opened = self._opening.make("", partial(self.recording.open_tables, own_sql=True))
         return self._opened
 
     @cached_property

@@ -87,11 +87,14 @@ fn row(mount: &Mount, disks: &Disks, daemons: &BTreeMap<i64, i64>) -> rows::File
         }
     }
     let disk_dev = disks.of_mount(mount);
-    // Only local ones: statfs(2) on a dead network filesystem would wait for ever.
+    // Only local ones: statvfs(3) on a dead network filesystem would wait for ever.
     let local = disk_dev.is_some() || ["tmpfs", "ramfs"].contains(&mount.kind.as_str());
     let blocks = local
-        .then(|| nix::sys::statfs::statfs(&mount.point).ok())
+        .then(|| nix::sys::statvfs::statvfs(&mount.point).ok())
         .flatten();
+    let bytes = |units: u64, fs: &nix::sys::statvfs::Statvfs| {
+        i64::try_from(units.checked_mul(fs.fragment_size())?).ok()
+    };
     rows::Filesystems {
         dev: mount.dev,
         kind: Name::Owned(mount.kind.clone()),
@@ -101,7 +104,16 @@ fn row(mount: &Mount, disks: &Disks, daemons: &BTreeMap<i64, i64>) -> rows::File
         options: Name::Owned(options.join(",")),
         disk_dev,
         daemon_tgid: daemons.get(&mount.dev).copied(),
-        block_bytes: blocks.map(|fs| fs.block_size()).filter(|bytes| *bytes > 0),
+        block_bytes: blocks
+            .and_then(|fs| i64::try_from(fs.block_size()).ok())
+            .filter(|bytes| *bytes > 0),
+        // One that counts nothing (a tmpfs without a limit) has no blocks.
+        size_bytes: blocks
+            .and_then(|fs| bytes(fs.blocks(), &fs))
+            .filter(|bytes| *bytes > 0),
+        free_bytes: blocks
+            .filter(|fs| fs.blocks() > 0)
+            .and_then(|fs| bytes(fs.blocks_available(), &fs)),
     }
 }
 

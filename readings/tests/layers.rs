@@ -198,7 +198,9 @@ fn filesystems_and_the_disks_they_are_on() {
         (254 << 20 | 1, "ext4", "/", "rw,relatime,discard", Some(VDA)),
     ];
     assert_eq!(names, expected);
-    assert!(all[2].block_bytes.is_some());
+    // The machine's own: what is left is a part of the whole.
+    assert!(all[2].block_bytes.is_some() && all[2].size_bytes > Some(0));
+    assert!(all[2].free_bytes.is_some() && all[2].free_bytes < all[2].size_bytes);
 }
 
 /// A file of its own on the filesystem of the build, which may be any; what holds on all is asserted.

@@ -48,7 +48,8 @@ def test_devices_are_told_as_they_were(make: Make) -> None:
     rec = make(
         {
             "devices": [vda, array, names, unused],
-            "filesystems": [{"dev": 21, "mount": "/b", **mounted}, {"dev": 22, "mount": "/a", **mounted}],
+            "filesystems": [{"dev": 21, "mount": "/b", "size_bytes": 70, "free_bytes": 30, **mounted},
+                            {"dev": 22, "mount": "/a", "size_bytes": 70, "free_bytes": 30, **mounted}],
             "block_requests": [request(0, MS, dev=1), request(MS, MS, dev=1), request(0, MS, dev=3)],
         }
     )  # fmt: skip
@@ -56,6 +57,7 @@ def test_devices_are_told_as_they_were(make: Make) -> None:
     for row, mount in ((first, "/a"), (again, "/b")):
         assert (row["device"], row["mount"], row["filesystem"]) == ("md0", mount, "ext4")
         assert (row["options"], row["raid_level"], row["lies_on"]) == ("rw,noatime", "raid1", "vda")
+        assert (row["size_bytes"], row["filesystem_bytes"], row["free_bytes"]) == (None, 70, 30)
         assert row["model"] is row["rotational"] is row["nvme_namespace"] is None
     assert (third["device"], third["nvme_namespace"], third["rotational"]) == ("nvme0n2", 2, False)
     assert {name: last[name] for name in vda if name not in ("dev", "name")} == {

@@ -5,6 +5,8 @@
 -- column device: block device, text
 -- column filesystem: filesystem on it that held files of the recording, one row for each, text
 -- column mount: where that is mounted, text
+-- column filesystem_bytes: room for data that the filesystem has, bytes
+-- column free_bytes: of it, what was left at the end for others than root, bytes
 -- column model: model, as the device says it, text
 -- column rotational: whether the kernel takes it for a disk that turns, bool
 -- column size_bytes: size, bytes
@@ -21,6 +23,8 @@ SELECT
     d.name AS device,
     f.kind AS filesystem,
     f.mount,
+    f.size_bytes AS filesystem_bytes,
+    f.free_bytes,
     d.model,
     d.rotational,
     d.size_bytes,

@@ -1,7 +1,7 @@
 """filesystem-full: writes wait while the filesystem makes room."""
 
 from ..conftest import Judge, absent, chain, finding, leads
-from ..made import FS, KIB, MS, START, Story
+from ..made import DISK, FS, GIB, KIB, MIB, MS, START, Story
 
 #: As on ext4 with little space left (fs/ext4/inode.c, fs/fs-writeback.c).
 NONDA = (
@@ -95,3 +95,61 @@ def test_writeback_inside_a_write_alone_is_no_sync(judged: Judge) -> None:
     for cause in ("sync-storm", "flush-cost", "filesystem-full"):
         absent(verdict, cause)
     assert "O_SYNC" not in str(verdict)
+
+
+#: A writer that waits until btrfs has made room (fs/btrfs/space-info.c), and one that waits for a commit to end.
+TICKET = (
+    "schedule", "handle_reserve_ticket", "__reserve_bytes", "btrfs_reserve_metadata_bytes",
+    "btrfs_delalloc_reserve_metadata", "btrfs_buffered_write", "vfs_write",
+)  # fmt: skip
+COMMIT = ("schedule", "wait_current_trans", "start_transaction", "btrfs_dirty_inode", "vfs_write")
+
+
+def on_btrfs(
+    free: int | None, total: int | None = 2 * GIB, frames: tuple[str, ...] = TICKET
+) -> Story:
+    story = copier(frames, "journal_space")
+    return story.add(
+        "filesystems", dev=FS, kind="btrfs", mount="/srv", options="rw,relatime", disk_dev=DISK,
+        size_bytes=total, free_bytes=free,
+    )  # fmt: skip
+
+
+def test_a_btrfs_that_is_nearly_full(judged: Judge) -> None:
+    found = leads(judged(on_btrfs(50 * MIB)), "filesystem-full", 0.85)
+    text = chain(found)
+    assert "the filesystem at /srv makes room" in text
+    assert "200 waits, the longest 9 ms" in text
+    assert "50 MiB of its 2 GiB are left at the end" in text
+    assert "btrfs filesystem usage" in found.remedies[0]
+    assert "btrfs balance" in found.remedies[-1] and "tune2fs" not in str(found.remedies)
+
+
+def test_what_the_compiler_inlined_shows_by_its_caller(judged: Judge) -> None:
+    story = on_btrfs(50 * MIB, frames=("schedule", "btrfs_reserve_data_bytes", "vfs_write"))
+    leads(judged(story), "filesystem-full", 0.85)
+
+
+def test_a_btrfs_with_room_reserves_too(judged: Judge) -> None:
+    """Each side of a tenth, and of ten chunks: 1 TiB of 100 is room."""
+    tenth = 2 * GIB // 10
+    leads(judged(on_btrfs(tenth)), "filesystem-full", 0.85)
+    absent(judged(on_btrfs(tenth + 1)), "filesystem-full")
+    leads(judged(on_btrfs(10 * GIB, 1000 * GIB)), "filesystem-full", 0.85)
+    absent(judged(on_btrfs(10 * GIB + 1, 1000 * GIB)), "filesystem-full")
+
+
+def test_not_where_it_is_not_known_how_much_is_left(judged: Judge) -> None:
+    absent(judged(on_btrfs(None, None)), "filesystem-full")
+
+
+def test_not_a_commit_of_a_full_btrfs(judged: Judge) -> None:
+    absent(judged(on_btrfs(50 * MIB, frames=COMMIT)), "filesystem-full")
+
+
+def test_a_remedy_is_of_its_filesystem(judged: Judge) -> None:
+    for kind, has in (("ext4", True), ("xfs", False)):
+        story = copier(NONDA)
+        story.add("filesystems", dev=FS, kind=kind, mount="/srv", options="rw", disk_dev=DISK)
+        found = leads(judged(story), "filesystem-full", 0.85)
+        assert ("tune2fs" in str(found.remedies)) is has

@@ -4,7 +4,8 @@ from iowhy.whys import classes, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.space import Space
+from iowhy.whys.facts.filesystems import Filesystem
+from iowhy.whys.facts.space import SHORT_BYTES, SHORT_SHARE, Space
 from iowhy.whys.finding import Candidate, Claim, Link
 
 # Room is made by writing back, committing and flushing, in calls that only want to write.
@@ -29,12 +30,15 @@ def find(facts: Facts) -> Candidate | None:
     )
     if share < thresholds.LISTED:
         return None
-    where = "the filesystem" if short.mount is None else f"the filesystem at {short.mount}"
+    where = "the filesystem"
+    if short.filesystem is not None:
+        where += f" at {short.filesystem.mount}"
     return Candidate(
         claims=claims,
         chain=_chain(short, share, where, facts.page_bytes),
         summary=f"waits while {where} makes room: it runs short of free space",
         saving=saving.all_of_it("where there is room"),
+        remedies=_remedies(short.filesystem),
         needs=("waits", "stacks"),
         confidence=0.9,
     )
@@ -75,6 +79,7 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
             "waits",
             "waits",
         ),
+        _left(short.filesystem),
         None
         if not short.passes
         else link(
@@ -95,6 +100,41 @@ def _chain(short: Space, share: float, where: str, page_bytes: int) -> tuple[Lin
     )
 
 
+def _left(one: Filesystem | None) -> Link | None:
+    """How much of it was left."""
+    if one is None or one.free_bytes is None or one.size_bytes is None:
+        return None
+    return link(
+        f"{size(one.free_bytes)} of its {size(one.size_bytes)} are left at the end",
+        one.free_bytes,
+        "bytes",
+        "device-facts",
+    )
+
+
+def _remedies(one: Filesystem | None) -> tuple[str, ...]:
+    """Those that its kind has; where that is not known, all but what one kind alone has."""
+    if one is not None and one.kind == "btrfs":
+        return (_FREE_BTRFS, _ELSEWHERE, _BALANCE)
+    if one is not None and one.kind in KEEPS_FOR_ROOT:
+        return (_FREE, _ELSEWHERE, _KEPT)
+    return (_FREE, _ELSEWHERE)
+
+
+_FREE = "free space on it, or enlarge it (df -h for blocks, df -i for inodes, quota for limits of users)"
+_FREE_BTRFS = (
+    "free space on it, snapshots too, or enlarge it (btrfs filesystem usage shows what is left for "
+    "data and for metadata)"
+)
+_ELSEWHERE = "write elsewhere what is temporary"
+_KEPT = "lower the part that is kept for root where that is what is missing (tune2fs -m)"
+_BALANCE = (
+    "give back chunks that are half empty (btrfs balance start -dusage=50): they are for data alone, "
+    "or for metadata alone"
+)
+# Filesystems that tune2fs(8) is for.
+KEEPS_FOR_ROOT = frozenset({"ext2", "ext3", "ext4"})
+
 CAUSE = Cause(
     name="filesystem-full",
     title="The filesystem runs short of space",
@@ -105,7 +145,8 @@ CAUSE = Cause(
     ),
     measured=(
         "Waits in calls whose kernel stack passes through what filesystems do for want of space (ext4 giving up "
-        "delayed allocation, or committing to use freed blocks; XFS flushing on ENOSPC; cleaning by f2fs); "
+        "delayed allocation, or committing to use freed blocks; XFS flushing on ENOSPC; cleaning by f2fs; btrfs "
+        "reserving space, where little is left at the end); "
         "writeback passes for the reason fs_free_space; calls that failed with ENOSPC or EDQUOT."
     ),
     thresholds=(
@@ -113,16 +154,18 @@ CAUSE = Cause(
             "waiting for room, at least", thresholds.LISTED, "share",
             "what a finding must explain to be listed",
         ),
+        Threshold(
+            "left of a btrfs for its waits for reserved space to count, at most", SHORT_SHARE, "share",
+            "it allocates chunks of up to a tenth of itself, for data and for metadata",
+        ),
+        Threshold("and at most", SHORT_BYTES, "bytes", "a chunk is at most 1 GiB large"),
     ),
     fooled_by=(
         "a quota of a user or project: the filesystem has room, the writer has none",
         "space that deleted files still hold, as they are open",
+        "a btrfs whose chunks are all taken, but not full: df shows room, and new metadata have none",
     ),
-    remedies=(
-        "free space on it, or enlarge it (df -h for blocks, df -i for inodes, quota for limits of users)",
-        "write elsewhere what is temporary",
-        "lower the part that is kept for root where that is what is missing (tune2fs -m)",
-    ),
+    remedies=(_FREE, _ELSEWHERE, _KEPT),
     experiment=None,
     find=find,
     settled_by=next_command.SPACE,

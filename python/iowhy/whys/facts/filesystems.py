@@ -7,13 +7,18 @@ from iowhy.whys import classes
 
 @dataclass(frozen=True)
 class Filesystem:
-    """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None where it is not known."""
+    """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None where it is not known.
+
+    `free_bytes` of `size_bytes` were left at the end, None where that was not recorded.
+    """
 
     dev: int
     kind: str
     mount: str
     options: str
     disk_dev: int | None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
 
     @property
     def mounted_sync(self) -> bool:
@@ -28,8 +33,13 @@ def filesystems(relations: Relations) -> Filesystems:
     """All of them, from filesystems; one that is mounted at several places stands for each."""
     if not relations.has("filesystems"):
         return ()
-    sql = "SELECT dev, kind, mount, options, disk_dev FROM filesystems ORDER BY mount"
-    return tuple(relations.read(Filesystem, sql))
+    return tuple(
+        relations.read(
+            Filesystem,
+            """SELECT dev, kind, mount, options, disk_dev, size_bytes, free_bytes
+            FROM filesystems ORDER BY mount""",
+        )
+    )
 
 
 def of(found: Filesystems, dev: int | None) -> Filesystem | None:

@@ -2,25 +2,29 @@
 
 from iowhy.data_class import dataclass
 from iowhy.relations import Relations
-from iowhy.whys.facts.filesystems import Filesystems, of, waited_for_most
-from iowhy.whys.facts.stacks import MAKES_ROOM, ROOM, Through, through
+from iowhy.whys.facts.filesystems import Filesystem, Filesystems, of, waited_for_most
+from iowhy.whys.facts.stacks import MAKES_ROOM, RESERVES, ROOM, Through, through
 
 #: ENOSPC and EDQUOT (errno(3)), as calls return them.
 NO_SPACE = (-28, -122)
+#: btrfs makes room for metadata also while much is left, and a small one more often: a tenth is less than one chunk of each
+#: kind needs, which are up to a tenth of it large, and at most 1 GiB (btrfs_calc_stripe_length in fs/btrfs/volumes.c).
+SHORT_SHARE = 0.1
+SHORT_BYTES = 10 << 30
 
 
 @dataclass(frozen=True)
 class Space:
     """`waits`: by call and reason, what of their waits is for room. Passes of writeback are those that the
     filesystem asked for (fs_free_space). `refused`: calls that failed for want of space or quota; None
-    where single calls were not recorded. `mount`: of the filesystem that was waited for longest."""
+    where single calls were not recorded. `filesystem`: the one that was waited for longest."""
 
     waits: tuple[Through, ...]
     passes: int
     pages: float
     inodes: int
     refused: int | None
-    mount: str | None
+    filesystem: Filesystem | None
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,19 @@ def space(relations: Relations, filesystems: Filesystems) -> Space:
             _Refused, f"SELECT count(*) AS calls FROM syscalls WHERE ret IN {NO_SPACE}"
         ).calls
     waited_for = of(filesystems, waited_for_most(relations))
+    functions = MAKES_ROOM | RESERVES if _nearly_full(waited_for) else MAKES_ROOM
     return Space(
-        waits=tuple(one for one in through(relations, MAKES_ROOM, ROOM) if one.shown_waits),
+        waits=tuple(one for one in through(relations, functions, ROOM) if one.shown_waits),
         passes=passes.passes,
         pages=float(passes.pages or 0),
         inodes=passes.inodes,
         refused=refused,
-        mount=None if waited_for is None else waited_for.mount,
+        filesystem=waited_for,
     )
+
+
+def _nearly_full(one: Filesystem | None) -> bool:
+    """Whether little is left; what is not known is no evidence."""
+    if one is None or one.free_bytes is None or one.size_bytes is None:
+        return False
+    return one.free_bytes <= min(SHORT_SHARE * one.size_bytes, SHORT_BYTES)

@@ -21,6 +21,13 @@ SYNCS = frozenset({
 ROOM = "make_room"
 MAKES_ROOM = frozenset(name for rule in rules() if rule.reason == ROOM for name in rule.any_of)
 
+#: btrfs makes room for who asks for space that none of its chunks has (fs/btrfs/space-info.c): it writes back, commits,
+#: or, where there is room, only makes a chunk. What the compiler has inlined shows by its callers.
+RESERVES = frozenset({
+    "btrfs_reserve_metadata_bytes", "btrfs_reserve_data_bytes", "__reserve_bytes",
+    "handle_reserve_ticket", "wait_reserve_ticket", "flush_space",
+})  # fmt: skip
+
 #: Reasons of waits that a sync has, and a filesystem that makes room.
 SYNC_REASONS = frozenset({"page_writeback", "journal_commit", "device_flush", "log_force"})
 

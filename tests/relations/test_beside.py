@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread
 
+import duckdb
 import pytest
 
 from iowhy import overview as overviews
@@ -83,10 +84,46 @@ def test_a_long_query_of_its_is_broken_off(recording: Recording) -> None:
     assert relations._beside is not None and not relations._beside._thread.is_alive()
 
 
+def test_memory_that_another_thread_has_is_given_back(recording: Recording) -> None:
+    begun = Event()
+
+    def steps() -> Iterator[object]:
+        yield relations.rows(COUNT)
+        begun.set()
+        yield relations.rows(
+            "SELECT sum(a.range * b.range % 7) FROM range(10000000) a, range(10000000) b"
+        )
+
+    with Relations.of(recording) as relations:
+        answer, refused = relations._answer, []
+
+        def short_of_memory(sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
+            if other.is_alive() and current_thread() is not other:
+                refused.append(sql)
+                raise duckdb.OutOfMemoryException("no room for both")
+            return answer(sql)
+
+        relations.ask_beside(steps())
+        assert begun.wait(60)
+        assert relations._beside is not None
+        other = relations._beside._thread
+        relations._answer = short_of_memory  # type: ignore[method-assign]
+        assert relations.rows("SELECT 1") == [(1,)]
+        assert refused == ["SELECT 1"]
+        # Where nobody else has any, it is an error.
+        relations._answer = refusing  # type: ignore[method-assign]
+        with pytest.raises(duckdb.OutOfMemoryException):
+            relations.rows("SELECT 2")
+
+
+def refusing(sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    raise duckdb.OutOfMemoryException(f"no room: {sql}")
+
+
 def test_many_rows_are_asked_by_one_thread(
     recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opened, "FEW_ROWS", 1)
+    monkeypatch.setattr(opened, "ROWS_FOR_TWO", 1)
     taken = []
     with Relations.of(recording) as relations:
         relations.ask_beside(taken.append(number) for number in range(3))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 
 AGAIN_S = 0.02
 
@@ -17,6 +17,10 @@ class Beside:
         self._ended = Event()
         self._thread = Thread(target=self._take, args=(steps,), daemon=True)
         self._thread.start()
+
+    def is_here(self) -> bool:
+        """Whether it is the calling thread."""
+        return current_thread() is self._thread
 
     def end(self, interrupt: Callable[[], None]) -> None:
         """Has ended then; `interrupt` breaks off the query that it is at, which may be a long one."""

@@ -7,6 +7,7 @@ from types import TracebackType
 from iowhy.recording import Recording
 from iowhy.recording.once import Once
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.query_errors import is_out_of_memory
 from iowhy.relations.beside import Beside
 from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
@@ -18,6 +19,8 @@ from iowhy.relations.rows import Kind, Row, plain, typed
 #: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
 #: in memory in less time than one over files or views, and of few rows planning is nearly all.
 FEW_ROWS = 200_000
+#: Rows up to which two threads ask. What both take of memory has one bound; of more rows, one query may need all of it.
+ROWS_FOR_TWO = 20_000_000
 
 
 class Relations:
@@ -97,9 +100,23 @@ class Relations:
         found = self._kept.find(sql)
         if found is not None:
             return found
-        return (
-            self._asked.make(sql, partial(self._answer, sql)) if self._shared else self._answer(sql)
-        )
+        if not self._shared:
+            return self._answer(sql)
+        try:
+            return self._asked.make(sql, partial(self._answer, sql))
+        except Exception as error:
+            if not is_out_of_memory(error) or not self._end_other():
+                raise
+        return self._asked.make(sql, partial(self._answer, sql))
+
+    def _end_other(self) -> bool:
+        """Whether there was another thread, which may have had the memory; it has ended then."""
+        other = self._beside
+        if other is None or other.is_here():
+            return False
+        self._beside = None
+        other.end(self._interrupt)
+        return True
 
     def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
         self._need_tables(sql)
@@ -126,16 +143,15 @@ class Relations:
     def ask_beside(self, steps: Iterable[object]) -> None:
         """Takes `steps`, which ask what is going to be asked here as well, on a thread of their own.
 
-        Only of few rows: a query of those is planned for longer than it runs, which one CPU does; of many rows all
-        CPUs have their part of each query, and the memory that two at once take is not bounded by what one needs.
-        The recording is opened there, whatever its size, while the caller does what needs none of it.
+        Only up to ROWS_FOR_TWO: planning takes one CPU, and much of running does, sorts and windows above all. The
+        recording is opened there, whatever its size, while the caller does what needs none of it.
         """
         if not self._kept.answers:
             self._shared = True
             self._beside = Beside(self._if_few(steps))
 
     def _if_few(self, steps: Iterable[object]) -> Iterator[object]:
-        if self._few:
+        if sum(self.facts.rows.values()) <= ROWS_FOR_TWO:
             yield from steps
 
     def _interrupt(self) -> None:

@@ -18,10 +18,13 @@ struct event_user_wait {
 	__u64 weight;
 };
 
-/* Places in programs of which a call was taken. */
+/*
+ * Places in programs of which a call was taken. Of programs and not of processes: each of the many short ones of a compilation
+ * makes the same calls as it begins, which were most of its stacks and told nothing new.
+ */
 struct place_key {
-	__u64 ip;
-	__u32 tgid;
+	__u64 program; /* inode of its file, in memory */
+	__u32 within; /* a page: where in memory a program's code lies changes by pages */
 	__u32 nr;
 };
 
@@ -80,16 +83,20 @@ static __noinline long take_call(struct ended_call *call)
 }
 
 /* Whether no call of this place was taken yet. Most calls find theirs among the thread's last. */
-static __always_inline bool is_new_place(struct thread *t, __u64 ip, __s32 nr)
+static __always_inline bool is_new_place(struct ended_call *call, __u64 ip)
 {
+	struct task_struct *task = call->task;
+	struct thread *t = call->thread;
+	__s32 nr = call->nr;
 	__u64 known = ip ^ ((__u64)(__u32)nr << 48);
 	__u32 place = (ip ^ (ip >> 7) ^ nr) & (KNOWN_PLACES - 1);
-	struct place_key key = { .ip = ip, .tgid = t->tgid, .nr = nr };
+	struct place_key key = { .within = ip & (PAGE_SIZE - 1), .nr = nr };
 	__u8 yes = 1;
 
 	if (t->known_places[place] == known)
 		return false;
 	t->known_places[place] = known;
+	key.program = (__u64)BPF_CORE_READ(task, mm, exe_file, f_inode);
 	if (bpf_map_lookup_elem(&sampled_places, &key))
 		return false;
 	bpf_map_update_elem(&sampled_places, &key, &yes, BPF_ANY);
@@ -128,7 +135,7 @@ static __always_inline void sample_call(struct ended_call *call, __u64 ip)
 
 	if (!unsampled)
 		return;
-	if (is_new_place(call->thread, ip, call->nr)) {
+	if (is_new_place(call, ip)) {
 		call->weight = call->dur;
 		if (try_to_take(call))
 			return;

@@ -36,6 +36,7 @@ pub fn answer(most: Duration) -> io::Result<()> {
     let asked: Vec<Asked> = serde_json::from_reader(io::stdin().lock().take(MAX_BYTES))?;
     let wanted = asked.into_iter().map(|one| {
         let module = Module {
+            lines: true,
             path: one.path.into(),
             build_id: Some(one.build_id),
             kind: if one.vdso { Kind::Vdso } else { Kind::File },

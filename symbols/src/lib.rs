@@ -48,6 +48,8 @@ pub struct Module {
     pub root: Option<File>,
     /// Of a JIT: the process's id in its own namespace, and its user.
     pub process: Option<(i32, u32)>,
+    /// Lines and inlined functions are wanted, too.
+    pub lines: bool,
 }
 
 /// A function that an address is in. What is not known is None.
@@ -179,7 +181,7 @@ fn by_name(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
 }
 
 fn by_line(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
-    if module.kind != Kind::File {
+    if module.kind != Kind::File || !module.lines {
         return Named::new();
     }
     let (main, beside) = separate::files(module);

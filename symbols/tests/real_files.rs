@@ -75,6 +75,7 @@ fn run(command: &mut Command) -> String {
 
 fn module(path: &Path, build_id: Option<String>) -> Module {
     Module {
+        lines: true,
         path: path.to_owned(),
         build_id,
         kind: Kind::File,

@@ -38,8 +38,10 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
             kind: module.kind.word().into(),
             tgid: module.tgid.map(i64::from),
         })?;
+        let path = module.path.unwrap_or_default();
         let of_names = symbols::Module {
-            path: OsString::from_vec(module.path.unwrap_or_default()).into(),
+            lines: !is_c_library(&path),
+            path: OsString::from_vec(path).into(),
             build_id,
             kind: kind(module.kind),
             file: module.file,
@@ -102,11 +104,42 @@ fn write_frame(
     Ok(())
 }
 
+/// The C library, and what links programs. Nobody asks for its lines, and where its debug file is installed, to read that takes a
+/// tenth of a second, more than all else that a short command's stacks need. `iowhy symbolize` looks for them.
+fn is_c_library(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let names: [&[u8]; 4] = [b"libc", b"libpthread", b"ld-linux", b"ld-musl"];
+    let rest = names.iter().find_map(|start| name.strip_prefix(*start));
+    rest.is_some_and(|rest| matches!(rest, [b'.' | b'-', ..]))
+}
+
 fn kind(kind: Kind) -> symbols::Kind {
     match kind {
         Kind::File => symbols::Kind::File,
         Kind::Vdso => symbols::Kind::Vdso,
         Kind::Jit => symbols::Kind::Jit,
         Kind::Anonymous => symbols::Kind::Anonymous,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_library_is_known_by_its_files_name() {
+        for path in [
+            "/usr/lib/x86_64-linux-gnu/libc.so.6",
+            "/lib/libc-2.31.so",
+            "/lib/ld-linux-aarch64.so.1",
+            "/lib64/ld-linux-x86-64.so.2",
+            "/lib/ld-musl-x86_64.so.1",
+            "/lib/libpthread.so.0",
+        ] {
+            assert!(is_c_library(path.as_bytes()), "{path}");
+        }
+        for path in ["/usr/lib/libcrypto.so.3", "/opt/libc/app", "/home/a/ld", ""] {
+            assert!(!is_c_library(path.as_bytes()), "{path}");
+        }
     }
 }

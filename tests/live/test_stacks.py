@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import pwd
 import shutil
 import subprocess
@@ -189,6 +190,30 @@ def test_paths_of_javascript_are_those_of_its_map(
         Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
     said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
     _holds(recording, said, computes=False)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="elsewhere CPython keeps frame pointers")
+@pytest.mark.parametrize("keeps", ["-fomit-frame-pointer", "-fno-omit-frame-pointer"])
+def test_paths_of_an_interpreter_with_trampolines_are_whole(keeps: str, tmp_path: Path) -> None:
+    """CPython's of `-X perf`, which Debian 12 does not have: the same code in a program in C."""
+    program = tmp_path / "trampolines"
+    run("gcc", "-O2", keeps, "-o", str(program), str(SOURCES / "trampolines.c"))
+    with filesystem("ext4", tmp_path) as scratch:
+        shell = ["sh", "-c", '"$0" "$1" > said', str(program), str(scratch.mount / "file")]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
+        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
+    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    _holds(recording, said, computes=False)
+    paths = ask(
+        recording,
+        "SELECT DISTINCT list(function ORDER BY depth) FILTER (function LIKE 'py::%') FROM user_stacks WHERE user_stack_id IN "
+        "(SELECT user_stack_id FROM stack_samples WHERE syscall = 'fsync') GROUP BY user_stack_id",
+    )
+    assert {tuple(path) for (path,) in paths} == {
+        tuple(f"py::{name}:/app.py" for name in ("sync_once", path, "main", "<module>"))
+        for path in ("path_of_a", "path_of_b", "path_of_c")
+    }
 
 
 def test_a_stack_that_cannot_be_read_is_counted_and_not_whole(tmp_path: Path) -> None:

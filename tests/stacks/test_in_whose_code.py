@@ -111,6 +111,32 @@ def test_an_interpreter_without_a_map_says_how_to_see_the_script(make: Make, map
     assert told == ([] if mapped else [f"the functions of the Python program are not in it: {way}"])
 
 
+def test_of_a_script_whose_functions_have_names_the_interpreters_are_left_out(make: Make) -> None:
+    libc = {"module_id": 1, "path": "/usr/lib/libc.so.6", "kind": "file"}
+    python = {"module_id": 2, "path": "/usr/lib/libpython3.12.so.1.0", "kind": "file"}
+    jit = {"module_id": 3, "path": None, "kind": "jit", "tgid": 10}
+    names = (
+        "fsync",
+        "os_fsync",
+        "_PyEval_EvalFrameDefault",
+        "py::save:/app.py",
+        "_PyEval_Vector",
+        "py::main:/app.py",
+        "main",
+    )
+    rows = frames({1: names})
+    for row, name in zip(rows, names, strict=True):
+        of = 1 if name == "fsync" else 3 if name.startswith("py::") else 2
+        row |= {"module_id": of, "file": None, "line": None}
+    rec = recorded(
+        make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[libc, python, jit]
+    )
+    assert said(rec) == ["100 % of it is called by py::save:/app.py ← py::main:/app.py"]
+    with Facts(rec) as facts:
+        (link,) = in_whose_code(facts, SYNC)
+    assert [frame.name for frame in link.frames] == list(names[1:])
+
+
 def test_a_broken_expectation_names_who_makes_the_calls(make: Make) -> None:
     calls = [call(at * 10 * MS, MS, "fsync") for at in range(20)]
     samples = [sample(1 * MS, 15 * MS, 1, calls=15), sample(2 * MS, 5 * MS, 3, calls=5)]

@@ -10,6 +10,7 @@ mod image;
 mod maps;
 mod modules;
 mod space;
+mod trampolines;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use maps::Mapped;
 use modules::Modules;
 pub use modules::{Kind, Module};
 use space::Space;
+use trampolines::Trampolines;
 
 /// Frames of one stack that are kept.
 pub const FRAMES_MOST: usize = 512;
@@ -64,6 +66,7 @@ pub struct Unwinder {
     proc: PathBuf,
     spaces: HashMap<u32, Rc<Space>>,
     modules: Modules,
+    trampolines: Trampolines,
 }
 
 impl Unwinder {
@@ -73,6 +76,7 @@ impl Unwinder {
             proc,
             spaces: HashMap::new(),
             modules: Modules::default(),
+            trampolines: Trampolines::default(),
         }
     }
 
@@ -85,6 +89,7 @@ impl Unwinder {
     pub fn exec(&mut self, tgid: u32) {
         self.make_room();
         self.spaces.insert(tgid, Rc::default());
+        self.rewritten(tgid);
     }
 
     /// A process begins as a copy of another.
@@ -98,9 +103,19 @@ impl Unwinder {
 
     /// A process maps code.
     pub fn map(&mut self, tgid: u32, mapped: Mapped) {
+        if mapped.ino == 0 {
+            self.rewritten(tgid);
+        }
         // Of one that was never met all else is not known: /proc will be asked.
         if let Some(space) = self.spaces.get_mut(&tgid) {
             Rc::make_mut(space).map(mapped);
+        }
+    }
+
+    /// A process has other code in memory without a file.
+    fn rewritten(&mut self, tgid: u32) {
+        if let Some(module) = self.modules.of_memory(tgid) {
+            self.trampolines.forget(module);
         }
     }
 
@@ -174,11 +189,22 @@ impl Unwinder {
                 module: number,
                 address,
             });
-            let Some(module) = number.and_then(|number| self.modules.get_mut(number)) else {
+            let known = number.and_then(|number| Some((number, self.modules.get_mut(number)?)));
+            let Some((number, module)) = known else {
                 return stack;
             };
-            let in_file = ip.wrapping_sub(bias);
-            match module.image.step(in_file, first, &mut registers, &mut read) {
+            let written = module.kind == Kind::Jit;
+            let trampoline = written
+                .then(|| self.trampolines.return_at(number, &self.proc, tgid, ip))
+                .flatten();
+            let caller = match trampoline {
+                Some(above) => step_up(above, &mut registers, &mut read),
+                None => {
+                    let in_file = ip.wrapping_sub(bias);
+                    module.image.step(in_file, first, &mut registers, &mut read)
+                }
+            };
+            match caller {
                 Caller::At(address) => ip = address,
                 Caller::None => {
                     stack.whole = true;
@@ -210,6 +236,32 @@ impl Unwinder {
         area.bias = stated.map_or(0, |stated| area.mapped.start.wrapping_sub(stated));
         Some((area.module, area.bias))
     }
+}
+
+/// To the caller whose address lies that far above the stack pointer.
+#[cfg(target_arch = "x86_64")]
+fn step_up(
+    above: u64,
+    registers: &mut UnwindRegsNative,
+    read: &mut dyn FnMut(u64) -> Option<u64>,
+) -> Caller {
+    let at = registers.sp().wrapping_add(above);
+    registers.set_sp(at.wrapping_add(8));
+    match read(at) {
+        Some(0) => Caller::None,
+        Some(address) => Caller::At(address),
+        None => Caller::Unknown,
+    }
+}
+
+/// There are no such trampolines.
+#[cfg(not(target_arch = "x86_64"))]
+fn step_up(
+    _above: u64,
+    _registers: &mut UnwindRegsNative,
+    _read: &mut dyn FnMut(u64) -> Option<u64>,
+) -> Caller {
+    Caller::Unknown
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -87,6 +87,11 @@ impl Modules {
         self.all.get_mut(number as usize)
     }
 
+    /// The module of a process's memory without a file that code was met in.
+    pub fn of_memory(&self, tgid: u32) -> Option<u32> {
+        self.by_key.get(&Key::Memory(tgid, Vec::new())).copied()
+    }
+
     /// The module of a mapping; None when there are too many.
     pub fn of(&mut self, proc: &Path, tgid: u32, mapped: &Mapped) -> Option<u32> {
         let kind = kind_of(mapped);

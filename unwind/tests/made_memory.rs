@@ -19,6 +19,18 @@ fn process(tgid: u32) -> (tempfile::TempDir, Unwinder) {
     (proc, unwinder)
 }
 
+/// A page of code in memory without a file.
+fn code(start: u64) -> Mapped {
+    Mapped {
+        start,
+        end: start + 0x1000,
+        offset: 0,
+        dev: 0,
+        ino: 0,
+        path: Vec::new(),
+    }
+}
+
 fn memory(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
@@ -47,6 +59,44 @@ fn frame_pointers_lead_from_caller_to_caller() {
     assert_eq!((modules[0].tgid, modules[0].used), (Some(7), true));
 }
 
+/// CPython's, of which the trampoline at CODE + 0x100 returns to the one at CODE + 0x200, and that to a caller with a frame pointer.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn trampolines_are_known_by_their_bytes_also_of_a_process_that_is_gone() {
+    use std::os::unix::fs::FileExt;
+    const TRAMPOLINE: [u8; 11] = [0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3];
+    let (proc, mut unwinder) = process(7);
+    let written = std::fs::File::create(proc.path().join("7/mem")).unwrap();
+    written.set_len(CODE + 0x10_0000).unwrap();
+    for start in [0x100, 0x200] {
+        written.write_all_at(&TRAMPOLINE, CODE + start).unwrap();
+    }
+    // What lies below the address that it returns to, by the instruction that comes next.
+    for (next, below) in [(0, 0), (4, 1), (6, 1), (10, 0)] {
+        let mut words = vec![0x1111; below];
+        words.extend([CODE + 0x206, 0x2222, CODE + 0x300]);
+        let caller = STACK + 8 * (words.len() as u64);
+        words.extend([0, CODE + 0x400, 0x3333, 0]);
+        let from = Registers {
+            ip: CODE + 0x100 + next,
+            ..registers(caller)
+        };
+        let found = unwinder.unwind(7, &from, &memory(&words), 1);
+        let addresses: Vec<_> = found.frames.iter().map(|frame| frame.address).collect();
+        let callers = [0x100 + next, 0x205, 0x2ff, 0x3ff].map(|at| CODE + at);
+        assert_eq!(addresses, callers);
+        std::fs::remove_dir_all(proc.path().join("7")).ok();
+    }
+    // Other code comes there, which is no trampoline as far as anybody knows.
+    unwinder.map(7, code(CODE));
+    let from = Registers {
+        ip: CODE + 0x106,
+        ..registers(0)
+    };
+    let found = unwinder.unwind(7, &from, &memory(&[0, CODE + 0x206]), 1);
+    assert_eq!(found.frames.len(), 1);
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn frame_pointers_that_loop_end() {
@@ -59,21 +109,13 @@ fn frame_pointers_that_loop_end() {
 #[test]
 fn a_process_that_is_gone_has_what_its_events_said() {
     let (_proc, mut unwinder) = process(7);
-    let code = Mapped {
-        start: CODE,
-        end: CODE + 0x1000,
-        offset: 0,
-        dev: 0,
-        ino: 0,
-        path: Vec::new(),
-    };
     let frames = |unwinder: &mut Unwinder, tgid| {
         let found = unwinder.unwind(tgid, &registers(0), &[], 1);
         found.frames.len()
     };
     assert_eq!(frames(&mut unwinder, 8), 0);
     unwinder.exec(9);
-    unwinder.map(9, code);
+    unwinder.map(9, code(CODE));
     assert_eq!(frames(&mut unwinder, 9), 1);
     unwinder.fork(9, 10);
     assert_eq!(frames(&mut unwinder, 10), 1);

@@ -176,7 +176,7 @@ def _own(frames: Iterable[CodeFrame]) -> list[CodeFrame]:
 
 def in_words(frames: tuple[CodeFrame, ...]) -> str:
     """The inner functions of a path: `sync_all (store.c:12) ← commit ← main`, a library's name where no line is known."""
-    own = _own(frames)
+    own = _own(_of_script(frames))
     shown = own[:_SHOWN]
     located = next((frame for frame in shown if frame.file and frame.line), None)
     words = []
@@ -188,6 +188,18 @@ def in_words(frames: tuple[CodeFrame, ...]) -> str:
             place = f" ({frame.module})"
         words.append(frame.name + place)
     return " ← ".join(words) + (" ← …" if len(own) > len(shown) else "")
+
+
+def _of_script(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:
+    """A path without the functions of an interpreter, where those of its script have names: between two of them are four of its own."""
+    scripts = any(frame.module is None and frame.function is not None for frame in frames)
+    if not scripts:
+        return frames
+    return tuple(frame for frame in frames if not _interprets(frame.module))
+
+
+def _interprets(module: str | None) -> bool:
+    return any(pattern.fullmatch(module or "") for pattern, _, _ in _INTERPRETERS)
 
 
 def _missing_script(relations: Relations, frames: tuple[CodeFrame, ...]) -> tuple[Link, ...]:

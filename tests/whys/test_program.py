@@ -344,3 +344,34 @@ def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, aga
     (cold,) = (one for one in found.findings if one.cause == "cache-cold")
     assert any("run it again" in one for one in cold.remedies) is again
     assert not any("a smaller format" in one for one in cold.remedies)
+
+
+def _packing(files: int, far: int, near: int) -> Story:
+    """tar reads so many small files; a tenth of the requests takes `near`, the others `far`."""
+    story = Story(2.0).cache(lookups=files, misses=files)
+    story.caller("read", files, blocked=1800 * MS // files, ino=list(range(1000, 1000 + files)))
+    story.requests(files, bytes_=4 * KIB, service=far, jump=True)
+    for row in story.tables["block_requests"][1 : 1 + files // 10]:
+        row["complete_ns"] = int(str(row["issue_ns"])) + near
+    return _at_work("tar", "/usr/bin/tar", story)
+
+
+@pytest.mark.parametrize(
+    ("files", "far", "near", "gained"),
+    [(201, 8 * MS, MS, 7 / 8), (201, 8 * MS, 4 * MS, 1 / 2), (201, 8 * MS, 8 * MS, 0), (1601, MS, 0, 0)],
+)  # fmt: skip
+def test_an_order_gains_the_way_and_not_the_data(
+    judged: Judge, files: int, far: int, near: int, gained: float
+) -> None:
+    """Where every way takes as long (a server far away), or none takes any, an order gains nothing."""
+    found = leads(judged(_packing(files, far, near or MS)), "cache-cold", 0.85)
+    assert found.gain == found.remedy_gains[0]
+    again = [one.startswith("run it again") for one in found.remedies].index(True)
+    assert found.remedy_gains[again] == pytest.approx(found.share)
+    assert ("--sort=inode" in found.remedies[0]) is (gained > 0)
+    if gained:
+        assert found.gain == pytest.approx(gained * found.share, rel=0.1)
+        assert "as quick then as the quickest tenth" in found.gain_condition
+    else:
+        assert not any("--sort" in one for one in found.remedies)
+        assert found.gain_condition == "when the data are in memory"

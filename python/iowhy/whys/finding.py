@@ -66,7 +66,8 @@ class Saving:
 class Candidate:
     """A cause that a recording shows, before it is settled which cause gets which time.
 
-    `saving` is of the time that it gets.
+    `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
+    read, where that is other than `saving`.
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
     what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
@@ -80,6 +81,7 @@ class Candidate:
     chain: tuple[Link, ...]
     summary: str
     saving: Saving
+    by_order: Saving | None = None
     against: tuple[str, ...] = ()
     confidence: float = 0.9
     lowered_by: tuple[str, ...] = ()

@@ -36,12 +36,13 @@ documentation says so:
     without_files = ["*-wal"]           # only where there is no file of any of these patterns
     without_calls = ["ioctl"]           # only where none of these calls was made
     single_threaded = true              # only where no process has a second thread
+    orders = true                       # optional: it changes only the order of what is read
     do = "…"
     risk = "…"                          # what it costs; "none"
     link = "https://…"
 
 A remedy that ends only some of the syncs gains no more than their share of the time in syncs, and where that is next to nothing
-it is not offered.
+it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate).
 """
 
 import tomllib
@@ -97,6 +98,7 @@ class Remedy:
     without_files: tuple[str, ...] = ()
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False
+    orders: bool = False
 
     @property
     def partial(self) -> bool:
@@ -106,10 +108,14 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about."""
+    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about.
+
+    `orders`: it changes only the order of what is read.
+    """
 
     text: str
     part: float = 1.0
+    orders: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,8 @@ def remedies(
                 continue
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in syncs)"
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
-            found.append(Advice(f"{program.name}: {one.do}{ends}{risk} ({one.link})", part))
+            text = f"{program.name}: {one.do}{ends}{risk} ({one.link})"
+            found.append(Advice(text, part, one.orders))
     return tuple(sorted(found, key=lambda advice: -advice.part))
 
 

@@ -64,6 +64,8 @@ def _applies(remedy: Remedy) -> str:
         said.append(f"there is no call of {_listed(remedy.without_calls, ' or ')}")
     if remedy.single_threaded:
         said.append("no process has a second thread")
+    if remedy.orders:
+        said.append("the way to the data takes the time")
     if remedy.computes:
         said.append("more of the CPU time is the program's than the kernel's")
     if remedy.words:

@@ -11,7 +11,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
-from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding
+from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding, Saving
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
@@ -203,18 +203,22 @@ def _finding(
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
+    by_order = candidate.saving if candidate.by_order is None else candidate.by_order
+    told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
     advice = (
-        *program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu),
+        *(one for one in told if by_order.part or not one.orders),
         *(program.Advice(text) for text in remedies if text not in not_for_them),
     )
-    bound = min(1.0, share) * max(0.0, min(1.0, candidate.saving.part))
+    savings = [by_order if one.orders else candidate.saving for one in advice]
+    bounds = [_bound(share, one) for one in savings]
+    saving = savings[0] if savings else candidate.saving
     first = advice[0].part if advice else 1.0
     return Finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
-        gain=bound * first,
-        gain_condition=candidate.saving.condition
+        gain=_bound(share, saving) * first,
+        gain_condition=saving.condition
         if first == 1.0
         else f"without {percent(first)} of the time in syncs, those that the first remedy ends",
         confidence=value,
@@ -226,7 +230,7 @@ def _finding(
         ),
         against=(*candidate.against, *also),
         remedies=tuple(made.filled(one.text) for one in advice),
-        remedy_gains=tuple(bound * one.part for one in advice),
+        remedy_gains=tuple(b * one.part for b, one in zip(bounds, advice, strict=True)),
         experiment=lever,
         summary=candidate.summary,
         proof=made.prove(lever, unsafe=cause.unsafe_proof, cache=cause.proof_cache),
@@ -234,6 +238,11 @@ def _finding(
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
     )
+
+
+def _bound(share: float, saving: Saving) -> float:
+    """What can be saved at most, of the whole that a finding's share is of."""
+    return min(1.0, share) * max(0.0, min(1.0, saving.part))
 
 
 def _share_of(facts: Facts, candidate: Candidate) -> str:

@@ -6,7 +6,7 @@ from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.holders import held_share, share_while_reading
 from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 REQUESTS_MIN = 32
 # The waits that count: the filesystem reads blocks of its own, in calls that only touch names.
@@ -53,6 +53,7 @@ def find(facts: Facts) -> Candidate | None:
         )
         if seeks
         else saving.all_of_it("with as many walkers as the device serves at once"),
+        by_order=None if seeks else Saving(0.0, "the way to them takes no time"),
         # A disk is slow by the way to each of them: fewer ways come before more at a time.
         remedy=_IN_ORDER_OF_INODES if seeks else None,
         confidence=0.85 if read.known else 0.6,

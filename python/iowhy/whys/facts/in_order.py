@@ -10,6 +10,8 @@ ALIKE_MIN = 16
 SIZES_APART = 4
 #: Requests in flight, up to which the time of a request is its own and not also that of those before it.
 ALONE = 1.5
+#: Reads that jump, below which the quickest tenth of them is chance.
+JUMPS_MIN = 64
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,49 @@ def in_order(relations: Relations, requests: Requests) -> InOrder:
     alone = requests.own_depth is not None and requests.own_depth <= ALONE
     fitted = 1e9 / fit.slope_ns if alone and fit.slope_ns and fit.slope_ns > 0 else None
     return InOrder(fit.reached, fitted, fit.least_bytes, fit.most_bytes)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Of the reads on the device that jump: their mean service time, and that of the quickest tenth.
+
+    `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest. The
+    ways in the order in which things lie are shorter than the shortest of a run without order, so that those tell nothing.
+    """
+
+    mean_ns: float
+    quickest_ns: float
+    part: float
+
+
+@dataclass(frozen=True)
+class _Ways:
+    jumps: int
+    mean_ns: float | None
+    quickest_ns: float | None
+    all_ns: float | None
+
+
+_WAYS = """
+WITH reads AS (
+  SELECT complete_ns - sent_ns AS service_ns, jump_bytes <> 0 AS jumps
+  FROM command_requests WHERE dev = {dev} AND op = 'read' AND complete_ns > sent_ns
+), tenths AS (
+  SELECT service_ns, ntile(10) OVER (ORDER BY service_ns) AS tenth FROM reads WHERE jumps
+)
+SELECT count(*) AS jumps, avg(service_ns) AS mean_ns,
+  avg(CASE WHEN tenth = 1 THEN service_ns END) AS quickest_ns,
+  (SELECT sum(service_ns) FROM reads) AS all_ns
+FROM tenths
+"""
+
+
+def ways(relations: Relations, requests: Requests) -> Ways | None:
+    """How much of the reads' time is the way, by those that are quick; None where too few jump."""
+    if requests.dev is None or not requests.reads:
+        return None
+    row = relations.one(_Ways, _WAYS.format(dev=requests.dev))
+    if row.jumps < JUMPS_MIN or row.mean_ns is None or row.quickest_ns is None or not row.all_ns:
+        return None
+    part = max(0.0, row.mean_ns - row.quickest_ns) * row.jumps / row.all_ns
+    return Ways(row.mean_ns, row.quickest_ns, part)

@@ -6,7 +6,7 @@ from iowhy.relations import Relations
 
 @dataclass(frozen=True)
 class Threads:
-    """`top_share` is the busiest thread's CPU time over the elapsed time."""
+    """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first."""
 
     count: int | None
     processes: int | None
@@ -28,7 +28,8 @@ class _Sums:
 
 _SUMS = """
 SELECT count(*) AS count, count(DISTINCT t.tgid) AS processes, sum(cpu_ns) AS cpu_ns,
-  sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns, arg_max(n.comm, cpu_ns) AS top_name
+  sum(runnable_ns) AS runnable_ns, max(cpu_ns) AS top_ns,
+  arg_max(n.comm, (cpu_ns, -t.tid)) FILTER (WHERE cpu_ns IS NOT NULL) AS top_name
 FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.tid = t.tid
 """
 

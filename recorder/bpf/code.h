@@ -69,7 +69,7 @@ static __noinline long found_code(struct task_struct *task, struct vm_area_struc
 
 	if (inode) {
 		id = identify(inode);
-		name_file(&id, file);
+		name_file(&id, file, 0);
 	}
 	e = begin_code(search->tgid, CODE_MAP);
 	if (!e)

@@ -138,12 +138,16 @@ struct event_file {
 	struct event_header header;
 	__u64 ino;
 	__u64 size;
+	/* What stat(2) tells of a file on an overlay, in the place of `ino` and `dev`; 0: it is on none. */
+	__u64 overlay_ino;
 	__u32 dev;
 	__u32 mode;
 	__u32 generation;
 	__u32 length; /* bytes of names that follow */
 	__u32 cut; /* the path was longer than what fits */
 	__u32 nlink;
+	__u32 overlay_dev;
+	__u32 pad;
 };
 
 /* Bits of event_thread.header.flags; none: it came into scope. */

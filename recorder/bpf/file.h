@@ -4,7 +4,7 @@
 #define IOWHY_FILE_H
 
 #include "state.h"
-#include "field.h"
+#include "overlay.h"
 
 #define PATH_PARTS 64
 #define PATH_BYTES 4096
@@ -117,23 +117,32 @@ static __noinline long path_step(__u32 step, struct path_walk *w)
  * Emits a file's path: the names from the inode up to the root of the mount tree. The kernel's own d_path is
  * not open to tracing programs; this walk needs no lock because it reads with probes, and can at worst give a
  * path that is being renamed half old, half new. A function of its own (not static), so that the verifier
- * looks at it once. `dentry`: the name to take, 0 for the one that the file was opened by.
+ * looks at it once. `of`: the inode whose name it is; `dentry`: the name to take, 0 for the one that the file was opened
+ * by.
  */
-__noinline int emit_file(__u64 address, __u64 dentry)
+__noinline int emit_file(__u64 address, __u64 of, __u64 dentry)
 {
 	__u32 zero = 0;
 	struct path_scratch *s = bpf_map_lookup_elem(&path_scratches, &zero);
 	struct file *file = (struct file *)address;
-	struct vfsmount *vfsmount;
-	struct inode *inode;
+	struct inode *inode = (struct inode *)of, *named;
+	struct vfsmount *vfsmount = NULL;
+	struct dentry *opened;
 	struct path_walk w = {};
 	struct file_id id;
 	__u32 length;
 
 	if (!s)
 		return 0;
-	inode = BPF_CORE_READ(file, f_inode);
 	id = identify(inode);
+	opened = opened_by(file, &vfsmount);
+	named = BPF_CORE_READ(opened, d_inode);
+	s->event.overlay_ino = 0;
+	s->event.overlay_dev = 0;
+	if (named && named != inode && is_overlay(named)) {
+		s->event.overlay_ino = BPF_CORE_READ(named, i_ino);
+		s->event.overlay_dev = BPF_CORE_READ(named, i_sb, s_dev);
+	}
 	s->event.header.kind = EVENT_FILE;
 	s->event.header.flags = 0;
 	s->event.header.nr = 0xffff;
@@ -146,9 +155,8 @@ __noinline int emit_file(__u64 address, __u64 dentry)
 	s->event.nlink = BPF_CORE_READ(inode, i_nlink);
 	s->event.cut = 1;
 	s->at = 0;
-	vfsmount = BPF_CORE_READ(file, f_path.mnt);
 	w.scratch = s;
-	w.dentry = dentry ? (struct dentry *)dentry : BPF_CORE_READ(file, f_path.dentry);
+	w.dentry = dentry ? (struct dentry *)dentry : opened;
 	w.mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
 	REPEAT(PATH_PARTS, PATH_PARTS, path_step, &w);
 	length = s->at;
@@ -160,8 +168,11 @@ __noinline int emit_file(__u64 address, __u64 dentry)
 	return 0;
 }
 
-/* Marks the file as touched by the command, and emits its name when that was not done before. */
-static __always_inline void name_file(const struct file_id *id, struct file *file)
+/*
+ * Marks the file as touched by the command, and emits its name when that was not done before. `of`: its inode, 0 for
+ * that of the file's data.
+ */
+static __always_inline void name_file(const struct file_id *id, struct file *file, __u64 of)
 {
 	struct file_key key = { .ino = id->ino, .dev = id->dev };
 	__u64 generation = id->generation;
@@ -173,7 +184,10 @@ static __always_inline void name_file(const struct file_id *id, struct file *fil
 		return;
 	bpf_map_update_elem(&touched, &key, &generation, BPF_ANY);
 	bpf_map_update_elem(&touched_filesystems, &dev, &yes, BPF_ANY);
-	emit_file((__u64)file, 0);
+	/* Read anew: to the verifier an address that a program may follow is none that it may hand on. */
+	if (!of)
+		of = (__u64)data_inode(file, BPF_CORE_READ(file, f_inode));
+	emit_file((__u64)file, of, 0);
 }
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
@@ -191,30 +205,49 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 	return (struct file *)FIELD(struct timespec64, files + fd, tv_sec);
 }
 
+/* The file as in the call before: its filesystem and its name are known. */
+static __always_inline bool is_file_of(const struct thread *t, const struct inode *inode)
+{
+	return t->inode == (__u64)inode && t->file.ino == FIELD(struct inode, inode, i_ino) &&
+	       t->file.generation == FIELD(struct inode, inode, i_generation);
+}
+
 /* Sets the thread's file; false when there is none. */
 static __always_inline bool set_file(struct thread *t, struct file *file)
 {
 	struct inode *inode;
-	__u32 generation;
-	__u64 ino;
 
 	if (!file)
 		return false;
 	inode = FIELD(struct file, file, f_inode);
 	if (!inode)
 		return false;
-	/* The same file as in the call before: its filesystem and its name are known. */
-	ino = FIELD(struct inode, inode, i_ino);
-	generation = FIELD(struct inode, inode, i_generation);
-	if (t->inode != (__u64)inode || t->file.ino != ino || t->file.generation != generation) {
-		t->inode = (__u64)inode;
-		t->file.ino = ino;
-		t->file.generation = generation;
-		t->file.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-		name_file(&t->file, file);
+	if (!is_file_of(t, inode)) {
+		/* Of an overlay's file, which may be copied up at any time, that is asked at each call. */
+		inode = data_inode(file, inode);
+		if (!is_file_of(t, inode)) {
+			t->inode = (__u64)inode;
+			t->file = identify(inode);
+			name_file(&t->file, file, 0);
+		}
 	}
 	t->call_flags |= CALL_HAS_FILE;
 	return true;
+}
+
+/* A file was opened to be written: on an overlay the kernel may have copied it up for that, from one that nobody opened. */
+static __always_inline void name_copied(struct file *file)
+{
+	struct inode *inode = file ? FIELD(struct file, file, f_inode) : NULL;
+	struct file_id id;
+
+	if (!inode || !is_overlay(inode) || !(BPF_CORE_READ(file, f_flags) & O_ACCMODE) || !upper_inode(inode))
+		return;
+	inode = copied_from(inode);
+	if (!inode)
+		return;
+	id = identify(inode);
+	name_file(&id, file, (__u64)inode);
 }
 
 /*
@@ -259,7 +292,7 @@ static __always_inline void name_linked(struct task_struct *task, int fd)
 	first = BPF_CORE_READ(file, f_inode, i_dentry.first);
 	dentry = (void *)first - bpf_core_field_offset(struct dentry, d_u.d_alias);
 	if (first && dentry != opened)
-		emit_file((__u64)file, (__u64)dentry);
+		emit_file((__u64)file, (__u64)data_inode(file, BPF_CORE_READ(file, f_inode)), (__u64)dentry);
 }
 
 /* The program that the task runs, which no call of its own has opened. */
@@ -269,9 +302,11 @@ static __always_inline void touch_program(struct task_struct *task)
 	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 
 	if (inode) {
-		struct file_id id = identify(inode);
+		struct file_id id;
 
-		name_file(&id, file);
+		inode = data_inode(file, inode);
+		id = identify(inode);
+		name_file(&id, file, 0);
 	}
 }
 

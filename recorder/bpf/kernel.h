@@ -37,6 +37,7 @@
 #define TIF_32BIT (1UL << 22)
 
 /* include/uapi/asm-generic/fcntl.h: the same on x86 and arm64 */
+#define O_ACCMODE 00000003
 #define O_APPEND 00002000
 #define AT_EMPTY_PATH 0x1000
 
@@ -50,6 +51,7 @@
 #define TMPFS_MAGIC 0x01021994
 #define HUGETLBFS_MAGIC 0x958458f6
 #define BTRFS_SUPER_MAGIC 0x9123683E
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
 #define BTRFS_BTREE_INODE 1
 
 typedef __u64 sector_t;
@@ -259,6 +261,36 @@ struct file {
 	unsigned int f_flags;
 	__s64 f_pos;
 	void *private_data;
+};
+
+/* Since 6.7; before, the name of a file below was the overlay's. */
+struct backing_file {
+	struct file file;
+	struct path user_path;
+};
+
+struct ovl_path {
+	struct dentry *dentry;
+};
+
+struct ovl_entry {
+	unsigned int __numlower;
+	struct ovl_path __lowerstack[1];
+};
+
+struct ovl_inode {
+	unsigned long flags;
+	struct inode vfs_inode;
+	struct dentry *__upperdentry;
+	struct ovl_entry *oe;
+};
+
+struct ovl_inode___before_6_5 {
+	struct ovl_path lowerpath;
+};
+
+struct ovl_inode___before_6_0 {
+	struct inode *lower;
 };
 
 struct vm_area_struct {
@@ -563,6 +595,9 @@ struct vm_area_struct___before_6_1 {
 };
 
 #pragma clang attribute pop
+
+/* fs/overlayfs/overlayfs.h: a bit of ovl_inode.flags */
+#define OVL_UPPERDATA 3
 
 /* Operations and flags of requests: their values move between kernels, so they are asked for by name. */
 enum req_op {

@@ -143,6 +143,7 @@ static __always_inline void set_operation_file(struct event_operation *o, struct
 
 	if (!inode)
 		return;
+	inode = data_inode(file, inode);
 	id = identify(inode);
 	o->ino = id.ino;
 	o->dev = id.dev;
@@ -150,7 +151,7 @@ static __always_inline void set_operation_file(struct event_operation *o, struct
 	o->known |= OPERATION_HAS_FILE;
 	if (FIELD(struct file, file, f_flags) & direct_flag)
 		o->header.flags |= OPERATION_DIRECT;
-	name_file(&id, file);
+	name_file(&id, file, 0);
 }
 
 /* The range that it asks for; `offset` is -1 for the file's position. */

@@ -271,6 +271,7 @@ static __always_inline void returned(struct thread *t, struct task_struct *task,
 		struct file *file = file_of(task, ret);
 
 		t->call_kind = CALL_PLAIN;
+		name_copied(file);
 		set_file(t, file);
 	}
 	if (t->call_kind == CALL_LINK && !ret)

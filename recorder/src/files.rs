@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
-use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
-use std::time::Duration;
 
 use iowhy_readings::layout::{Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
@@ -16,6 +14,7 @@ use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
 use crate::event::{self, File, FileId};
+use crate::first_maps::{FirstMaps, Shown};
 use crate::identity::{anonymous_dev, Identities};
 
 /// Files that are remembered by name.
@@ -27,20 +26,18 @@ const MOST_NAMED: usize = 96 << 20;
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
 /// Files whose extents are read: those that the command read and wrote most.
 const HEAVIEST: usize = 64;
-/// Files that wait for their first map, and extents of first maps that are kept.
-const WAITING: usize = 1024;
-const FIRST_EXTENTS: usize = 300_000;
-/// How long the maps that are still being made are waited for at the end.
-const LAST_MAPS: Duration = Duration::from_secs(1);
 
 /// Device, and what [`Identities`] knows the file by.
 pub type Key = (u32, u64);
 
 struct Known {
     inode: u64,
+    shown: Shown,
     generation: u32,
     /// Another file has come by its inode: it is gone.
     replaced: bool,
+    /// An overlay shows its copy in the upper layer under its name.
+    copied: bool,
     path: Option<Vec<u8>>,
     kind: &'static str,
     seen_ns: u64,
@@ -64,6 +61,8 @@ pub struct Files {
     known: HashMap<Key, Known>,
     /// Of each inode that served again, the file that has it now.
     latest: HashMap<(u32, u64), Key>,
+    /// The file that an overlay shows by a device and inode of its own.
+    on_overlays: HashMap<(u32, u64), Key>,
     untold: Vec<Key>,
     named: usize,
     last: Option<(Key, u64)>,
@@ -72,17 +71,12 @@ pub struct Files {
     anonymous_dev: Option<u32>,
 }
 
-/// The thread that maps files as the command opens them, before it changes them.
-struct FirstMaps {
-    ask: SyncSender<(Key, u64, PathBuf)>,
-    answer: Receiver<HashMap<Key, Vec<rows::Extents>>>,
-}
-
 impl Files {
     pub fn new() -> Files {
         Files {
             known: HashMap::new(),
             latest: HashMap::new(),
+            on_overlays: HashMap::new(),
             untold: Vec::new(),
             named: 0,
             last: None,
@@ -105,6 +99,7 @@ impl Files {
         };
         let key = (e.dev, identities.of(file));
         self.replace(key, e.ino);
+        let shown = Shown::of(&e);
         let mut path = event::path(parts, e.cut != 0, e.mode, e.ino);
         let anonymous = Some(e.dev) == self.anonymous_dev;
         if let (true, Some([b'/', name @ ..])) = (anonymous, path.as_deref()) {
@@ -129,19 +124,18 @@ impl Files {
         self.named += length;
         if kind == "file" && e.size > 0 && e.nlink > 0 && e.cut == 0 {
             if let (Some(maps), Some(path)) = (&self.first_maps, &path) {
-                let _ = maps.ask.try_send((
-                    key,
-                    e.ino,
-                    PathBuf::from(OsString::from_vec(path.clone())),
-                ));
+                maps.ask(key, shown, path);
             }
         }
+        self.cover(key, shown);
         self.known.insert(
             key,
             Known {
                 inode: e.ino,
+                shown,
                 generation: e.generation,
                 replaced: false,
+                copied: false,
                 path,
                 kind,
                 seen_ns: now_ns,
@@ -169,6 +163,17 @@ impl Files {
             .unwrap_or((key.0, inode));
         if let Some(known) = self.known.get_mut(&before) {
             known.replaced = true;
+        }
+    }
+
+    /// A file that an overlay shows now in the place of another is the copy of that.
+    fn cover(&mut self, key: Key, shown: Shown) {
+        if !shown.overlay {
+            return;
+        }
+        let before = self.on_overlays.insert((shown.dev, shown.inode), key);
+        if let Some(lower) = before.and_then(|key| self.known.get_mut(&key)) {
+            lower.copied = true;
         }
     }
 
@@ -245,7 +250,7 @@ impl Files {
         let mut heavy: Vec<(&Key, &Known)> = self
             .known
             .iter()
-            .filter(|(_, k)| k.kind == "file" && k.bytes > 0 && !k.replaced)
+            .filter(|(_, k)| k.kind == "file" && k.bytes > 0 && !k.replaced && !k.copied)
             .collect();
         heavy.sort_unstable_by_key(|(key, known)| (std::cmp::Reverse(known.bytes), **key));
         let layout = Layout::new(mounts, Phase::After, Bounds::default());
@@ -257,10 +262,11 @@ impl Files {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
             let mut after = Vec::new();
             match layout.of_path(&path, &mut |row| after.push(row)) {
-                Ok(taken) if is_same(&taken, key.0, known.inode) => {
+                Ok(taken) if known.shown.is_file_of(&taken) => {
                     read += 1;
                     let before = before.remove(key).unwrap_or_default();
                     for mut row in before.into_iter().chain(after) {
+                        row.dev = key.0.into();
                         row.ino = key.1 as i64;
                         recording.push(row)?;
                     }
@@ -277,59 +283,6 @@ impl Default for Files {
     fn default() -> Files {
         Files::new()
     }
-}
-
-impl FirstMaps {
-    /// None when no thread can be had: there are no maps from before then.
-    fn start() -> Option<FirstMaps> {
-        let (ask, asked) = sync_channel(WAITING);
-        let (answers, answer) = channel();
-        let work = move || {
-            let _ = answers.send(first_maps(&asked));
-        };
-        std::thread::Builder::new()
-            .name("iowhy-maps".into())
-            .spawn(work)
-            .ok()?;
-        Some(FirstMaps { ask, answer })
-    }
-
-    fn end(self) -> HashMap<Key, Vec<rows::Extents>> {
-        drop(self.ask);
-        self.answer.recv_timeout(LAST_MAPS).unwrap_or_default()
-    }
-}
-
-fn first_maps(asked: &Receiver<(Key, u64, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
-    let mut maps = HashMap::new();
-    let Ok(mounts) = Mounts::read(&Roots::default()) else {
-        return maps;
-    };
-    let mut kept = 0;
-    for (key, inode, path) in asked {
-        if kept >= FIRST_EXTENTS {
-            continue;
-        }
-        // Bounds of its own for each file, as the files come over the whole length of the recording.
-        let bounds = Bounds {
-            extents_per_file: 50_000,
-            total_time: Duration::from_millis(500),
-            ..Bounds::default()
-        };
-        let layout = Layout::new(&mounts, Phase::Before, bounds);
-        let mut extents = Vec::new();
-        if let Ok(taken) = layout.of_path(&path, &mut |row| extents.push(row)) {
-            if is_same(&taken, key.0, inode) {
-                kept += extents.len();
-                maps.insert(key, extents);
-            }
-        }
-    }
-    maps
-}
-
-fn is_same(taken: &iowhy_readings::layout::Taken, dev: u32, inode: u64) -> bool {
-    (taken.dev, taken.ino) == (dev.into(), inode as i64)
 }
 
 fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
@@ -354,13 +307,16 @@ fn last_row(key: Key, known: &Known, elsewhere: bool) -> rows::Files {
         Some(path)
             if matches!(known.kind, "file" | "directory")
                 && path.starts_with(b"/")
-                && !known.replaced =>
+                && !known.replaced
+                && !known.copied =>
         {
             let path = PathBuf::from(OsString::from_vec(path.clone()));
-            let (size_bytes, deleted) = names::at_end(known.inode as i64, &path);
+            let (size_bytes, deleted) = names::at_end(known.shown.inode as i64, &path);
+            // An overlay may have given the number of one of its files to another layer's.
+            let unsure = elsewhere || (known.shown.overlay && path.exists());
             rows::Files {
                 size_bytes,
-                deleted: (!deleted || !elsewhere).then_some(deleted),
+                deleted: (!deleted || !unsure).then_some(deleted),
                 ..name_row(key, known)
             }
         }
@@ -380,12 +336,13 @@ mod tests {
             (dev, "anonymous", "anon_inode:bpf_iter"),
             (dev + 1, "file", "/bpf_iter"),
         ] {
-            // struct event_file: header, inode, size, device, mode, generation, length of the name, cut, links.
+            // struct event_file: header, inode, size, overlay's inode, device, mode, generation, length of the name,
+            // cut, links, overlay's device, nothing.
             let name = b"bpf_iter\0";
             let mut file = vec![0u8; 8];
             file.extend(7u64.to_ne_bytes());
-            file.extend(0u64.to_ne_bytes());
-            for word in [dev, libc::S_IFREG | 0o600, 0, name.len() as u32, 0, 1] {
+            file.extend([0u8; 16]);
+            for word in [dev, libc::S_IFREG | 0o600, 0, name.len() as u32, 0, 1, 0, 0] {
                 file.extend(word.to_ne_bytes());
             }
             file.extend(name);

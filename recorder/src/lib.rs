@@ -6,6 +6,7 @@ pub mod calls;
 pub mod collect;
 pub mod event;
 pub mod files;
+mod first_maps;
 pub mod groups;
 pub mod identity;
 pub mod kernel;

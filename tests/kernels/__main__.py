@@ -10,7 +10,7 @@ from pathlib import Path
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import guest, network, packages, stacks
+from . import guest, network, overlay, packages, stacks
 from .check import Check, one
 
 #: Packages of kernels, and what was recorded in each.
@@ -29,6 +29,7 @@ record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 
 record uring operations /mnt/uring
 record libaio operations /mnt/libaio libaio
 record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+{overlay.script()}
 {stacks.script()}
 {network.script()}
 """
@@ -75,6 +76,7 @@ def checks(out: Path) -> Iterator[Check]:
     read = written.replace("'write'", "'read'", 1)
     yield Check("bytes of direct reads", one(direct, read), DIRECT_READS * DIRECT_BYTES)
     yield from _user_stacks(calls)
+    yield from overlay.checks(out)
     yield from stacks.checks(out)
     yield from network.checks(out)
     for recording in (calls, write, direct):

@@ -15,7 +15,7 @@ SUITES = {
     "trixie": r"^linux-image-6\.12\..*-cloud-amd64-unsigned$",
 }
 #: What the guest needs besides the kernel, modules that are built in are skipped.
-MODULES = ("virtio_pci", "virtio_blk", "ext4")
+MODULES = ("virtio_pci", "virtio_blk", "ext4", "overlay")
 #: And for devices that lie on others.
 MODULES_OF_STACKS = (
     *("dm_mod", "dm_crypt", "dm_delay", "dm_multipath", "dm_round_robin"),

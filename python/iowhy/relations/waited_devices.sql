@@ -3,7 +3,7 @@
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, and where that shows no requests (a mapped device) what
 -- lies below. What a process (FUSE) or a server serves is no device. A wait without a file, or on a filesystem without a disk of its
--- own (overlay), has none; sync(2)
+-- own (tmpfs), has none; sync(2)
 -- waits for every filesystem.
 -- column dev: block device; NULL where the file tells none, id
 -- column everywhere: it is sync(2), bool

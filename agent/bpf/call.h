@@ -5,6 +5,7 @@
 
 #include "aggregate.h"
 #include "entry.h"
+#include "overlay.h"
 
 #define CALLS 512
 
@@ -62,17 +63,19 @@ static __always_inline __u16 current_call(struct task_struct *task, struct pt_re
 	return number >= 0 && number < CALLS ? number : NO_CALL;
 }
 
-/* The device of the filesystem that a descriptor's file lies on; 0: there is none. */
+/* The device of the filesystem that has the data of a descriptor's file (of an overlay, the one below); 0: there is none. */
 static __always_inline __u32 device_of(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
 	struct file *file = NULL;
+	struct inode *inode;
 
 	if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_core_read(&file, sizeof(file), files + fd) ||
 	    !file)
 		return 0;
-	return BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	inode = data_inode(file, BPF_CORE_READ(file, f_inode));
+	return BPF_CORE_READ(inode, i_sb, s_dev);
 }
 
 /* The same of the file that a call works on. */

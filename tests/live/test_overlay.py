@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cannot_run
 from iowhy.recording import Recording
 from machine import Filesystem, ask, filesystem, python, record, run
+from test_agent_counts import aggregating, opened
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -193,3 +195,27 @@ def test_data_that_stay_below_are_read_there(tmp_path: Path) -> None:
         assert layers_of(stacked, scratch, "read", "above") == {
             "lower": (READ + 1, READ * PAGE, READ, 0, READ * PAGE, 0)
         }
+
+
+def test_the_agent_counts_calls_where_their_data_are(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """On the device below, as its requests are: the overlay's own number is of no disk."""
+    root = tmp_path / "agent"
+    with filesystem("ext4", tmp_path) as scratch, overlay(scratch) as merged:
+        with aggregating(root, "--calls"):
+            run(*python(MIXED, merged))
+        dev = scratch.dev
+    kept = opened(root)
+    if not kept.ran("agent_calls"):
+        cannot_run(request, "this kernel does not take the programs of calls")
+    counted = """SELECT name, sum(count), sum(bytes) FROM agent_latencies WHERE measure = 'call' AND dev = ?
+        AND name IN ('pread64', 'write', 'pwrite64', 'fsync') GROUP BY name ORDER BY name"""
+    assert ask(kept, counted, dev) == [
+        ("fsync", 2, 0),
+        ("pread64", READ + 2, (READ + 2) * PAGE),
+        ("pwrite64", 1, PAGE),
+        ("write", NEW, NEW * PAGE),
+    ]
+    waits = "SELECT sum(count) > 0 FROM agent_latencies WHERE measure = 'io_wait' AND name = 'pread64' AND dev = ?"
+    assert ask(kept, waits, dev) == [(True,)]

@@ -18,6 +18,7 @@ const volatile __u32 stacked_major = 0;
 /* Ends of bios, of dm-crypt's and of md's (symbols.h finds them; 0: not loaded). */
 __u64 chain_end = 0; /* bio_chain_endio */
 __u64 crypt_end = 0;
+__u64 clone_end = 0; /* of device-mapper's own bios: clone_endio */
 __u64 raid5_read_end = 0;
 __u64 raid5_write_end = 0;
 __u64 md_super_end = 0;
@@ -55,7 +56,8 @@ struct origin {
 	__u32 tid;
 	__u8 owner;
 	__u8 scope;
-	__u8 pad[6];
+	__u8 op;
+	__u8 pad[5];
 };
 
 struct {
@@ -136,6 +138,7 @@ static __always_inline struct origin origin_at(const struct event_request *above
 		.tid = above->header.tid,
 		.owner = above->owner,
 		.scope = above->scope,
+		.op = above->op,
 	};
 
 	if (origin.page != ~0ULL)
@@ -184,12 +187,38 @@ static __always_inline struct event_request *above_crypt(struct bio *bio)
 	return base ? above_of(base) : NULL;
 }
 
+/*
+ * The same of any target of device-mapper that asks later, from a worker (dm-delay): before 5.18 only what it asks at once
+ * is traced. Before its bio stands what it is made for (struct dm_target_io and struct dm_io, drivers/md/dm.c from 5.10 on),
+ * which is believed where that is in flight.
+ */
+static __always_inline struct event_request *above_clone(struct bio *bio)
+{
+	void *io = NULL;
+	__u64 base = 0;
+
+	if (!clone_end || (__u64)BPF_CORE_READ(bio, bi_end_io) != clone_end)
+		return NULL;
+	bpf_probe_read_kernel(&io, sizeof(io), (void *)bio - 40);
+	bpf_probe_read_kernel(&base, sizeof(base), io + 24);
+	return base ? in_flight(base) : NULL;
+}
+
 static __always_inline void take_origin(struct event_request *r, const struct origin *origin)
 {
 	r->from_above = 1;
 	r->tgid = origin->tgid;
 	r->header.tid = origin->tid;
 	r->scope = origin->scope;
+	/* An array reads what is to be written, to compute parity: that is no data of the file to the program. */
+	if (r->op == OP_READ && origin->op == OP_WRITE) {
+		r->owner = OWNER_METADATA;
+		r->owner_ino = 0;
+		r->owner_dev = 0;
+		r->owner_generation = 0;
+		r->owner_page = ~0ULL;
+		return;
+	}
 	/* What empties the device's cache is that, whosever data goes with it. */
 	if (r->owner == OWNER_FLUSH)
 		return;
@@ -245,6 +274,8 @@ static __always_inline void inherit(__u64 key, struct bio *bio, struct event_req
 		return;
 	}
 	above = above_crypt((struct bio *)whole);
+	if (!above)
+		above = above_clone((struct bio *)whole);
 	/* Some hand the bio itself on (raid0 before 6.6, multipath of NVMe). */
 	if (!above && key != whole)
 		above = in_flight(whole);

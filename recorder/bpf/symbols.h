@@ -52,6 +52,7 @@ int find_functions(void *ctx)
 	FIND("xfs_buf_bio_end_io", xfs_buffer_end);
 	FIND("bio_chain_endio", chain_end);
 	FIND("crypt_endio", crypt_end);
+	FIND("clone_endio", clone_end);
 	FIND("raid5_end_read_request", raid5_read_end);
 	FIND("raid5_end_write_request", raid5_write_end);
 	FIND("super_written", md_super_end);

@@ -211,6 +211,7 @@ impl Probe {
                 (addr_of_mut!((*bss).xfs_buffer_end), "xfs_buf_bio_end_io"),
                 (addr_of_mut!((*bss).chain_end), "bio_chain_endio"),
                 (addr_of_mut!((*bss).crypt_end), "crypt_endio"),
+                (addr_of_mut!((*bss).clone_end), "clone_endio"),
                 (
                     addr_of_mut!((*bss).raid5_read_end),
                     "raid5_end_read_request",

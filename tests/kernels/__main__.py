@@ -10,7 +10,7 @@ from pathlib import Path
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import guest, network, overlay, packages, stacks
+from . import agent, guest, network, overlay, packages, stacks
 from .check import Check, one
 
 #: Packages of kernels, and what was recorded in each.
@@ -20,15 +20,19 @@ WRITES, READS, FSYNCS, FDATASYNCS, OPENS, BLOCK = 503, 101, 7, 3, 11, 512
 SEQUENTIAL = 4 * guest.MEBIBYTE
 DIRECT_READS, DIRECT_BYTES = 97, 8192
 PAGE = 4096
-SCRIPT = f"""
+PLAIN = f"""
 iowhy-record probe > /out/probe.json 2> /out/probe.err
 record() {{ name=$1; shift; iowhy-record run --mode bpf --stacks -o /out/$name.iowhy -- "$@" > /out/$name.txt 2> /out/$name.err; }}
 record calls iowhy-work calls --file /mnt/calls --writes {WRITES} --reads {READS} --fsyncs {FSYNCS} \\
   --fdatasyncs {FDATASYNCS} --opens {OPENS} --block {BLOCK}
 record write iowhy-work seqwrite --file /mnt/write --bytes {SEQUENTIAL} --block 64K --fsync
+record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+"""
+SCRIPT = f"""
+{PLAIN}
 record uring operations /mnt/uring
 record libaio operations /mnt/libaio libaio
-record direct iowhy-work randread --file /mnt/write --reads {DIRECT_READS} --block {DIRECT_BYTES}
+{agent.script()}
 {overlay.script()}
 {stacks.script()}
 {network.script()}
@@ -43,6 +47,16 @@ TOOLS = (
 
 def checks(out: Path) -> Iterator[Check]:
     """Every known count against the recordings of a guest."""
+    yield from plain(out)
+    yield from _operations(out)
+    yield from agent.checks(out)
+    yield from overlay.checks(out)
+    yield from stacks.checks(out)
+    yield from network.checks(out)
+
+
+def plain(out: Path) -> Iterator[Check]:
+    """Calls, requests, pages and user stacks of the first recordings."""
     calls = open_recording(out / "calls.iowhy")
     counted = "SELECT count(*) FROM syscalls WHERE name = ? AND ino = (SELECT ino FROM files WHERE path = '/mnt/calls')"
     for name, expected in {
@@ -71,14 +85,10 @@ def checks(out: Path) -> Iterator[Check]:
         " AND owner_ino = (SELECT ino FROM files WHERE path = '/mnt/write')"
     )
     yield Check("bytes that the device got of the file", one(write, written), SEQUENTIAL)
-    yield from _operations(out)
     direct = open_recording(out / "direct.iowhy")
     read = written.replace("'write'", "'read'", 1)
     yield Check("bytes of direct reads", one(direct, read), DIRECT_READS * DIRECT_BYTES)
     yield from _user_stacks(calls)
-    yield from overlay.checks(out)
-    yield from stacks.checks(out)
-    yield from network.checks(out)
     for recording in (calls, write, direct):
         yield Check(f"lost in {recording.path.stem}", recording.manifest.lost(), 0)
 
@@ -146,6 +156,10 @@ def _missing(out: Path) -> Iterator[str]:
     for sensor in open_recording(out / "calls.iowhy").manifest.sensors:
         if sensor.name == "user_stacks" and sensor.why:
             yield f"user_stacks: {sensor.why}"
+    # XFS and btrfs are not loaded.
+    for sensor in agent.kept(out).manifest.sensors:
+        if sensor.name == "agent_syncs_ext4" and sensor.why:
+            yield f"{sensor.name}: {sensor.why}"
 
 
 def _place_of(folder: Path, suite: str) -> Path:

@@ -37,7 +37,7 @@ impl Places {
     fn read(&mut self, sink: &mut Sink) -> Result<()> {
         let roots = Roots::default();
         let mounts = Mounts::read(&roots)?;
-        for row in devices::rows(&roots, &mounts).unwrap_or_default() {
+        for devices::Device { row, .. } in devices::all(&roots, &mounts).unwrap_or_default() {
             if self.devices.insert(row.dev, row.name.to_string()).is_none() {
                 sink.push(row);
             }

@@ -129,16 +129,46 @@ impl Stacks {
     }
 }
 
-/// A row for every whole disk.
-pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Devices>> {
+/// What is known of a whole disk.
+#[derive(Clone, Debug)]
+pub struct Device {
+    pub row: rows::Devices,
+    /// The disks that it lies on.
+    pub layers: Vec<rows::DeviceLayers>,
+}
+
+/// Every whole disk.
+pub fn all(roots: &Roots, mounts: &Mounts) -> Result<Vec<Device>> {
     let disks = Disks::read(&roots.sys)?;
     Ok(disks
         .disks()
-        .map(|disk| row(roots, mounts, &disks, disk))
+        .map(|disk| device(roots, mounts, &disks, disk))
         .collect())
 }
 
-fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::Devices {
+/// The whole disk of this number; None: there is none, or no more.
+pub fn one(roots: &Roots, mounts: &Mounts, dev: i64) -> Result<Option<Device>> {
+    let disks = Disks::read(&roots.sys)?;
+    let found = disks.disks().find(|disk| disk.dev == dev);
+    Ok(found.map(|disk| device(roots, mounts, &disks, disk)))
+}
+
+fn device(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> Device {
+    let mut under = below(&directory(roots, disk), mounts, disks);
+    under.remove(&disk.dev);
+    Device {
+        row: row(roots, disk, &under),
+        layers: under
+            .into_iter()
+            .map(|below_dev| rows::DeviceLayers {
+                dev: disk.dev,
+                below_dev,
+            })
+            .collect(),
+    }
+}
+
+fn row(roots: &Roots, disk: &DiskName, under: &BTreeSet<i64>) -> rows::Devices {
     let at = directory(roots, disk);
     let text = |file: &str| {
         let text = std::fs::read(at.join(file)).ok()?;
@@ -148,7 +178,7 @@ fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::
     rows::Devices {
         dev: disk.dev,
         name: Name::Owned(disk.name.clone()),
-        below_dev: only(&below(&at, mounts, disks)).filter(|below| *below != disk.dev),
+        below_dev: only(under),
         rotational: count("queue/rotational").map(|n| n != 0),
         write_cache: text("queue/write_cache").map(Name::Owned),
         scheduler: text("queue/scheduler").map(|text| Name::Owned(active(&text))),
@@ -166,21 +196,6 @@ fn row(roots: &Roots, mounts: &Mounts, disks: &Disks, disk: &DiskName) -> rows::
             .filter(|kind| !kind.is_empty())
             .map(Name::Owned),
     }
-}
-
-/// A row for every disk that another device lies on.
-pub fn layers(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::DeviceLayers>> {
-    let disks = Disks::read(&roots.sys)?;
-    let mut found = Vec::new();
-    for disk in disks.disks() {
-        let under = below(&directory(roots, disk), mounts, &disks);
-        let under = under.into_iter().filter(|below| *below != disk.dev);
-        found.extend(under.map(|below_dev| rows::DeviceLayers {
-            dev: disk.dev,
-            below_dev,
-        }));
-    }
-    Ok(found)
 }
 
 fn directory(roots: &Roots, disk: &DiskName) -> PathBuf {

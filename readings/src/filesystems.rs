@@ -13,14 +13,7 @@ use crate::Roots;
 /// of its whole tree, and of several such by the first.
 pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
-    let mut chosen: BTreeMap<i64, &Mount> = BTreeMap::new();
-    for mount in mounts.iter() {
-        let whole = |m: &Mount| m.root.as_os_str() == "/";
-        let known = chosen.entry(mount.dev).or_insert(mount);
-        if !whole(known) && whole(mount) {
-            *known = mount;
-        }
-    }
+    let chosen = chosen(mounts);
     let fuse = chosen.values().any(|mount| is_fuse(&mount.kind));
     let daemons = if fuse {
         daemons(roots)
@@ -31,6 +24,29 @@ pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
         .into_values()
         .map(|mount| row(mount, &disks, &daemons))
         .collect())
+}
+
+/// Those of disks alone, for which no process has to be looked at.
+pub fn on_disks(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
+    let disks = Disks::read(&roots.sys)?;
+    let found = chosen(mounts).into_values();
+    let found = found.filter(|mount| disks.of_mount(mount).is_some());
+    Ok(found
+        .map(|mount| row(mount, &disks, &BTreeMap::new()))
+        .collect())
+}
+
+/// The mount that names each filesystem, by device number.
+fn chosen(mounts: &Mounts) -> BTreeMap<i64, &Mount> {
+    let mut chosen: BTreeMap<i64, &Mount> = BTreeMap::new();
+    for mount in mounts.iter() {
+        let whole = |m: &Mount| m.root.as_os_str() == "/";
+        let known = chosen.entry(mount.dev).or_insert(mount);
+        if !whole(known) && whole(mount) {
+            *known = mount;
+        }
+    }
+    chosen
 }
 
 fn is_fuse(kind: &str) -> bool {

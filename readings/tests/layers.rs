@@ -104,7 +104,8 @@ fn put_loops_and_mappings(root: &Path) {
 #[test]
 fn disks_and_what_lies_below_them() {
     let machine = Machine::new();
-    let disks = devices::rows(&machine.roots, &machine.mounts).unwrap();
+    let disks = devices::all(&machine.roots, &machine.mounts).unwrap();
+    let disks: Vec<_> = disks.into_iter().map(|disk| disk.row).collect();
     let find = |name: &str| disks.iter().find(|row| row.name == name).unwrap();
     let vda = rows::Devices {
         dev: VDA,
@@ -147,10 +148,11 @@ fn disks_and_what_lies_below_them() {
 #[test]
 fn an_array_lies_on_each_of_its_disks() {
     let machine = Machine::new();
-    let layers = devices::layers(&machine.roots, &machine.mounts).unwrap();
     let below = |dev: i64| -> Vec<i64> {
-        let rows = layers.iter().filter(|row| row.dev == dev);
-        rows.map(|row| row.below_dev).collect()
+        let found = devices::one(&machine.roots, &machine.mounts, dev).unwrap();
+        let layers = found.unwrap().layers;
+        assert!(layers.iter().all(|row| row.dev == dev));
+        layers.iter().map(|row| row.below_dev).collect()
     };
     assert_eq!(below(9 << 20), [VDA, VDB]);
     assert_eq!(below(252 << 20), [VDA]);

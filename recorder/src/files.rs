@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use iowhy_readings::layout::{Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
-use iowhy_readings::{devices, filesystems, names, Roots};
+use iowhy_readings::{names, Roots};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
@@ -215,7 +215,7 @@ impl Files {
         Ok(())
     }
 
-    /// The end: the names that are left, the maps of the heaviest files, the filesystems and disks.
+    /// The end: the names that are left and the maps of the heaviest files.
     ///
     /// `elsewhere`: some paths may be those of another mount namespace, where a file may be there that is not here.
     pub fn finish(mut self, recording: &mut Recording, elsewhere: bool) -> anyhow::Result<Sensor> {
@@ -225,20 +225,10 @@ impl Files {
         }
         let roots = Roots::default();
         let mounts = Mounts::read(&roots)?;
-        let sensor = match self.maps(&mounts, recording)? {
+        Ok(match self.maps(&mounts, recording)? {
             None => Sensor::ran("extents"),
             Some(why) => Sensor::missing("extents", why),
-        };
-        for row in filesystems::rows(&roots, &mounts)? {
-            recording.push(row)?;
-        }
-        for row in devices::rows(&roots, &mounts)? {
-            recording.push(row)?;
-        }
-        for row in devices::layers(&roots, &mounts)? {
-            recording.push(row)?;
-        }
-        Ok(sensor)
+        })
     }
 
     /// Writes the extents of the heaviest files, before and after; None, or why not one could be read.

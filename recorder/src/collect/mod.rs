@@ -3,6 +3,7 @@
 mod containers;
 mod named_stacks;
 mod parts;
+mod places;
 mod rings;
 mod stacks;
 mod threads;
@@ -14,7 +15,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use iowhy_readings::names::escaped;
-use iowhy_readings::{host, Reading};
+use iowhy_readings::{host, Reading, Roots};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
@@ -29,6 +30,7 @@ use crate::rows::thread::Kept;
 use crate::rows::{call, convert, operation, request, TABLES};
 pub use containers::Seen;
 use parts::Parts;
+use places::Places;
 use rings::Rings;
 use stacks::Stacks;
 use threads::Threads;
@@ -70,6 +72,7 @@ pub struct Collector {
     interval_start: u64,
     cache: Cache,
     files: Files,
+    places: Places,
     identities: Identities,
     /// What had been lost when it was last added to the manifest.
     lost: Lost,
@@ -90,6 +93,7 @@ impl Collector {
             interval_start: start_ns,
             cache: Cache::default(),
             files: Files::new(),
+            places: Places::new(Roots::default()),
             identities: Identities::default(),
             lost: Lost::default(),
             failure: None,
@@ -100,12 +104,13 @@ impl Collector {
         &mut self.recording
     }
 
-    /// Writes what is known of files at the end; gives the recording and the sensor of extents.
+    /// Writes what is known of files, disks and filesystems at the end; gives the recording and the sensor of extents.
     pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
         self.stacks.finish(&mut self.recording)?;
         let sensor = self
             .files
             .finish(&mut self.recording, self.threads.elsewhere)?;
+        self.places.finish(&mut self.recording)?;
         Ok((self.recording, sensor))
     }
 
@@ -282,6 +287,9 @@ impl Collector {
 
     /// One row of a sampler or of the watcher of /proc.
     pub fn reading(&mut self, reading: Reading) {
+        if let Reading::Disk(row) = &reading {
+            self.places.seen(row);
+        }
         let done = reading.push(&mut self.recording);
         self.note(done);
     }

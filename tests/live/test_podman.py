@@ -143,3 +143,20 @@ def test_a_container_that_starts_later_is_named_in_a_recording_of_the_machine(
     recorder.terminate()
     assert recorder.wait(60) == 0
     assert written(open_recording(tmp_path / "r.iowhy")) == [one("iowhy-test-f")]
+
+
+def test_a_file_of_the_image_s_overlay_is_one_file_under_the_containers_name(
+    start: Run, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Not on a volume: the file is in the upper layer, where podman keeps it, and so are its requests."""
+    driver = podman("info", "--format", "{{.Store.GraphDriverName}}")
+    if driver != "overlay":
+        cannot_run(request, f"Podman keeps its layers by {driver}")
+    start("iowhy-test-g", WAITS.replace(WRITE, f"{WRITE.replace('/data/z', '/own')}; {WRITE}"))
+    recorder = watched(tmp_path / "r.iowhy", "--container", "iowhy-test-g")
+    end(recorder, tmp_path, "iowhy-test-g")
+    recording = open_recording(tmp_path / "r.iowhy")
+    of_file = """SELECT (SELECT sum(ret) FROM syscalls s WHERE s.dev = f.dev AND s.ino = f.ino AND s.name = 'write'),
+        (SELECT sum(bytes) FROM block_requests b WHERE b.owner_dev = f.dev AND b.owner_ino = f.ino AND b.op = 'write')
+        FROM files f WHERE f.path = ?"""
+    assert ask(recording, of_file, "/own") == [(BLOCK * BLOCKS, BLOCK * BLOCKS)]

@@ -169,38 +169,41 @@ def test_without_stacks_nothing_is_said_to_be_sampled(make: Make) -> None:
     assert rows["not sampled"]["sync_ns"] == 500 * MS
 
 
+#: Whatever one may say: of another thread, of a call that was not made, far too much weight.
+SAMPLE = st.builds(
+    lambda at, weight, tid, kind, call, stack, parts, place: {
+        "ts_ns": T0 + at,
+        "tgid": tid,
+        "tid": tid,
+        "kind": kind,
+        "syscall": call if kind == "call" else None,
+        "user_stack_id": stack,
+        "stack_id": 1 if parts % 2 else None,
+        "whole": True,
+        "weight_ns": weight,
+        "cpu_ns": None if kind != "call" else weight // parts,
+        "runnable_ns": None if kind != "call" or parts > 5 else 0,
+        "blocked_ns": None if kind != "call" or parts > 4 else weight - weight // parts,
+        "sleeping_ns": None if kind != "call" else weight // 3,
+        "dev": place and 1,
+        "ino": place,
+    },
+    st.integers(0, 10**10),
+    st.integers(1, 10**10),
+    st.integers(98, 106),
+    st.sampled_from(("call", "wait", "cpu")),
+    st.sampled_from(("fsync", "pread64", "read", "pwrite64", "futex")),
+    st.none() | st.integers(1, 3),
+    st.integers(1, 7),
+    st.none() | st.integers(1, 9),
+)
+
+
 @settings(max_examples=6, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_stacks_and_what_was_not_sampled_are_the_budget(data: st.DataObject, seed: int) -> None:
     """Whatever the samples say: other threads, calls that were not made, far too much weight."""
-    one = st.builds(
-        lambda at, weight, tid, kind, call, stack, parts, place: {
-            "ts_ns": T0 + at,
-            "tgid": tid,
-            "tid": tid,
-            "kind": kind,
-            "syscall": call if kind == "call" else None,
-            "user_stack_id": stack,
-            "stack_id": 1 if parts % 2 else None,
-            "whole": True,
-            "weight_ns": weight,
-            "cpu_ns": None if kind != "call" else weight // parts,
-            "runnable_ns": None if kind != "call" or parts > 5 else 0,
-            "blocked_ns": None if kind != "call" or parts > 4 else weight - weight // parts,
-            "sleeping_ns": None if kind != "call" else weight // 3,
-            "dev": place and 1,
-            "ino": place,
-        },
-        st.integers(0, 10**10),
-        st.integers(1, 10**10),
-        st.integers(98, 106),
-        st.sampled_from(("call", "wait", "cpu")),
-        st.sampled_from(("fsync", "pread64", "read", "pwrite64", "futex")),
-        st.none() | st.integers(1, 3),
-        st.integers(1, 7),
-        st.none() | st.integers(1, 9),
-    )
-    samples = data.draw(st.lists(one, min_size=1, max_size=60))
+    samples = data.draw(st.lists(SAMPLE, min_size=1, max_size=60))
     with tempfile.TemporaryDirectory() as folder:
         base = generate(Path(folder) / "base.iowhy", calls=300, seed=seed, files=6, threads=4)
         rec = with_tables(
@@ -217,10 +220,23 @@ def test_stacks_and_what_was_not_sampled_are_the_budget(data: st.DataObject, see
                 relations.rows("SELECT class, sum(class_ns) FROM sample_times GROUP BY class")
             )
             ((least,),) = relations.rows("SELECT min(class_ns) FROM sample_times")
+            by_stack = relations.rows(
+                "SELECT user_stack_id, syscall, class, class_ns FROM stack_times"
+            )
+            by_sample = relations.rows(
+                "SELECT user_stack_id, syscall, class, sum(class_ns) FROM sample_times "
+                "WHERE kind IS NOT NULL GROUP BY user_stack_id, syscall, class"
+            )
         own = {str(row["path"]): row for row in run(rec, "callers").to_pylist()}
         selves = run(rec, "functions").to_pylist()
     assert divided == {name: ns for name, ns in budget.items() if ns}
     assert least > 0
+    together = {tuple(key): ns for *key, ns in by_stack if ns}
+    assert len(by_stack) == len({tuple(key) for *key, _ in by_stack})
+    for *key, ns in by_sample:
+        # Rounded once, and not each.
+        assert -1 <= together.pop(tuple(key)) - ns <= 2 * len(samples)
+    assert sum(together.values()) <= 2 * len(samples)
     for name, ns in budget.items():
         assert sum(row[f"{name}_ns"] for row in own.values()) == ns
     assert sum(row["self_ns"] for row in selves) == sum(budget.values())

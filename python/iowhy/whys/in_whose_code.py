@@ -82,7 +82,7 @@ def heaviest_path(relations: Relations, claims: Iterable[Claim]) -> Path | None:
     )
     weights = f"""SELECT user_stack_id, class_ns AS weight
       FROM (SELECT s.user_stack_id, s.class_ns, s.syscall, c.class
-            FROM sample_times s JOIN budget_classes c ON c.key = s.class) AS t
+            FROM stack_times s JOIN budget_classes c ON c.key = s.class) AS t
       WHERE {condition}"""
     return _of_weights(relations, weights, all_ns)
 

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import venv
 import zipfile
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,76 @@ def test_the_other_processors_recorder_runs_emulated(wheel: Path, tmp_path: Path
     assert {"syscalls", "waits"} <= {one["name"] for one in json.loads(probed.stdout)["sensors"]}
 
 
+def kernel_programs(program: bytes) -> list[bytes]:
+    """The eBPF objects in a program, which are 64-bit ELF files whose table of sections comes last (elf(5))."""
+    found = []
+    for match in re.finditer(rb"\x7fELF\x02\x01\x01", program):
+        head = program[match.start() : match.start() + 64]
+        machine = int.from_bytes(head[18:20], "little")
+        if machine == 247:  # EM_BPF
+            sections = int.from_bytes(head[40:48], "little")
+            size, count = (int.from_bytes(head[at : at + 2], "little") for at in (58, 60))
+            found.append(program[match.start() : match.start() + sections + size * count])
+    return found
+
+
+#: Members of struct pt_regs that only this processor's kernel has, and are what a call is told by.
+REGISTERS = {"x86_64": (b"orig_ax", b"orig_x0"), "aarch64": (b"orig_x0", b"orig_ax")}
+
+
+def test_the_kernels_programs_are_for_the_processor(wheel: Path, tmp_path: Path) -> None:
+    """The recorder's and the agent's: they disassemble, as for others, and ask for the registers of that processor."""
+    objects = kernel_programs(of(wheel, "iowhy-record"))
+    assert len(objects) == 2
+    own, others = REGISTERS[architecture(wheel)]
+    for number, content in enumerate(objects):
+        assert own in content and others not in content
+        file = tmp_path / f"{number}.bpf.o"
+        file.write_bytes(content)
+        shown = subprocess.run(
+            ["llvm-objdump", "--disassemble", "--no-show-raw-insn", file],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert "file format elf64-bpf" in shown and "<unknown>" not in shown
+        sections = set(re.findall(r"^Disassembly of section (\S+):", shown, re.M))
+        assert {"tp_btf/sched_switch", "tp_btf/block_rq_complete", "tp_btf/sys_exit"} <= sections
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_numbers_of_calls_are_those_of_its_kernels_header(machine: str) -> None:
+    """Of a newer kernel the table has calls that the compiler's header lacks; none is another's."""
+    compiler = shutil.which(f"{machine}-linux-gnu-gcc")
+    if compiler is None:
+        pytest.skip(f"no {machine}-linux-gnu-gcc here")
+    defined = subprocess.run(
+        [compiler, "-dM", "-E", "-include", "asm/unistd.h", "-x", "c", "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    header = {
+        int(number): name
+        for name, number in re.findall(r"^#define __NR_(\w+) (\d+)$", defined, re.M)
+    }
+    table = dict(
+        line.split()
+        for line in files("iowhy.tables")
+        .joinpath(f"numbers/{machine}.txt")
+        .read_text()
+        .splitlines()
+        if line
+    )
+    told = {int(number): name for number, name in table.items()}
+    # Where the numbers of calls end, and where those of one processor begin.
+    calls = {
+        n: name for n, name in header.items() if name not in ("syscalls", "arch_specific_syscall")
+    }
+    assert len(calls) > 250
+    assert {n: (name, told.get(n)) for n, name in calls.items() if told.get(n) != name} == {}
+
+
 def test_packages_hold_the_same_recorder(wheel: Path, tmp_path: Path) -> None:
     program, arch = of(wheel, "iowhy-record"), architecture(wheel)
     with tarfile.open(next(DIST.glob(f"*-linux-{arch}.tar.gz"))) as archive:
@@ -113,6 +184,40 @@ def test_packages_hold_the_same_recorder(wheel: Path, tmp_path: Path) -> None:
     assert (tmp_path / "usr/bin/iowhy-record").read_bytes() == program
 
 
+def recorded(root: Path, program: str) -> Recording:
+    """By a program in a folder that is the root of all for it, with nothing but itself and busybox there."""
+    shutil.copy("/bin/busybox", root / "busybox")
+    for name in ("proc", "sys", "dev"):
+        (root / name).mkdir(exist_ok=True)
+    mounts = f"mount -t proc proc {root}/proc; mount --rbind /sys {root}/sys; mount --rbind /dev {root}/dev"
+    enter = ["unshare", "-m", "sh", "-ec", f'{mounts}; exec chroot {root} "$@"', "sh"]
+    script = "dd if=/dev/zero of=/z bs=64k count=100 conv=fsync"
+    done = subprocess.run(
+        [*enter, program, "run", "-o", "/r.iowhy", "--", "/busybox", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return open_recording(root / "r.iowhy")
+
+
+def works_installed(root: Path, wheel: Path) -> None:
+    """What a package has put there is the wheel's program, and records; that of another processor says what it is."""
+    program = root / "usr/bin/iowhy-record"
+    assert program.read_bytes() == of(wheel, "iowhy-record")
+    assert program.stat().st_mode & 0o777 == 0o755
+    if architecture(wheel) == os.uname().machine:
+        recording = recorded(root, "/usr/bin/iowhy-record")
+        assert recording.manifest.complete and recording.manifest.source == "live"
+        return
+    emulator = shutil.which(f"qemu-{architecture(wheel)}-static")
+    if emulator is not None:
+        said = subprocess.run([emulator, program, "--version"], capture_output=True, check=True)
+        assert said.stdout.startswith(b"iowhy-record ")
+
+
 DOCUMENTS = {
     "usr/share/man/man1/iowhy-record.1.gz",
     "usr/share/bash-completion/completions/iowhy-record",
@@ -121,26 +226,38 @@ DOCUMENTS = {
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_dpkg_installs_and_removes_it(own: Path, tmp_path: Path) -> None:
+def test_dpkg_installs_and_removes_it(wheel: Path, tmp_path: Path) -> None:
     state = tmp_path / "var/lib/dpkg"
     for name in ("info", "updates", "triggers"):
         (state / name).mkdir(parents=True)
     (state / "status").touch()
-    deb = next(DIST.glob("*_amd64.deb" if architecture(own) == "x86_64" else "*_arm64.deb"))
-    dpkg = ["dpkg", f"--root={tmp_path}", "--log=/dev/null"]
+    deb = next(DIST.glob("*_amd64.deb" if architecture(wheel) == "x86_64" else "*_arm64.deb"))
+    dpkg = ["dpkg", f"--root={tmp_path}", "--log=/dev/null", "--force-architecture"]
     subprocess.run([*dpkg, "-i", deb], check=True, stdout=subprocess.DEVNULL)
     files = {str(one.relative_to(tmp_path)) for one in (tmp_path / "usr").rglob("*")}
     assert files >= DOCUMENTS | {"usr/share/zsh/vendor-completions/_iowhy-record"}
-    program = tmp_path / "usr/bin/iowhy-record"
-    assert (
-        program.read_bytes() == of(own, "iowhy-record") and program.stat().st_mode & 0o777 == 0o755
-    )
+    works_installed(tmp_path, wheel)
     shown = subprocess.run(
         [*dpkg, "-s", "iowhy-record"], capture_output=True, text=True, check=True
     )
     assert "Status: install ok installed" in shown.stdout and "Depends:" not in shown.stdout
     subprocess.run([*dpkg, "-r", "iowhy-record"], check=True, stdout=subprocess.DEVNULL)
-    assert not program.exists()
+    assert not (tmp_path / "usr/bin/iowhy-record").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_rpm_installs_and_removes_it(wheel: Path, tmp_path: Path) -> None:
+    package = next(DIST.glob(f"*.{architecture(wheel)}.rpm")).absolute()
+    rpm = ["rpm", "--root", tmp_path, "--dbpath", "/var/lib/rpm"]
+    subprocess.run([*rpm, "--initdb"], check=True)
+    # Without --nodeps: it asks for nothing.
+    subprocess.run([*rpm, "-i", "--ignorearch", package], check=True)
+    files = {str(one.relative_to(tmp_path)) for one in (tmp_path / "usr").rglob("*")}
+    assert files >= DOCUMENTS | {"usr/share/zsh/site-functions/_iowhy-record"}
+    works_installed(tmp_path, wheel)
+    subprocess.run([*rpm, "-V", "iowhy-record"], check=True)
+    subprocess.run([*rpm, "-e", "iowhy-record"], check=True)
+    assert not (tmp_path / "usr/bin/iowhy-record").exists()
 
 
 def test_rpm_knows_what_is_in_it(wheel: Path) -> None:
@@ -192,31 +309,12 @@ def test_the_bill_names_what_is_linked() -> None:
     assert not {"proptest", "windows-sys", "iowhy-store"} & names
 
 
-def recorded(folder: Path, *before: str) -> Recording:
-    """In a folder with nothing but the recorder and busybox, which is all that there is for it."""
-    script = "dd if=/dev/zero of=/z bs=64k count=100 conv=fsync"
-    done = subprocess.run(
-        [*before, "/iowhy-record", "run", "-o", "/r.iowhy", "--", "/busybox", "sh", "-c", script],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return open_recording(folder / "r.iowhy")
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_on_a_machine_with_nothing_it_records_all_and_is_read_here(
     own: Path, tmp_path: Path
 ) -> None:
     place(of(own, "iowhy-record"), tmp_path)
-    shutil.copy("/bin/busybox", tmp_path / "busybox")
-    for name in ("proc", "sys", "dev"):
-        (tmp_path / name).mkdir()
-    mounts = "mount -t proc proc {0}/proc; mount --rbind /sys {0}/sys; mount --rbind /dev {0}/dev"
-    enter = ["unshare", "-m", "sh", "-ec", f'{mounts.format(tmp_path)}; exec chroot {tmp_path} "$@"', "sh"]  # fmt: skip
-    recording = recorded(tmp_path, *enter)
+    recording = recorded(tmp_path, "/iowhy-record")
     assert recording.manifest.complete and recording.manifest.source == "live"
     asked = subprocess.run(
         [sys.executable, "-m", "iowhy", "sql", tmp_path / "r.iowhy",

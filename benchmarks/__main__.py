@@ -1,7 +1,7 @@
 """Run every measurement and write its tables into docs/benchmarks.md.
 
 python -m benchmarks             all, about 20 minutes
-python -m benchmarks overhead    one of: overhead, triples, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
+python -m benchmarks overhead    one of: overhead, triples, accounted, losses, verdict, programs, startup, live, stacks, fleets, fleet-causes, agent
 python -m benchmarks triples=30 with that many of each workload; by itself 9
 python -m benchmarks fleets=1000 with that many recordings, and ten times as many; by itself 20
 """
@@ -11,12 +11,23 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import agent, fleets, live_view, overhead, recorder, stacks, startup, triples
+from benchmarks import (
+    accounted,
+    agent,
+    fleets,
+    live_view,
+    overhead,
+    recorder,
+    stacks,
+    startup,
+    triples,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 PARTS = {
     "overhead": lambda: overhead.table(overhead.measure()),
     "triples": triples.table,
+    "accounted": accounted.table,
     "losses": recorder.losses,
     "verdict": recorder.verdict_time,
     "programs": recorder.per_program,
@@ -32,6 +43,7 @@ SIZED: dict[str, Callable[[int], str]] = {
     "fleets": fleets.table,
     "fleet-causes": fleets.causes,
     "triples": triples.table,
+    "accounted": accounted.table,
     "agent": agent.table,
 }
 

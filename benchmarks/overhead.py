@@ -44,14 +44,23 @@ class Tracer:
     slow: bool = False
 
 
-def _iowhy(command: Sequence[str], folder: Path) -> Sequence[str]:
-    shutil.rmtree(folder / "bench.iowhy", ignore_errors=True)
-    return [str(program(RECORDER)), "run", "-o", f"{folder}/bench.iowhy", "--", *command]
+def recorded(*options: str) -> Callable[[Sequence[str], Path], Sequence[str]]:
+    """Has the recorder run a command with these options, `{folder}` in them the folder: into bench.iowhy there."""
 
+    def wrap(command: Sequence[str], folder: Path) -> Sequence[str]:
+        shutil.rmtree(folder / "bench.iowhy", ignore_errors=True)
+        given = [option.format(folder=folder) for option in options]
+        return [
+            str(program(RECORDER)),
+            "run",
+            *given,
+            "-o",
+            f"{folder}/bench.iowhy",
+            "--",
+            *command,
+        ]
 
-def _with_stacks(command: Sequence[str], folder: Path) -> Sequence[str]:
-    recorder, run, *rest = _iowhy(command, folder)
-    return [recorder, run, "--stacks", *rest]
+    return wrap
 
 
 def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
@@ -59,8 +68,8 @@ def _floor(command: Sequence[str], folder: Path) -> Sequence[str]:
     return [sys.executable, "-m", "benchmarks.floor", *command]
 
 
-WITHOUT_STACKS = Tracer("iowhy, all sensors", _iowhy)
-WITH_STACKS = Tracer("the same with --stacks", _with_stacks)
+WITHOUT_STACKS = Tracer("iowhy, all sensors", recorded())
+WITH_STACKS = Tracer("the same with --stacks", recorded("--stacks"))
 TRACERS = (
     WITHOUT_STACKS,
     WITH_STACKS,

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.workloads import compile_, fio, preads, sqlite
@@ -72,26 +74,35 @@ def verdict_time() -> str:
         )
 
 
-def per_program() -> str:
-    """Nanoseconds per event of each program (kernel.bpf_stats_enabled), over the workloads above."""
+@contextmanager
+def programs_counted() -> Iterator[None]:
+    """The kernel counts what programs cost, which makes each dearer."""
     switch = Path("/proc/sys/kernel/bpf_stats_enabled")
     before = switch.read_text()
-    totals: dict[str, tuple[int, int]] = {}
     switch.write_text("1")
     try:
-        with tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name:
-            folder = Path(name)
-            (folder / "cached").write_bytes(bytes(1 << 20))
-            for number, command in enumerate(
-                (sqlite(folder), compile_(folder), fio(folder), preads(folder))
-            ):
-                stats = folder / "programs.json"
-                _record(command, folder / f"{number}.iowhy", "--program-stats", str(stats))
-                for row in json.loads(stats.read_text()):
-                    runs, spent = totals.get(row["name"], (0, 0))
-                    totals[row["name"]] = (runs + row["runs"], spent + row["ns"])
+        yield
     finally:
         switch.write_text(before)
+
+
+def per_program() -> str:
+    """Nanoseconds per event of each program (kernel.bpf_stats_enabled), over the workloads above."""
+    totals: dict[str, tuple[int, int]] = {}
+    with (
+        programs_counted(),
+        tempfile.TemporaryDirectory(prefix="iowhy-bench.", dir="/var/tmp") as name,
+    ):
+        folder = Path(name)
+        (folder / "cached").write_bytes(bytes(1 << 20))
+        for number, command in enumerate(
+            (sqlite(folder), compile_(folder), fio(folder), preads(folder))
+        ):
+            stats = folder / "programs.json"
+            _record(command, folder / f"{number}.iowhy", "--program-stats", str(stats))
+            for row in json.loads(stats.read_text()):
+                runs, spent = totals.get(row["name"], (0, 0))
+                totals[row["name"]] = (runs + row["runs"], spent + row["ns"])
     lines = ["| program | events | ns per event |", "|---|---|---|"]
     for program_, (runs, spent) in sorted(
         totals.items(), key=lambda item: -item[1][1] / max(1, item[1][0])

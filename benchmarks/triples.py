@@ -6,7 +6,7 @@ own account (the programs in the kernel are part of it), and of the recorder's t
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +45,11 @@ def table(triples: int = TRIPLES, workloads: Sequence[Workload] = WORKLOADS, see
     for workload in workloads:
         runs = _runs(workload, triples, shuffled)
         cells = [
-            _quoted(runs, lambda r: r["off"].elapsed / r["plain"].elapsed),
-            _quoted(runs, lambda r: r["on"].elapsed / r["plain"].elapsed),
-            _quoted(runs, lambda r: r["on"].elapsed / r["off"].elapsed),
-            _quoted(runs, lambda r: (r["on"].cpu - r["off"].cpu) / r["plain"].cpu),
-            _quoted(
-                runs, lambda r: (r["on"].recorder_cpu - r["off"].recorder_cpu) / r["plain"].cpu
-            ),
+            quoted([r["off"].elapsed / r["plain"].elapsed for r in runs]),
+            quoted([r["on"].elapsed / r["plain"].elapsed for r in runs]),
+            quoted([r["on"].elapsed / r["off"].elapsed for r in runs]),
+            quoted([(r["on"].cpu - r["off"].cpu) / r["plain"].cpu for r in runs]),
+            quoted([(r["on"].recorder_cpu - r["off"].recorder_cpu) / r["plain"].cpu for r in runs]),
         ]
         lines.append(f"| {workload.name} | {' | '.join(cells)} |")
         print(f"\r{lines[-1]}", file=sys.stderr, flush=True)
@@ -81,7 +79,3 @@ def _run(workload: Workload, command: Sequence[str], folder: Path, tracer: Trace
     of_recorder = open_recording(folder / "bench.iowhy").manifest.recorder.cpu_ns
     assert of_recorder is not None
     return Run(elapsed, cpu, of_recorder / 1e9)
-
-
-def _quoted(runs: Sequence[Triple], value: Callable[[Triple], float]) -> str:
-    return quoted([value(run) for run in runs])

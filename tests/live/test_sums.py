@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.relations import Relations
+from iowhy.relations import Relations, relations
 from iowhy.whys.facts import facts_of
 from iowhy.whys.verdict import verdict_of
 from machine import filesystem, python, record
@@ -34,14 +34,20 @@ for thread in threads: thread.join()
 os.sync()
 """
 SUMMED = {
-    "call_sums": ("call_groups", "call_totals"),
-    "request_sums": ("request_groups", "request_totals", "own_filesystems", "written_devices"),
+    "call_sums": ("call_groups", "thread_calls"),
+    "request_sums": ("request_groups", "own_filesystems", "written_devices"),
     "flight_sums": ("device_load",),
-    "sync_sums": ("sync_groups", "sync_times"),
+    "sync_sums": ("sync_times",),
     "wait_sums": ("wait_groups", "wait_classes", "waited_devices"),
     "interval_waits": ("row_waits", "waits_by_interval", "recorded_sums"),
     "flush_sums": ("flush_groups",),
     "flushing_sums": ("flushing_times",),
+}
+#: Sums that are added up further: as many rows as are at hand, by these columns the same.
+ADDED = {
+    "call_addends": ("tgid", "tid", "name", "dev", "ino", "tiny", "file_kind"),
+    "request_addends": ("dev", "op", "in_scope", "owner_kind", "owner_dev", "owner_ino", "empty"),
+    "sync_addends": ("name", "by_write", "dev", "ino"),
 }
 
 
@@ -60,12 +66,22 @@ def test_what_is_summed_up_is_what_the_rows_give(tmp_path: Path) -> None:
             for name in names:
                 every = f"SELECT * FROM {name} ORDER BY ALL"
                 assert summed.rows(every) == counted.rows(every), name
+        for name, keys in ADDED.items():
+            added = _added(name, keys)
+            assert summed.rows(added) == counted.rows(added), name
     with facts_of(recording) as facts:
         verdict = verdict_of(facts)
     with facts_of(recording) as facts:
         by_rows(facts.relations)
         assert verdict_of(facts) == verdict
     cut_off = replace(recording, manifest=replace(recording.manifest, complete=False))
-    with Relations.of(cut_off) as relations:
-        assert relations.has("syscalls")
-        assert not any(relations.has(table) for table in SUMMED)
+    with Relations.of(cut_off) as opened:
+        assert opened.has("syscalls")
+        assert not any(opened.has(table) for table in SUMMED)
+
+
+def _added(name: str, keys: tuple[str, ...]) -> str:
+    """SQL: the sums of a relation's other columns, the largest of those that are a largest one."""
+    others = [one.name for one in relations()[name].columns if one.name not in keys]
+    sums = [f"max({one})" if one.startswith("max_") else f"sum({one})" for one in others]
+    return f"SELECT {', '.join([*keys, *sums])} FROM {name} GROUP BY {', '.join(keys)} ORDER BY ALL"

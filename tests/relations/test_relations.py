@@ -10,11 +10,20 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.relations import RecordedFacts, Relations, relation, relations
 from iowhy.relations.compose import Everything, compose
-from iowhy.relations.relation import holds, named_in, parse
+from iowhy.relations.relation import FEW_TO_GROUP, holds, named_in, parse
 from iowhy.relations.rows import typed
 from tests.reports.conftest import MS, Make, request
 
-FACTS = RecordedFacts(0, 10, 10, 2, None, 4096, frozenset({"waits"}), {"waits": 3, "files": 1})
+FACTS = RecordedFacts(
+    0,
+    10,
+    10,
+    2,
+    None,
+    4096,
+    frozenset({"waits"}),
+    {"waits": 3, "files": 1, "journal_commits": FEW_TO_GROUP + 1},
+)
 HEADER = "-- title: x\n-- column a: b, count\n"
 
 
@@ -34,6 +43,8 @@ def test_each_relation_gives_the_columns_it_describes(make: Make) -> None:
         ("ran syscalls", False),
         ("syscalls or files and elapsed", True),
         ("syscalls and files or not elapsed", False),
+        ("few waits and few syscalls", True),
+        ("few journal_commits", False),
     ],
 )
 def test_the_first_body_whose_condition_holds(condition: str, expected: bool) -> None:
@@ -50,7 +61,8 @@ def test_the_first_body_whose_condition_holds(condition: str, expected: bool) ->
         (HEADER, "no SQL"),
         (HEADER + "-- when waits\n-- else\nSELECT 1", "no SQL"),
         (HEADER + "-- when wits\nSELECT 1", "x.sql:3: `wits` is no table"),
-        (HEADER + "-- when ran wits\nSELECT 1", "is no table, `ran SENSOR`"),
+        (HEADER + "-- when few wits\nSELECT 1", "`few wits` is no table"),
+        (HEADER + "-- when ran wits\nSELECT 1", "is no table, `few TABLE`, `ran SENSOR`"),
         (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
         (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
         ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),

@@ -19,8 +19,8 @@ SAME_WORK = 0.1
 _DATA = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
 #: What both sides did, by the sensor that counts it; the first that both have says how fast they were.
 _AMOUNTS = (
-    ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM call_totals WHERE name IN {_DATA}"),
-    ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM call_totals WHERE name IN {_DATA}"),
+    ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM call_addends WHERE name IN {_DATA}"),
+    ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM call_addends WHERE name IN {_DATA}"),
     ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM command_requests"),
 )  # fmt: skip
 

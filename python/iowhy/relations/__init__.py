@@ -33,8 +33,8 @@ It may name any table and any other relation: what it needs is found by name, cy
       -- else
       SELECT …
 
-  `TABLE` holds where the table has rows, `ran SENSOR` where the sensor ran, `elapsed` where it is
-  known how long the command ran; `not`, `and`, `or` as usual, `and` before `or`. The first body
+  `TABLE` holds where the table has rows, `few TABLE` where it has no more than are quicker kept than grouped,
+  `ran SENSOR` where the sensor ran, `elapsed` where it is known how long the command ran; `not`, `and`, `or` as usual, `and` before `or`. The first body
   whose condition holds is the relation. All bodies have the same columns.
 
 `recording` is one row: start_ns (of the command: the origin of all `_s` columns), end_ns and

@@ -7,7 +7,7 @@
 -- column asked_bytes: bytes that were asked for, bytes
 -- column bytes: bytes that were moved, bytes
 SELECT s.name, k.kind, s.dev, s.ino, s.file_kind, s.asked_bytes, s.done_bytes AS bytes
-FROM call_totals s
+FROM call_addends s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind IN ('read', 'write')
 UNION ALL

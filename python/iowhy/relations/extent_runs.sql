@@ -19,7 +19,8 @@ WITH in_order AS (
         list_contains(flags, 'unwritten') AS unwritten,
         list_contains(flags, 'shared') AS shared
     FROM main.extents
-    ORDER BY phase, dev, ino, logical_bytes
+    -- Numbers alone are sorted in half of the time.
+    ORDER BY phase = 'before', dev, ino, logical_bytes
 ), steps AS (
     SELECT
         *,

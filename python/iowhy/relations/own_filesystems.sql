@@ -6,12 +6,12 @@
 -- column dev: filesystem, id
 WITH written AS (
     SELECT DISTINCT owner_dev AS dev
-    FROM main.request_groups
+    FROM main.request_addends
     WHERE in_scope AND op = 'write' AND owner_dev IS NOT NULL
 )
 SELECT dev FROM written
 UNION
-SELECT dev FROM main.call_totals WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
+SELECT dev FROM main.call_addends WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
 UNION
 SELECT dev
 FROM (SELECT dev FROM main.writeback UNION ALL SELECT dev FROM main.journal_commits) AS a

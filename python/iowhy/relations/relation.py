@@ -33,6 +33,8 @@ _HEADER = re.compile(r"--\s*(title|filtered as|kept|percentiles by|column [a-z0-
 _WHEN = re.compile(r"--\s*(?:when\s+(.+)|else)\s*\Z")
 _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
+#: Rows up to which to keep single ones takes less than to group them: a group of its own costs more than a row.
+FEW_TO_GROUP = 1_000_000
 _DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
 
 
@@ -197,6 +199,8 @@ def _term(term: str, facts: RecordedFacts) -> bool:
         return facts.elapsed_ns > 0
     if term.startswith("ran "):
         return term[4:].strip() in facts.ran
+    if term.startswith("few "):
+        return facts.rows.get(term[4:].strip(), 0) <= FEW_TO_GROUP
     return facts.rows.get(term, 0) > 0
 
 
@@ -205,9 +209,12 @@ def _check_condition(condition: str, where: str) -> None:
         for term in either.split(" and "):
             word = term.strip().removeprefix("not ").strip()
             sensor = word.removeprefix("ran ").strip() if word.startswith("ran ") else None
-            known = sensor in SENSORS if sensor else word == "elapsed" or word in tables()
+            table = word.removeprefix("few ").strip()
+            known = sensor in SENSORS if sensor else word == "elapsed" or table in tables()
             if not known:
-                raise Problem(f"{where}: `{term.strip()}` is no table, `ran SENSOR` or `elapsed`")
+                raise Problem(
+                    f"{where}: `{term.strip()}` is no table, `few TABLE`, `ran SENSOR` or `elapsed`"
+                )
 
 
 def _literal_columns() -> dict[str, tuple[str, tuple[Column, ...]]]:

@@ -25,7 +25,7 @@ SELECT
     g.time_ns,
     g.unseen,
     g.failed
-FROM request_groups g
+FROM request_addends g
 JOIN counted_devices c ON c.dev = g.dev AND c.owner_dev IS NOT DISTINCT FROM g.owner_dev
 -- A write of nothing asks for a flush, which is there as a request of its own.
 WHERE NOT g.empty

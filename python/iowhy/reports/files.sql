@@ -41,7 +41,7 @@ WITH asked AS (
         sum(s.blocked_ns) AS blocked_ns,
         sum(CASE WHEN k.kind IN ('read', 'copy') THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS read_bytes,
         sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes
-    FROM call_groups s
+    FROM call_addends s
     LEFT JOIN call_kinds k ON k.name = s.name
     WHERE s.ino IS NOT NULL
     GROUP BY s.dev, s.ino

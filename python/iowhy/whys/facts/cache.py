@@ -92,7 +92,7 @@ class _Costs:
 # Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting.
 _COSTS = """
 WITH r AS (
-  SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_groups
+  SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_addends
   WHERE op = 'read' AND in_scope AND owner_kind = 'data' GROUP BY owner_dev, owner_ino
 ), f AS (
   SELECT r.time_ns, c.refault_pages / c.added_pages AS reread,

@@ -14,7 +14,7 @@ from iowhy.whys.facts.sampling import sampled
 class Group:
     """Calls taken together; times in nanoseconds, None where the source does not tell them.
 
-    The bytes of reads and writes hold those of io_uring and libaio too, which no call names.
+    The bytes of reads and writes hold those of io_uring and libaio too, which no call names. `files` are counted of syncs alone.
     """
 
     calls: int = 0
@@ -91,7 +91,7 @@ class Calls:
     report: str = "syscalls"
 
 
-#: What counts as tiny in the relation call_totals: there the call costs more than the copy.
+#: What counts as tiny in the relation call_addends: there the call costs more than the copy.
 TINY_BYTES = 1024
 #: Pairs of calls below which their order is chance, and the least share of calls in pairs.
 PAIRS_MIN = 16
@@ -111,8 +111,8 @@ class _Sums:
     sleeping_ns: int | None
     bytes: int | None
     done_bytes: int | None
-    files: int | None
     errors: int | None
+    files: int | None = None
     wall_ns: int | None = None
     median_bytes: float | None = None
     by_write: bool | None = None
@@ -137,17 +137,18 @@ class _Sums:
 _SUMS = """
 coalesce(sum(calls), 0) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_ns,
 sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
-sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, count(DISTINCT (dev, ino)) AS files,
-sum(errors) AS errors
+sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, sum(errors) AS errors
 """
 
 #: What lies in a filesystem or on a device: a read from a pipe or a socket is no disk I/O.
 _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
 _SYNCS = f"""
-SELECT name AS what, by_write, {_SUMS}, (SELECT wall_ns FROM sync_times) AS wall_ns,
+WITH synced AS MATERIALIZED (SELECT * FROM sync_addends)
+SELECT name AS what, by_write, {_SUMS}, (SELECT count(*) FROM (SELECT DISTINCT dev, ino FROM synced) AS d) AS files,
+  (SELECT wall_ns FROM sync_times) AS wall_ns,
   (SELECT median(bytes) FROM syscalls WHERE name = 'msync') AS median_bytes
-FROM sync_groups GROUP BY GROUPING SETS ((name, by_write), ())
+FROM synced GROUP BY GROUPING SETS ((name, by_write), ())
 """
 
 
@@ -167,7 +168,7 @@ def _single(relations: Relations, by_write: bool) -> Calls:
     by_name = {
         str(row.what): row.group
         for row in relations.read(
-            _Sums, f"SELECT name AS what, {_SUMS} FROM call_totals GROUP BY name ORDER BY name"
+            _Sums, f"SELECT name AS what, {_SUMS} FROM call_addends GROUP BY name ORDER BY name"
         )
     }
     moving = {
@@ -175,11 +176,11 @@ def _single(relations: Relations, by_write: bool) -> Calls:
         for row in relations.read(
             _Sums,
             f"""
-            SELECT 'read' AS what, {_SUMS} FROM call_totals WHERE name IN {reads} AND {_STORED}
+            SELECT 'read' AS what, {_SUMS} FROM call_addends WHERE name IN {reads} AND {_STORED}
             UNION ALL
-            SELECT 'write', {_SUMS} FROM call_totals WHERE name IN {writes} AND {_STORED}
+            SELECT 'write', {_SUMS} FROM call_addends WHERE name IN {writes} AND {_STORED}
             UNION ALL
-            SELECT 'tiny', {_SUMS} FROM call_totals
+            SELECT 'tiny', {_SUMS} FROM call_addends
             WHERE (name IN {reads} OR name IN {writes}) AND {_STORED} AND tiny
             """,
         )

@@ -50,7 +50,7 @@ def flushed(relations: Relations) -> tuple[Flushed, ...]:
     """From block_requests, most time first."""
     found = relations.one(
         _MayFlush,
-        "SELECT EXISTS (SELECT 1 FROM request_groups WHERE op = 'flush' OR empty) AS any",
+        "SELECT EXISTS (SELECT 1 FROM request_addends WHERE op = 'flush' OR empty) AS any",
     )
     return tuple(relations.read(Flushed, _FLUSHED)) if found.any else ()
 

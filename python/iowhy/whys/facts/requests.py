@@ -304,7 +304,7 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
         f"""
         SELECT coalesce(sum(r.bytes), 0) AS bytes FROM request_totals AS r
         WHERE r.dev = {dev} AND r.op = 'write' AND r.owner_kind = 'data' AND NOT EXISTS (
-          SELECT 1 FROM call_totals AS s
+          SELECT 1 FROM call_addends AS s
           WHERE s.name IN {classes.quoted(classes.SYNC_CALLS)}
             AND s.dev = r.owner_dev AND s.ino = r.owner_ino)
         """,

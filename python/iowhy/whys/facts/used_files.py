@@ -112,7 +112,7 @@ def inputs_gone(relations: Relations) -> bool:
         _Read,
         """
         SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.deleted) AS BIGINT) AS gone_ns, CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
-        FROM call_totals AS s JOIN call_kinds AS k ON k.name = s.name
+        FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
         LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
         WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
         """,

@@ -1,4 +1,4 @@
--- title: The sums of the sync calls of one name on one file
+-- title: What sums of sync calls are made of: sums by thread, name and file, or single calls
 -- As the recorder summed them up; else by the rows. What a sync call is stands in sync_calls.
 -- column name: call, as sync_calls has it, text
 -- column by_write: they are writes (see durable_writes), bool
@@ -19,53 +19,50 @@ SELECT
     k.kind <> 'sync' AS by_write,
     s.dev,
     s.ino,
-    sum(s.calls) AS calls,
-    sum(s.errors) AS errors,
-    sum(s.total_ns) AS total_ns,
-    sum(s.cpu_ns) AS cpu_ns,
-    sum(s.runnable_ns) AS runnable_ns,
-    sum(s.blocked_ns) AS blocked_ns,
-    sum(s.sleeping_ns) AS sleeping_ns,
-    sum(s.asked_bytes) AS asked_bytes,
-    sum(s.done_bytes) AS done_bytes
+    s.calls,
+    s.errors,
+    s.total_ns,
+    s.cpu_ns,
+    s.runnable_ns,
+    s.blocked_ns,
+    s.sleeping_ns,
+    s.asked_bytes,
+    s.done_bytes
 FROM call_sums s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind = 'sync' OR s.durable
-GROUP BY s.name, k.kind, s.dev, s.ino
 -- else
 SELECT
     s.name,
     false AS by_write,
     s.dev,
     s.ino,
-    sum(s.calls) AS calls,
-    sum(s.errors) AS errors,
-    sum(s.total_ns) AS total_ns,
-    sum(s.cpu_ns) AS cpu_ns,
-    sum(s.runnable_ns) AS runnable_ns,
-    sum(s.blocked_ns) AS blocked_ns,
-    sum(s.sleeping_ns) AS sleeping_ns,
-    sum(s.asked_bytes) AS asked_bytes,
-    sum(s.done_bytes) AS done_bytes
-FROM call_totals s
+    s.calls,
+    s.errors,
+    s.total_ns,
+    s.cpu_ns,
+    s.runnable_ns,
+    s.blocked_ns,
+    s.sleeping_ns,
+    s.asked_bytes,
+    s.done_bytes
+FROM call_addends s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind = 'sync'
-GROUP BY s.name, s.dev, s.ino
 UNION ALL
 SELECT
     name,
     true,
     dev,
     ino,
-    count(*),
-    sum(CASE WHEN ret < 0 THEN 1 ELSE 0 END),
-    sum(dur_ns),
-    sum(cpu_ns),
-    sum(runnable_ns),
-    sum(blocked_ns),
-    sum(sleeping_ns),
-    sum(bytes),
-    sum(CASE WHEN ret > 0 THEN ret END)
+    1,
+    CASE WHEN ret < 0 THEN 1 ELSE 0 END,
+    dur_ns,
+    cpu_ns,
+    runnable_ns,
+    blocked_ns,
+    sleeping_ns,
+    bytes,
+    CASE WHEN ret > 0 THEN ret END
 FROM sync_calls
 WHERE by_write
-GROUP BY name, dev, ino

@@ -1,6 +1,5 @@
--- title: The system calls of one name by one thread on one file, small ones apart
+-- title: The sums of calls of call_groups, with the kind of their file
 -- kept: table
--- What sums calls up in another way reads these sums.
 -- column tgid: process, id
 -- column tid: thread, id
 -- column name: system call, text
@@ -23,6 +22,28 @@
 -- column moving: calls that returned more than 0, count
 -- column synced_bytes: bytes asked for by calls that returned 0, bytes
 -- column syncing: of these calls, those that asked for bytes, count
-SELECT c.*, coalesce(f.kind, 'file') AS file_kind
+SELECT
+    c.tgid,
+    c.tid,
+    c.name,
+    c.dev,
+    c.ino,
+    c.tiny,
+    coalesce(f.kind, 'file') AS file_kind,
+    c.calls,
+    c.errors,
+    c.unfinished,
+    c.total_ns,
+    c.max_ns,
+    c.cpu_ns,
+    c.cpu_of_ns,
+    c.runnable_ns,
+    c.blocked_ns,
+    c.sleeping_ns,
+    c.asked_bytes,
+    c.done_bytes,
+    c.moving,
+    c.synced_bytes,
+    c.syncing
 FROM call_groups c
 LEFT JOIN named_files f ON f.dev = c.dev AND f.ino = c.ino

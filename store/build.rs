@@ -71,20 +71,17 @@ fn columns_of(table_name: &str, table: &Table) -> Result<Vec<Column>> {
     for (name, value) in columns {
         let at = || format!("{SCHEMA}: {table_name}.{name}");
         let value = value.as_table().with_context(at)?;
+        let kind = text_of(value, "type").with_context(|| format!("{}: no type", at()))?;
+        // A list that is written is empty where nothing is known: only recordings from before the column have NULL.
+        let is_list = kind.ends_with('s');
         let column = Column {
             name: name.clone(),
-            kind: text_of(value, "type").with_context(|| format!("{}: no type", at()))?,
             doc: text_of(value, "doc").unwrap_or_default(),
-            null: text_of(value, "null"),
+            null: text_of(value, "null").filter(|_| !is_list),
+            kind,
         };
         if !["int", "float", "bool", "text", "ints", "texts"].contains(&column.kind.as_str()) {
             bail!("{}: unknown type {}", at(), column.kind);
-        }
-        if column.kind.ends_with('s') && column.null.is_some() {
-            bail!(
-                "{}: a list is empty where nothing is known, it cannot be null",
-                at()
-            );
         }
         found.push(column);
     }

@@ -52,7 +52,6 @@ impl Column {
         list.into_iter().for_each(|value| self.text(value));
     }
 
-    #[allow(dead_code)] // no table has a list of integers yet; the schema's language does
     #[inline]
     pub(crate) fn ints(&mut self, list: Vec<i64>) {
         self.list_levels(list.len());

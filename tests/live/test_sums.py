@@ -1,5 +1,8 @@
 """What the recorder sums up as it goes is what the rows give: in each relation, and in the whole verdict."""
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,3 +88,52 @@ def _added(name: str, keys: tuple[str, ...]) -> str:
     others = [one.name for one in relations()[name].columns if one.name not in keys]
     sums = [f"max({one})" if one.startswith("max_") else f"sum({one})" for one in others]
     return f"SELECT {', '.join([*keys, *sums])} FROM {name} GROUP BY {', '.join(keys)} ORDER BY ALL"
+
+
+#: Writes to both filesystems, and makes durable what it wrote to the first.
+ONE_OF_TWO = """
+import os, sys
+kept, left = (open(f"{folder}/own", "wb", buffering=0) for folder in sys.argv[1:])
+for _ in range(60):
+    left.write(bytes(4096))
+    kept.write(bytes(4096))
+    os.fsync(kept.fileno())
+"""
+#: Somebody else's, until it is ended.
+SYNCS = """
+import os, sys
+file = open(f"{sys.argv[1]}/others", "wb", buffering=0)
+while True:
+    file.write(bytes(4096))
+    os.fsync(file.fileno())
+"""
+
+
+def test_flushes_of_a_disk_on_which_it_waits_for_nothing_are_others(tmp_path: Path) -> None:
+    """The kernel's thread for the journal makes them, for whoever syncs: it tells nothing of who that is."""
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    with filesystem("ext4", folders[0]) as own, filesystem("ext4", folders[1]) as others:
+        neighbour = subprocess.Popen([sys.executable, "-I", "-c", SYNCS, others.mount])
+        try:
+            while not Path(others.mount, "others").exists():
+                time.sleep(0.01)
+            recording = record(python(ONE_OF_TWO, own.mount, others.mount), tmp_path / "a.iowhy")
+        finally:
+            neighbour.kill()
+            neighbour.wait()
+    with Relations.of(recording) as summed, Relations.of(recording) as counted:
+        by_rows(counted)
+        every = "SELECT * FROM flush_groups ORDER BY ALL"
+        assert summed.rows(every) == counted.rows(every)
+        found = {
+            (dev, bool(of_command)): flushes
+            for dev, of_command, flushes in counted.rows(
+                "SELECT dev, of_command, sum(flushes) FROM flush_groups WHERE counted GROUP BY ALL"
+            )
+        }
+        disks = dict(counted.rows("SELECT dev, disk_dev FROM filesystems"))
+    assert found[disks[own.dev], True] >= 60
+    assert found[disks[others.dev], False] > 0
+    assert (disks[others.dev], True) not in found

@@ -15,7 +15,13 @@ TIMES = st.integers(0, 12)
 REQUESTS = st.lists(
     st.builds(
         lambda at, length, op, dev, scope, size: request(
-            at * MS, length and length * MS, op, dev=dev, in_scope=scope, bytes=size
+            at * MS,
+            length and length * MS,
+            op,
+            dev=dev,
+            owner_dev=dev // 10 - 7,
+            in_scope=scope,
+            bytes=size,
         ),
         TIMES,
         st.none() | st.integers(1, 6),
@@ -27,12 +33,17 @@ REQUESTS = st.lists(
     min_size=1,
     max_size=25,
 )
+#: 1 lies on 80 and 2 on 90, 3 is in memory, nothing is known of 4, and a call may have no file.
+FILESYSTEMS = st.sampled_from([1, 1, 2, 3, 4, None])
 CALLS = st.lists(
     st.builds(
-        lambda at, length, name, tid: call(at * MS, length * MS, name, tid=tid, ret=0),
+        lambda at, length, name, dev, tid: call(
+            at * MS, length * MS, name, dev=dev, tid=tid, ret=0
+        ),
         TIMES,
         st.integers(1, 6),
         st.sampled_from(["write", "fsync", "read", "copy_file_range"]),
+        FILESYSTEMS,
         st.sampled_from([10, 11]),
     ),
     min_size=1,
@@ -42,12 +53,13 @@ CALLS = st.lists(
 )
 WAITS = st.lists(
     st.builds(
-        lambda at, length, reason, tid, name: wait(
-            at * MS, length * MS, reason, tid=tid, syscall=name
+        lambda at, length, reason, dev, tid, name: wait(
+            at * MS, length * MS, reason, dev=dev, tid=tid, syscall=name
         ),
         TIMES,
         st.integers(1, 4),
         st.sampled_from(["device_flush", "journal_commit", "page_writeback", "inode_lock"]),
+        FILESYSTEMS,
         st.sampled_from([10, 11]),
         st.sampled_from([None, "write", "fsync", "copy_file_range"]),
     ),
@@ -103,15 +115,16 @@ def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
         "block_requests": requests,
         "syscalls": calls,
         "waits": waits,
-        "filesystems": [filesystem()],
+        "filesystems": [filesystem(), filesystem(90, 2), filesystem(None, 3) | {"kind": "tmpfs"}],
     }
+    reaches = "({0}.dev IS NULL OR {0}.dev = 4 OR ({0}.dev, q.dev) IN ((1, 80), (2, 90)))".format
     with Relations.of(make(tables)) as opened:
-        expected = opened.rows("""
+        expected = opened.rows(f"""
             SELECT dev, queue_ns, complete_ns, counted, coalesce(in_scope,
                 dev IN (SELECT dev FROM written_devices) AND (
-                    EXISTS (SELECT 1 FROM sync_calls s WHERE q.queue_ns BETWEEN s.ts_ns AND s.end_ns)
+                    EXISTS (SELECT 1 FROM sync_calls s WHERE q.queue_ns BETWEEN s.ts_ns AND s.end_ns AND {reaches("s")})
                     OR EXISTS (SELECT 1 FROM waits w WHERE q.queue_ns BETWEEN w.ts_ns AND w.ts_ns + w.dur_ns
-                        AND w.reason IN ('device_flush', 'journal_commit', 'log_force')))) AS of_command
+                        AND w.reason IN ('device_flush', 'journal_commit', 'log_force') AND {reaches("w")}))) AS of_command
             FROM counted_requests q WHERE op = 'flush' ORDER BY ALL""")
         assert expected == opened.rows(
             "SELECT dev, queue_ns, complete_ns, counted, of_command FROM device_flushes ORDER BY ALL"

@@ -78,3 +78,33 @@ def test_flushes_of_two_disks_stand_beside_each_other(judged: Judge) -> None:
         found
     )
     assert "sda (and sdb)" in found.summary
+
+
+def two_filesystems(story: Story) -> Story:
+    """The command writes to both disks; while it syncs one, somebody else's syncs empty the cache of the other."""
+    with_disks(story).requests(400, op="write", bytes_=4 * KIB, service=MS // 2)
+    story.caller("pwrite64", 40, tid=11, cpu=MS // 10)
+    for call in story.tables["syscalls"]:
+        if call["tid"] == 11:
+            call["dev"] = OTHER | 1
+    flush = {"op": "flush", "own": None, "kind": "flush", "ino": None, "flags": ("preflush",)}
+    story.flushes(400, int(3.8 * MS))
+    return story.requests(300, service=5 * MS, dev=OTHER, **flush)  # type: ignore[arg-type]
+
+
+def syncs(name: str = "fdatasync") -> Story:
+    return Story(2.0).caller(name, 400, blocked=int(4.5 * MS), bytes_=None, reason="journal_commit")
+
+
+def test_flushes_of_a_disk_that_is_not_waited_for_are_others(judged: Judge) -> None:
+    found = leads(judged(two_filesystems(syncs())), "flush-cost", 0.4)
+    assert "400 cache flushes of sda for the command, 3.8 ms each" in chain(found)
+    assert "sdb" not in chain(found)
+
+
+def test_sync_of_all_waits_for_both_disks(judged: Judge) -> None:
+    story = two_filesystems(syncs("sync"))
+    for row in (*story.tables["syscalls"], *story.tables["waits"]):
+        if row.get("name", row.get("syscall")) == "sync":
+            row["dev"] = row["ino"] = None
+    assert " of sdb" in "".join(chain(one) for one in judged(story).findings)

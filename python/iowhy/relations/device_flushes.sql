@@ -3,8 +3,9 @@
 -- kept: table
 -- Who asks for a flush sends a write without data, which the block layer turns into a flush of its
 -- own: that counts. Where a source shows no flushes of a device, the writes without data do. A flush
--- that a kernel thread makes is the command's when the command waited for one as it was queued: in a
--- sync call, or for the journal or the device (io_uring), on a device that it wrote to. Where
+-- that a kernel thread makes is the command's when the command waited for one of that device as it was queued: in a
+-- sync call, or for the journal or the device (io_uring), on a filesystem whose flushes may be of that device
+-- (flush_targets), and it wrote to the device. Where
 -- neither calls nor waits were recorded, it is taken for the command's.
 -- column dev: block device, id
 -- column queue_ns: when it was queued, ns
@@ -24,23 +25,35 @@ WITH asked AS (
 ), seen AS (
     SELECT * FROM asked
     WHERE op = 'flush' OR dev NOT IN (SELECT dev FROM asked WHERE op = 'flush')
+), shared AS (
+    SELECT DISTINCT dev, queue_ns FROM seen WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
+), spans AS (
+    SELECT s.dev AS filesystem, s.ts_ns AS t_ns, s.end_ns FROM main.sync_calls s
+    UNION ALL
+    SELECT dev, ts_ns, ts_ns + dur_ns FROM main.waits
+    WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
+), reach AS (
+    SELECT f.filesystem, d.dev
+    FROM (SELECT DISTINCT filesystem FROM spans) AS f
+    CROSS JOIN (SELECT DISTINCT dev FROM shared) AS d
+    LEFT JOIN (SELECT DISTINCT dev FROM flush_targets) AS k ON k.dev = f.filesystem
+    LEFT JOIN flush_targets t ON t.dev = f.filesystem AND t.disk_dev = d.dev
+    WHERE k.dev IS NULL OR t.dev IS NOT NULL
 ), in_order AS (
     -- Calls of the same moment count.
-    SELECT t_ns, end_ns
-    FROM (
-        SELECT s.ts_ns AS t_ns, s.end_ns FROM main.sync_calls s
-        UNION ALL
-        SELECT ts_ns, ts_ns + dur_ns FROM main.waits
-        WHERE reason IN ('device_flush', 'journal_commit', 'log_force')
-        UNION ALL
-        SELECT queue_ns, NULL FROM seen WHERE in_scope IS NULL
-    ) AS m
-    ORDER BY t_ns, end_ns NULLS LAST
+    SELECT r.dev, s.t_ns, s.end_ns FROM spans s JOIN reach r ON r.filesystem IS NOT DISTINCT FROM s.filesystem
+    UNION ALL
+    SELECT dev, queue_ns, NULL FROM shared
 ), since AS (
     -- At each moment, until when the command waits for a flush.
-    SELECT t_ns, end_ns, max(end_ns) OVER (ROWS UNBOUNDED PRECEDING) AS waits_until_ns FROM in_order
+    SELECT
+        dev,
+        t_ns,
+        end_ns,
+        max(end_ns) OVER (PARTITION BY dev ORDER BY t_ns, end_ns NULLS LAST ROWS UNBOUNDED PRECEDING) AS waits_until_ns
+    FROM in_order
 ), waited AS (
-    SELECT DISTINCT t_ns FROM since WHERE end_ns IS NULL AND waits_until_ns >= t_ns
+    SELECT DISTINCT dev, t_ns FROM since WHERE end_ns IS NULL AND waits_until_ns >= t_ns
 )
 SELECT
     s.dev,
@@ -52,10 +65,9 @@ SELECT
     s.owner_dev,
     s.owner_ino,
     s.counted,
-    coalesce(s.in_scope, s.dev IN (SELECT dev FROM written_devices) AND w.t_ns IS NOT NULL, false)
-        AS of_command
+    coalesce(s.in_scope, w.t_ns IS NOT NULL) AS of_command
 FROM seen s
-LEFT JOIN waited w ON w.t_ns = s.queue_ns
+LEFT JOIN waited w ON w.dev = s.dev AND w.t_ns = s.queue_ns
 -- else
 WITH asked AS (
     SELECT dev, queue_ns, sent_ns, complete_ns, tgid, tid, owner_dev, owner_ino, in_scope, counted, op

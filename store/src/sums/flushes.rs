@@ -6,20 +6,26 @@ use super::groups::{add, Groups};
 use super::spans::Spans;
 use crate::rows::{BlockRequests, FlushSums as SumRow, FlushingSums};
 
-/// Flushes by kernel threads of which it is not known yet whether the command waits for one; of older ones it is taken for
-/// settled that it does not.
+/// Flushes by kernel threads of which it is not known yet for which filesystems the command waits as they are queued; of
+/// older ones it is taken for settled.
 const UNSETTLED: usize = 65_536;
 /// Devices, at most.
 const MOST_DEVICES: usize = 16;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Filesystems that are waited for, as a set: the first bit is for waits of which the filesystem is not known (sync(2),
+/// which is for all, too), the others are for `Flushes::filesystems` in their order.
+type Filesystems = u32;
+const ANY: Filesystems = 1;
+const MOST_FILESYSTEMS: usize = Filesystems::BITS as usize - 1;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     dev: i64,
     owner_dev: Option<i64>,
     in_scope: Option<bool>,
     /// Asked for by a write without data; else a flush as the block layer makes them.
     asked: bool,
-    waited: bool,
+    waited: Filesystems,
 }
 
 #[derive(Debug, Default)]
@@ -33,13 +39,22 @@ pub struct Flushes {
     groups: Groups<Key, Sum>,
     /// While each device has flushes of one kind (asked) at work.
     flushing: BTreeMap<(i64, bool), Spans>,
-    /// While the command waits for a flush.
-    waits: Spans,
+    /// While the command waits for a flush of any filesystem, then of each of `filesystems`.
+    waits: Vec<Waits>,
+    filesystems: Vec<i64>,
     /// By the moment at which they were queued.
     unsettled: BTreeMap<(i64, u64), (Key, Option<i64>)>,
     number: u64,
     settled_ns: Option<i64>,
     given_up: bool,
+}
+
+/// The command's waits for flushes of one filesystem.
+#[derive(Debug, Default)]
+struct Waits {
+    spans: Spans,
+    /// Up to here flushes are summed that none of these waits is known to be for.
+    settled_ns: Option<i64>,
 }
 
 impl Flushes {
@@ -64,43 +79,33 @@ impl Flushes {
             owner_dev: row.owner_dev,
             in_scope: row.in_scope,
             asked,
-            waited: false,
+            waited: 0,
         };
         let time_ns = row.complete_ns.map(|at| at - row.queue_ns);
-        match (row.in_scope, self.waits.contains(row.queue_ns)) {
-            (Some(_), _) => self.sum(key, time_ns),
-            (None, Some(true)) => self.sum(
-                Key {
-                    waited: true,
-                    ..key
-                },
-                time_ns,
-            ),
-            (None, Some(false)) => self.keep(row.queue_ns, key, time_ns),
-            (None, None) => self.give_up(),
+        if row.in_scope.is_some() {
+            return self.sum(key, time_ns);
         }
+        let Some(waited) = self.waited_at(row.queue_ns) else {
+            return self.give_up();
+        };
+        self.keep(row.queue_ns, Key { waited, ..key }, time_ns);
     }
 
-    /// The command waits for a flush, from `begin` to `until`.
+    /// The command waits for a flush of a filesystem (None: not known which, or all), from `begin` to `until`.
     #[inline]
-    pub fn waits(&mut self, begin: i64, until: i64) {
+    pub fn waits(&mut self, filesystem: Option<i64>, begin: i64, until: i64) {
         if self.given_up || until < begin {
             return;
         }
-        if self.settled_ns >= Some(begin) {
+        let Some(place) = self.place(filesystem) else {
+            return self.give_up();
+        };
+        if self.waits[place].settled_ns >= Some(begin) {
             return self.give_up();
         }
-        self.waits.add(begin, until);
-        while let Some((&place, _)) = self.unsettled.range((begin, 0)..=(until, u64::MAX)).next() {
-            if let Some((key, time_ns)) = self.unsettled.remove(&place) {
-                self.sum(
-                    Key {
-                        waited: true,
-                        ..key
-                    },
-                    time_ns,
-                );
-            }
+        self.waits[place].spans.add(begin, until);
+        for (_, (key, _)) in self.unsettled.range_mut((begin, 0)..=(until, u64::MAX)) {
+            key.waited |= 1 << place;
         }
     }
 
@@ -125,8 +130,9 @@ impl Flushes {
         let Some(busy) = busy.collect::<Option<Vec<_>>>() else {
             return Default::default();
         };
-        let groups = self.groups.into_groups().into_iter();
-        (groups.map(|(key, sum)| sum.row(key)).collect(), busy)
+        let groups = std::mem::take(&mut self.groups).into_groups().into_iter();
+        let rows = groups.map(|(key, sum)| sum.row(key, self.named(key.waited)));
+        (rows.collect(), busy)
     }
 
     fn sum(&mut self, key: Key, time_ns: Option<i64>) {
@@ -136,27 +142,85 @@ impl Flushes {
         }
     }
 
+    /// Where waits for a filesystem are kept; None where there are too many.
+    #[inline]
+    fn place(&mut self, filesystem: Option<i64>) -> Option<usize> {
+        if self.waits.is_empty() {
+            self.waits.push(Waits::default());
+        }
+        let Some(dev) = filesystem else {
+            return Some(0);
+        };
+        let known = self.filesystems.iter().position(|known| *known == dev);
+        if known.is_none() {
+            if self.filesystems.len() >= MOST_FILESYSTEMS {
+                return None;
+            }
+            self.filesystems.push(dev);
+            self.waits.push(Waits {
+                spans: Spans::default(),
+                settled_ns: self.settled_ns,
+            });
+        }
+        Some(known.unwrap_or(self.filesystems.len() - 1) + 1)
+    }
+
+    /// For which filesystems the command waits at a moment, as far as they are known by now; None where that is forgotten.
+    fn waited_at(&self, at: i64) -> Option<Filesystems> {
+        let mut waited = 0;
+        for (place, of_one) in self.waits.iter().enumerate() {
+            waited |= Filesystems::from(of_one.spans.contains(at)?) << place;
+        }
+        Some(waited)
+    }
+
     fn keep(&mut self, queue_ns: i64, key: Key, time_ns: Option<i64>) {
         self.number += 1;
         self.unsettled
             .insert((queue_ns, self.number), (key, time_ns));
         if self.unsettled.len() > UNSETTLED {
             if let Some(((at, _), (key, time_ns))) = self.unsettled.pop_first() {
-                self.settled_ns = self.settled_ns.max(Some(at));
+                self.settle(at, key.waited);
                 self.sum(key, time_ns);
             }
         }
     }
+
+    /// A flush that was queued `at` a moment is summed, as waited for by these.
+    fn settle(&mut self, at: i64, waited: Filesystems) {
+        // A wait that may be for any says all that there is to say.
+        if waited & ANY != 0 {
+            return;
+        }
+        self.settled_ns = self.settled_ns.max(Some(at));
+        for (place, of_one) in self.waits.iter_mut().enumerate() {
+            if waited & 1 << place == 0 {
+                of_one.settled_ns = of_one.settled_ns.max(Some(at));
+            }
+        }
+    }
+
+    /// The filesystems of a set; none where one of them is not known.
+    fn named(&self, waited: Filesystems) -> Vec<i64> {
+        if waited & ANY != 0 {
+            return Vec::new();
+        }
+        let of = self.filesystems.iter().enumerate();
+        of.filter(|(place, _)| waited & 2 << place != 0)
+            .map(|(_, dev)| *dev)
+            .collect()
+    }
 }
 
 impl Sum {
-    fn row(self, key: Key) -> SumRow {
+    fn row(self, key: Key, waited_for: Vec<i64>) -> SumRow {
         SumRow {
             dev: key.dev,
             owner_dev: key.owner_dev,
             in_scope: key.in_scope,
             asked: key.asked,
-            waited: key.waited,
+            waited: key.waited != 0,
+            waited_for,
             flushes: self.flushes,
             time_ns: self.time_ns,
         }

@@ -85,7 +85,7 @@ impl Sums {
         if durable || kind == kinds::Call::Syncs {
             let until = row.ts_ns.saturating_add(row.dur_ns);
             self.syncs.sync(row.ts_ns, until);
-            self.flushes.waits(row.ts_ns, until);
+            self.flushes.waits(row.dev, row.ts_ns, until);
         }
     }
 
@@ -95,7 +95,7 @@ impl Sums {
         self.durable.wait(row, kind, call);
         if kind.flushes {
             let until = row.ts_ns.saturating_add(row.dur_ns);
-            self.flushes.waits(row.ts_ns, until);
+            self.flushes.waits(row.dev, row.ts_ns, until);
         }
         if row.dur_ns > 0 {
             self.waits.add(row);

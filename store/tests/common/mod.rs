@@ -120,3 +120,17 @@ pub fn number(row: &Row, name: &str) -> Option<i64> {
         other => panic!("{name}: {other:?}"),
     }
 }
+
+pub fn numbers(row: &Row, name: &str) -> Vec<i64> {
+    match field(row, name) {
+        Field::ListInternal(list) => list
+            .elements()
+            .iter()
+            .map(|one| match one {
+                Field::Long(value) => *value,
+                other => panic!("{name}: {other:?}"),
+            })
+            .collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}

@@ -63,9 +63,8 @@ def show(overview: Overview, out: Console, *, every: bool = False, kept: bool = 
     """Draw it; `every`: all findings, not only the first three."""
     found, recording = overview.verdict, overview.recording
     paragraph(out, f"iowhy: {found.answer}", "bold")
-    failed = ending(recording)
-    if failed is not None:
-        paragraph(out, failed, "yellow", 2)
+    for sentence in went_wrong(overview):
+        paragraph(out, sentence, "yellow", 2)
     shown = found.findings if every else found.findings[:SHOWN]
     for number, finding in enumerate(shown, 1):
         out.print()
@@ -90,6 +89,12 @@ def show(overview: Overview, out: Console, *, every: bool = False, kept: bool = 
         f"kept in {place}; more: `iowhy report files {place}`, or another of `iowhy report --list`"
     )
     paragraph(out, more, "dim")
+
+
+def went_wrong(overview: Overview) -> tuple[str, ...]:
+    """How the command ended, where it did not end well, and which of its calls failed."""
+    ended = ending(overview.recording)
+    return (*([] if ended is None else [ended]), *overview.verdict.failures)
 
 
 def ending(recording: Recording) -> str | None:

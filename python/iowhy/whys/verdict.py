@@ -11,6 +11,7 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
+from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding, Saving
 from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
@@ -39,6 +40,8 @@ class Verdict:
     #: How the command ended, where that is known: it may have failed before it did its work.
     exit_status: int | None = None
     signal: int | None = None
+    #: What of its calls failed as storage refused them or could not do them, a sentence each.
+    failures: tuple[str, ...] = ()
 
     @property
     def shares_of_s(self) -> float | None:
@@ -100,6 +103,7 @@ def verdict_of(facts: Facts) -> Verdict:
         commands=made,
         exit_status=facts.manifest.command.exit_status,
         signal=facts.manifest.command.signal,
+        failures=failures(facts),
     )
 
 

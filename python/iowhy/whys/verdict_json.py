@@ -15,6 +15,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "shares_of_s": verdict.shares_of_s,
         "exit_status": verdict.exit_status,
         "signal": verdict.signal,
+        "failures": list(verdict.failures),
         "findings": [
             {
                 "cause": finding.cause,

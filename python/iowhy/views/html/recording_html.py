@@ -85,12 +85,12 @@ def recording_page(
 def _head(overview: Overview, name: str, say: Say, redacted: bool) -> Markup:
     manifest = overview.recording.manifest
     facts = [(label, say(text)) for label, text in _facts(manifest, overview)]
-    failed = verdict_page.ending(overview.recording)
+    wrong = verdict_page.went_wrong(overview)
     return element(
         "header",
         element("p", element("b", "iowhy"), f" · {name}", class_="name"),
         element("h1", with_commands(say(overview.verdict.answer)), id="answer", tabindex=-1),
-        element("p", say(failed), class_="warning") if failed else "",
+        *(element("p", say(one), class_="warning") for one in wrong),
         element(
             "dl",
             *(element("div", element("dt", label), element("dd", text)) for label, text in facts),

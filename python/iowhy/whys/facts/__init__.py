@@ -19,6 +19,7 @@ from iowhy.whys.facts import (
     calls,
     devices,
     evictors,
+    failed,
     filesystems,
     in_order,
     journal,
@@ -168,6 +169,13 @@ class Facts:
     def space(self) -> space.Space:
         """What filesystems did for want of free space."""
         return space.space(self.relations, self.filesystems)
+
+    @cached_property
+    def failed(self) -> tuple[failed.Failed, ...]:
+        """Calls that storage refused or could not do, the last one first."""
+        command = self.manifest.command
+        ended_badly = bool(command.exit_status) or command.signal is not None
+        return failed.failed(self.relations, ended_badly=ended_badly)
 
     @cached_property
     def durable_writes(self) -> bool | None:

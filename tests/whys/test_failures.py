@@ -1,0 +1,76 @@
+"""What storage refused or could not do is said; what programs ask for to see whether they may is not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording import Recording
+from iowhy.whys.verdict import judge
+
+from .made import FILE, KIB, MS, START, Story
+
+PARTS = {"cpu_ns": 1_000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+
+
+def story(name: str, error: int, ino: int | None = FILE) -> Story:
+    """A program whose last calls fail, 10 ms apart, the last of them 1.5 s before the end."""
+    made = Story(2.0).thread(10, user=0.5, kernel=0.1)
+    made.add("filesystems", dev=8 << 20 | 1, kind="ext4", mount="/data", options="rw", disk_dev=8 << 20,
+             block_bytes=4096)  # fmt: skip
+    made.file(102, "pipe:[7]", 0)
+    made.tables["files"][-1]["kind"] = "pipe"
+    for number, ret in enumerate((4 * KIB, -error, -error)):
+        at = START + 480 * MS + number * 10 * MS - 1_000
+        made.call(at, name, PARTS, tid=10, ino=ino, offset=0, bytes_=4 * KIB)
+        made.tables["syscalls"][-1]["ret"] = ret
+    return made
+
+
+def ended(recording: Recording, status: int) -> Recording:
+    manifest = recording.manifest
+    return replace(
+        recording, manifest=replace(manifest, command=replace(manifest.command, exit_status=status))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "always", "where_it_failed"),
+    [
+        ("write", 28, True, True),
+        ("openat", 122, True, True),
+        ("fsync", 5, True, True),
+        ("ftruncate", 5, False, True),
+        ("openat", 30, False, True),
+        ("openat", 2, False, False),
+        ("write", 11, False, False),
+        # A limit of watches, which has nothing to do with room.
+        ("inotify_add_watch", 28, False, False),
+    ],
+)
+def test_which_errors_are_said(
+    name: str, error: int, always: bool, where_it_failed: bool, tmp_path: Path
+) -> None:
+    made = story(name, error).write(tmp_path / "x.iowhy")
+    for status, said in ((0, always), (1, where_it_failed)):
+        assert bool(judge(ended(made, status)).failures) == said, status
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    made = story("write", 28).write(tmp_path / "x.iowhy")
+    assert judge(made).failures == (
+        "write of /data/file failed: no space is left on /data (ENOSPC; 2 calls, the last 1.5 s before the end). "
+        "Look: df -h has its blocks, df -i its inodes.",
+    )
+
+
+def test_the_last_error_comes_first(tmp_path: Path) -> None:
+    both = story("write", 28)
+    both.tables["syscalls"][-1] |= {"ret": -5}
+    names = [one.split("(")[1][:6] for one in judge(both.write(tmp_path / "x.iowhy")).failures]
+    assert names == ["EIO; 1", "ENOSPC"]
+
+
+def test_a_terminal_that_has_gone_is_no_broken_disk(tmp_path: Path) -> None:
+    made = story("read", 5, ino=102).write(tmp_path / "x.iowhy")
+    assert judge(ended(made, 1)).failures == ()

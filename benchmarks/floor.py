@@ -47,11 +47,14 @@ def tracepoints() -> list[str]:
 
 
 @contextmanager
-def attached() -> Iterator[None]:
-    """Programs that return at once stand at the recorder's tracepoints; raises OSError where they may not."""
+def attached(names: Sequence[str] = ()) -> Iterator[list[int]]:
+    """Programs that return at once stand at these tracepoints, by default the recorder's; gives their descriptors.
+
+    Raises OSError where they may not stand there.
+    """
     held = []
     try:
-        for name in tracepoints():
+        for name in names or tracepoints():
             code, licence = (
                 ctypes.create_string_buffer(_RETURN_0),
                 ctypes.create_string_buffer(b"GPL"),
@@ -67,7 +70,7 @@ def attached() -> Iterator[None]:
                     _RAW_TRACEPOINT_OPEN, struct.pack("=QII", ctypes.addressof(named), held[-1], 0)
                 )
             )
-        yield
+        yield held[::2]
     finally:
         for descriptor in held:
             os.close(descriptor)

@@ -23,7 +23,7 @@ static __always_inline int count_folio(struct folio *folio, __u16 what)
 		if (known && known->does == DOES_WRITE)
 			return 0;
 	}
-	key.cgroup = cgroup_id(cgroup_of(task));
+	key.cgroup = group_id_of(task);
 	key.dev = inode->i_sb->s_dev;
 	add(&key, -1, folio_pages(folio) << PAGE_SHIFT);
 	return 0;

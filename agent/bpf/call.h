@@ -29,21 +29,24 @@ static __always_inline const volatile struct call_known *known_of(__u64 number)
 	return &calls[number & (CALLS - 1)];
 }
 
+/* A register with which the current thread entered the kernel. */
+#define OF_ENTRY(regs, name) (HAS_TYPED_REGISTERS ? (regs)->name : BPF_CORE_READ(regs, name))
+
 static __always_inline __s64 register_of(struct pt_regs *regs, __s8 argument)
 {
 #if defined(__TARGET_ARCH_x86)
 	switch (argument) {
 	case 0:
-		return BPF_CORE_READ(regs, di);
+		return OF_ENTRY(regs, di);
 	case 1:
-		return BPF_CORE_READ(regs, si);
+		return OF_ENTRY(regs, si);
 	case 2:
-		return BPF_CORE_READ(regs, dx);
+		return OF_ENTRY(regs, dx);
 	}
-	return BPF_CORE_READ(regs, r8);
+	return OF_ENTRY(regs, r8);
 #else
 	if (!argument)
-		return BPF_CORE_READ(regs, orig_x0);
+		return OF_ENTRY(regs, orig_x0);
 	return BPF_CORE_READ(regs, regs[argument & 7]);
 #endif
 }
@@ -53,26 +56,31 @@ static __always_inline __u16 current_call(struct task_struct *task, struct pt_re
 {
 	__s64 number;
 
-	if ((BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) || is_compat(task))
+	if ((OF_CURRENT(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) || is_compat(task))
 		return NO_CALL;
 #if defined(__TARGET_ARCH_x86)
-	number = BPF_CORE_READ(regs, orig_ax);
+	number = OF_ENTRY(regs, orig_ax);
 #else
-	number = BPF_CORE_READ(regs, syscallno);
+	number = OF_ENTRY(regs, syscallno);
 #endif
 	return number >= 0 && number < CALLS ? number : NO_CALL;
+}
+
+static __always_inline struct fdtable *descriptors_of(struct task_struct *task)
+{
+	return HAS_TASKS ? task->files->fdt : BPF_CORE_READ(task, files, fdt);
 }
 
 /* The device of the filesystem that has the data of a descriptor's file (of an overlay, the one below); 0: there is none. */
 static __always_inline __u32 device_of(struct task_struct *task, __u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd);
+	struct fdtable *table = descriptors_of(task);
+	struct file **files = HAS_TASKS ? table->fd : BPF_CORE_READ(table, fd);
+	__u32 length = HAS_TASKS ? table->max_fds : BPF_CORE_READ(table, max_fds);
 	struct file *file = NULL;
 	struct inode *inode;
 
-	if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_core_read(&file, sizeof(file), files + fd) ||
-	    !file)
+	if (!files || fd >= length || bpf_core_read(&file, sizeof(file), files + fd) || !file)
 		return 0;
 	inode = data_inode(file, BPF_CORE_READ(file, f_inode));
 	return BPF_CORE_READ(inode, i_sb, s_dev);

@@ -81,7 +81,7 @@ int BPF_PROG(call_exit, struct pt_regs *regs, long result)
 	known = known_of(begins->number);
 	if (!known)
 		return 0;
-	key.cgroup = cgroup_id(cgroup_of(task));
+	key.cgroup = group_id_of(task);
 	key.dev = device_of_call(task, regs, key.what);
 	add(&key, bpf_ktime_get_ns() - at, known->does != DOES_OTHER && result > 0 ? result : 0);
 	return 0;

@@ -9,12 +9,9 @@
 /* The control group whose request it is, as the kernel accounts for it: of writeback, that of who made the pages dirty. */
 static __always_inline __u64 group_of_request(struct request *rq)
 {
-	struct cgroup *group;
-
 	if (group_controller >= 0 || !bpf_core_field_exists(struct bio, bi_blkg))
 		return 0;
-	group = BPF_CORE_READ(rq, bio, bi_blkg, blkcg, css.cgroup);
-	return group ? cgroup_id(group) : 0;
+	return rq->bio->bi_blkg->blkcg->css.cgroup->kn->id;
 }
 
 SEC("tp_btf/block_rq_complete")

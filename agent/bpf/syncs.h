@@ -40,7 +40,7 @@ static __always_inline int end_sync(struct file *file, int datasync)
 		return 0;
 	ns = bpf_ktime_get_ns() - *begun;
 	bpf_map_delete_elem(&syncs, &pid);
-	key.cgroup = cgroup_id(cgroup_of(current_task()));
+	key.cgroup = group_id_of(current_task());
 	key.dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 	add(&key, ns, 0);
 	return 0;

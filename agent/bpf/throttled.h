@@ -18,7 +18,7 @@ static __always_inline int add_pause(long ticks)
 		return 0;
 	regs = entry_registers(task);
 	key.what = current_call(task, regs);
-	key.cgroup = cgroup_id(cgroup_of(task));
+	key.cgroup = group_id_of(task);
 	key.dev = device_of_call(task, regs, key.what);
 	add(&key, ticks * tick_ns, 0);
 	return 0;

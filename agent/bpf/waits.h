@@ -12,7 +12,24 @@ struct wait {
 	struct aggregate_key key;
 };
 
-/* Threads that wait now, by their number. */
+/* Whose a slot is while its wait is written. */
+#define BEING_WRITTEN (~0u)
+
+struct slot {
+	__u32 pid; /* 0: nobody's */
+	__u32 pad;
+	struct wait wait;
+};
+
+/* Threads that wait now, by the last bits of their number: an array's element costs a tenth of a table's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WAITS);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+/* Those whose slot another has, by their number; all of them where a slot cannot be had for sure. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAITS);
@@ -20,48 +37,82 @@ struct {
 	__type(value, struct wait);
 } waits SEC(".maps");
 
-__u64 waiting = 0;
+__u64 waiting = 0; /* in that table */
+
+static __always_inline struct slot *slot_of(__u32 pid)
+{
+	__u32 place = pid & (WAITS - 1);
+
+	return HAS_ATOMICS && pid ? bpf_map_lookup_elem(&slots, &place) : NULL;
+}
+
+static __always_inline bool put_into_slot(__u32 pid, const struct wait *wait)
+{
+	struct slot *slot = slot_of(pid);
+
+	if (!slot || __sync_val_compare_and_swap(&slot->pid, 0, BEING_WRITTEN))
+		return false;
+	slot->wait = *wait;
+	/* Atomic, so that nobody sees the number before the wait. */
+	__sync_val_compare_and_swap(&slot->pid, BEING_WRITTEN, pid);
+	return true;
+}
+
+static __always_inline bool take_from_slot(__u32 pid, struct wait *wait)
+{
+	struct slot *slot = slot_of(pid);
+
+	if (!slot || *(volatile __u32 *)&slot->pid != pid)
+		return false;
+	*wait = slot->wait;
+	return __sync_val_compare_and_swap(&slot->pid, pid, 0) == pid;
+}
+
+static __always_inline bool take_from_table(__u32 pid, struct wait *wait)
+{
+	struct wait *found;
+
+	if (!*(volatile __u64 *)&waiting)
+		return false;
+	found = bpf_map_lookup_elem(&waits, &pid);
+	if (!found)
+		return false;
+	*wait = *found;
+	if (bpf_map_delete_elem(&waits, &pid))
+		return false;
+	__sync_fetch_and_add(&waiting, -1);
+	return true;
+}
 
 static __always_inline void begin_wait(struct task_struct *task, __u32 state)
 {
 	struct wait wait = {};
 	struct pt_regs *regs;
-	__u32 pid = BPF_CORE_READ(task, pid);
+	__u32 pid = task->pid;
 
 	if (!(state & TASK_UNINTERRUPTIBLE) || (state & (TASK_NOLOAD | TASK_DEAD)))
 		return;
 	regs = entry_registers(task);
 	wait.since = bpf_ktime_get_ns();
 	wait.key.what = current_call(task, regs);
-	wait.key.measure = BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait) ? MEASURE_IO_WAIT : MEASURE_BLOCK;
-	wait.key.cgroup = cgroup_id(cgroup_of(task));
+	wait.key.measure = BPF_CORE_READ_BITFIELD(task, in_iowait) ? MEASURE_IO_WAIT : MEASURE_BLOCK;
+	wait.key.cgroup = group_id_of(task);
 	wait.key.dev = device_of_call(task, regs, wait.key.what);
+	if (put_into_slot(pid, &wait))
+		return;
 	if (bpf_map_update_elem(&waits, &pid, &wait, BPF_NOEXIST))
 		__sync_fetch_and_add(&lost, 1);
 	else
 		__sync_fetch_and_add(&waiting, 1);
 }
 
+/* Who takes it out counts it: a thread can be woken while it is given a CPU. */
 static __always_inline void end_wait(__u32 pid)
 {
-	struct wait *found = bpf_map_lookup_elem(&waits, &pid);
 	struct wait wait;
 
-	if (!found)
-		return;
-	wait = *found;
-	/* Who takes it out counts it: a thread can be woken while it is given a CPU. */
-	if (bpf_map_delete_elem(&waits, &pid))
-		return;
-	__sync_fetch_and_add(&waiting, -1);
-	add(&wait.key, bpf_ktime_get_ns() - wait.since, 0);
-}
-
-/* A wake-up that was not seen (on some virtual machines) shows when the thread runs again. */
-static __always_inline void runs_again(struct task_struct *task)
-{
-	if (*(volatile __u64 *)&waiting)
-		end_wait(BPF_CORE_READ(task, pid));
+	if (take_from_slot(pid, &wait) || take_from_table(pid, &wait))
+		add(&wait.key, bpf_ktime_get_ns() - wait.since, 0);
 }
 
 SEC("tp_btf/sched_switch")
@@ -70,7 +121,8 @@ int BPF_PROG(switch_with_state, bool preempt, struct task_struct *prev, struct t
 {
 	if (!preempt)
 		begin_wait(prev, prev_state);
-	runs_again(next);
+	/* A wake-up that was not seen (on some virtual machines) shows when the thread runs again. */
+	end_wait(next->pid);
 	return 0;
 }
 
@@ -80,7 +132,8 @@ int BPF_PROG(switch_without_state, bool preempt, struct task_struct *prev, struc
 {
 	if (!preempt)
 		begin_wait(prev, task_state(prev));
-	runs_again(next);
+	/* A wake-up that was not seen (on some virtual machines) shows when the thread runs again. */
+	end_wait(next->pid);
 	return 0;
 }
 

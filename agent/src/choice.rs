@@ -205,11 +205,13 @@ fn pick(
     Err(first.unwrap_or_default())
 }
 
-/// Whether a program hangs on a function, which some kernels have no support for.
-pub fn is_on_function(program: &str) -> bool {
-    let lists = ROWS.iter().flat_map(|row| row.programs);
-    let mut programs = lists.flat_map(|list| list.iter());
-    programs.any(|p| p.name == program && matches!(p.on, On::Function(..)))
+/// The sensor of a program that hangs on a function; None: it hangs on a tracepoint.
+pub fn sensor_on_function(program: &str) -> Option<&'static str> {
+    let is_it = |p: &Program| p.name == program && matches!(p.on, On::Function(..));
+    let row = ROWS
+        .iter()
+        .find(|row| row.programs.iter().any(|list| list.iter().any(is_it)));
+    row.map(|row| row.name)
 }
 
 #[cfg(test)]
@@ -256,7 +258,11 @@ mod tests {
         assert!(why(&choose(false, kernel, &BTreeMap::new()), "agent_calls").is_some());
         let refused = BTreeMap::from([("page_removed".to_owned(), "R1 is bad".to_owned())]);
         let choice = choose(true, kernel, &refused);
-        assert!(is_on_function("end_ext4_sync_file") && !is_on_function("waking"));
+        assert_eq!(
+            sensor_on_function("end_ext4_sync_file"),
+            Some("agent_syncs_ext4")
+        );
+        assert_eq!(sensor_on_function("waking"), None);
         assert!(choice.programs.contains("call_enter"));
         assert!(why(&choice, "agent_cache").unwrap().contains("R1 is bad"));
         assert!(!choice.programs.contains("page_added"));

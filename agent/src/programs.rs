@@ -91,7 +91,8 @@ impl Programs {
                     // Where functions may not be traced, the verifier does not even look.
                     Some(refusal)
                         if !refused.contains_key(&refusal.program)
-                            && (refusal.verified || choice::is_on_function(&refusal.program)) =>
+                            && (refusal.verified
+                                || choice::sensor_on_function(&refusal.program).is_some()) =>
                     {
                         refused.insert(refusal.program, refusal.words);
                     }
@@ -101,14 +102,32 @@ impl Programs {
         }
     }
 
-    /// From here on the programs run.
+    /// From here on the programs run. A kernel may take those of functions and yet not let them stand there (ENOTSUPP, on arm64
+    /// before 6.4): then the sensor did not run.
     pub fn attach(&mut self) -> Result<()> {
+        let mut refused: BTreeMap<&str, String> = BTreeMap::new();
+        let mut links = Vec::new();
         for program in self.skel.object_mut().progs_mut() {
-            if program.autoload() {
-                let name = program.name().to_string_lossy().into_owned();
-                let link = program.attach();
-                self.links
-                    .push(link.with_context(|| format!("cannot attach {name}"))?);
+            let name = program.name().to_string_lossy().into_owned();
+            let sensor = choice::sensor_on_function(&name);
+            if !program.autoload() || sensor.is_some_and(|sensor| refused.contains_key(sensor)) {
+                continue;
+            }
+            match (program.attach(), sensor) {
+                (Ok(link), _) => links.push((sensor, link)),
+                (Err(error), Some(sensor)) => {
+                    refused.insert(sensor, format!("{name} cannot be attached: {error}"));
+                    links.retain(|(of, _)| *of != Some(sensor));
+                }
+                (Err(error), None) => {
+                    return Err(error).with_context(|| format!("cannot attach {name}"))
+                }
+            }
+        }
+        self.links = links.into_iter().map(|(_, link)| link).collect();
+        for sensor in &mut self.sensors {
+            if let Some(why) = refused.remove(sensor.name.as_str()) {
+                *sensor = Sensor::missing(&*sensor.name, why);
             }
         }
         Ok(())

@@ -8,12 +8,15 @@
 /* Size of a thread's stack in the kernel, at whose end its user's registers lie: 4 pages on x86 and arm64. */
 #define KERNEL_STACK_BYTES (16 * 1024)
 
+/* Whether the verifier knows these registers by their type. */
+#define HAS_TYPED_REGISTERS (HAS_HELPER(task_pt_regs) && HAS_TASKS)
+
 /* Where the kernel keeps the user's registers of the current thread, if it has any. */
 static __always_inline struct pt_regs *entry_registers(struct task_struct *task)
 {
 	__u64 stack;
 
-	if (HAS_HELPER(task_pt_regs) && HAS_TASKS)
+	if (HAS_TYPED_REGISTERS)
 		return (struct pt_regs *)bpf_task_pt_regs(task);
 	stack = (__u64)OF_CURRENT(task, stack);
 	return (struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs));

@@ -6,7 +6,7 @@
 #ifndef IOWHY_GROUP_H
 #define IOWHY_GROUP_H
 
-#include "kernel.h"
+#include "older.h"
 
 /* Place in css_set.subsys of a controller of version 1, whose hierarchy counts; -1: that of version 2. */
 const volatile __s32 group_controller = -1;
@@ -26,6 +26,14 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 static __always_inline __u64 cgroup_id(struct cgroup *group)
 {
 	return BPF_CORE_READ(group, kn, id);
+}
+
+/* The number of the group of a task that the verifier knows as one: its fields are read as they stand, which takes a tenth of a helper's time. */
+static __always_inline __u64 group_id_of(struct task_struct *task)
+{
+	if (HAS_TASKS && group_controller < 0)
+		return task->cgroups->dfl_cgrp->kn->id;
+	return cgroup_id(cgroup_of(task));
 }
 
 #endif

@@ -68,32 +68,25 @@ def test_it_ends_with_its_recording(recording: Recording) -> None:
     assert relations._beside is not None and not relations._beside._thread.is_alive()
 
 
+def one_that_lasts(relations: Relations, begun: Event) -> Iterator[object]:
+    """Sets `begun`, then asks what nobody waits for to the end."""
+    yield relations.rows(COUNT)
+    begun.set()
+    yield relations.rows(
+        "SELECT sum(a.range * b.range % 7) FROM range(10000000) a, range(10000000) b"
+    )
+
+
 def test_a_long_query_of_its_is_broken_off(recording: Recording) -> None:
     begun = Event()
-
-    def steps() -> Iterator[object]:
-        yield relations.rows(COUNT)
-        begun.set()
-        yield relations.rows(
-            "SELECT sum(a.range * b.range % 7) FROM range(10000000) a, range(10000000) b"
-        )
-
     with Relations.of(recording) as relations:
-        relations.ask_beside(steps())
+        relations.ask_beside(one_that_lasts(relations, begun))
         assert begun.wait(60)
     assert relations._beside is not None and not relations._beside._thread.is_alive()
 
 
 def test_memory_that_another_thread_has_is_given_back(recording: Recording) -> None:
     begun = Event()
-
-    def steps() -> Iterator[object]:
-        yield relations.rows(COUNT)
-        begun.set()
-        yield relations.rows(
-            "SELECT sum(a.range * b.range % 7) FROM range(10000000) a, range(10000000) b"
-        )
-
     with Relations.of(recording) as relations:
         answer, refused = relations._answer, []
 
@@ -103,7 +96,7 @@ def test_memory_that_another_thread_has_is_given_back(recording: Recording) -> N
                 raise duckdb.OutOfMemoryException("no room for both")
             return answer(sql)
 
-        relations.ask_beside(steps())
+        relations.ask_beside(one_that_lasts(relations, begun))
         assert begun.wait(60)
         assert relations._beside is not None
         other = relations._beside._thread

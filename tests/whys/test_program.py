@@ -230,6 +230,20 @@ def test_work_in_parallel_is_told_to_what_computes(
     assert ("pack.threads" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
 
 
+@pytest.mark.parametrize(("size", "told"), [(512, True), (65536, False), (None, True)])
+def test_larger_blocks_are_told_to_what_moves_small_ones(
+    size: int | None, told: bool, tmp_path: Path
+) -> None:
+    """However it was typed (bs=64k, ibs= and obs=, in a script)."""
+    story = Story(2.0).thread(10, user=0.1, kernel=0.8)
+    for number in range(50):
+        at = START + number * 9 * MS
+        parts = {"cpu_ns": MS, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+        story.call(at, "write", parts, tid=10, ino=900, offset=0, bytes_=size)
+    story = _at_work("dd", "/usr/bin/dd", story)
+    assert ("bs=1M" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
+
+
 @pytest.mark.parametrize(("cpu_ns", "told"), [(2 * MS, True), (MS // 20, False)])
 def test_one_sync_for_many_is_told_where_syncs_compute(
     cpu_ns: int, told: bool, tmp_path: Path

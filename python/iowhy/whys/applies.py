@@ -28,6 +28,8 @@ class Conditions(Protocol):
     @property
     def files_written_at_most(self) -> int | None: ...
     @property
+    def bytes_at_most(self) -> int | None: ...
+    @property
     def without_files(self) -> Sequence[str]: ...
     @property
     def without_calls(self) -> Sequence[str]: ...
@@ -43,6 +45,7 @@ def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
     return (
         _typed_so(facts.run.argv, names, remedy)
         and _moves_so(facts, remedy)
+        and (remedy.bytes_at_most is None or (_bytes_each(facts) or 0) <= remedy.bytes_at_most)
         and not facts.calls.by_name.keys() & set(remedy.without_calls)
         and not matched(facts.relations, remedy.without_files)
         and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
@@ -67,6 +70,13 @@ def _moves_so(facts: Facts, remedy: Conditions) -> bool:
         return True
     most = remedy.files_written_at_most
     return moved.read >= (remedy.files_read or 0) and (most is None or moved.written <= most)
+
+
+def _bytes_each(facts: Facts) -> float | None:
+    """Of the calls that read and write data; None where none did or their bytes are not known."""
+    both = [one for one in (facts.calls.reads, facts.calls.writes) if one.done_bytes is not None]
+    calls = sum(one.calls for one in both)
+    return sum(one.done_bytes or 0 for one in both) / calls if calls else None
 
 
 def given(argv: Sequence[str], names: Iterable[str]) -> list[str] | None:

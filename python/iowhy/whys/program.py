@@ -33,6 +33,7 @@ documentation says so:
     worked = ["rustc"]                  # only where one of these executables did a part of the work
     files_read = 20                     # only where the data of so many files were read
     files_written_at_most = 5           # and of no more than so many written
+    bytes_at_most = 32768               # only where its reads and writes moved so many bytes each, on average, or fewer
     without_files = ["*-wal"]           # only where there is no file of any of these patterns
     without_calls = ["ioctl"]           # only where none of these calls was made
     single_threaded = true              # only where no process has a second thread
@@ -95,6 +96,7 @@ class Remedy:
     worked: tuple[str, ...] = ()
     files_read: int | None = None
     files_written_at_most: int | None = None
+    bytes_at_most: int | None = None
     without_files: tuple[str, ...] = ()
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False

@@ -52,6 +52,8 @@ def _applies(remedy: Remedy) -> str:
         said.append(f"{remedy.files_read} files or more are read")
     if remedy.files_written_at_most is not None:
         said.append(f"at most {remedy.files_written_at_most} are written")
+    if remedy.bytes_at_most is not None:
+        said.append(f"a call moves {remedy.bytes_at_most} bytes or fewer")
     if remedy.files:
         said.append(f"there is a file {_listed(remedy.files, ' and ')}")
     if remedy.without_files:

@@ -112,9 +112,9 @@ def test_what_a_comparison_may_not_show_is_on_the_answer(rec, tmp_path: Path) ->
     assert unknown.startswith("more: cannot tell whether it is slower by more than 5 %: fewer than")
     steps = compare(rec, more, more, baseline=True, fail_on="sync_calls > +0")  # type: ignore[operator]
     assert len(steps.result) == 3 and len(steps.json()) == 3 and len(steps.broken) == 1
-    slow = compare("true", vs="sleep 0.05", runs=3, warmup=0, fail_on_regression=5)  # type: ignore[operator]
+    slow = compare("true", vs="sleep 0.5", runs=3, warmup=0, fail_on_regression=5)  # type: ignore[operator]
     (slower,) = slow.broken
-    assert slower.startswith("sleep 0.05: takes ") and slower.endswith("5 % more allowed")
+    assert slower.startswith("sleep 0.5: takes ") and slower.endswith("5 % more allowed")
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,35 @@ def test_a_call_on_a_pipe_is_none_of_the_slowest(make: Make) -> None:
     chart = all_drawn(make({"syscalls": [on_pipe, on_file], "files": files}))["slowest-calls"]
     rows = [dict(zip(chart.columns, values, strict=True)) for values in chart.rows]
     assert [(row["path"], row["dur_ns"]) for row in rows] == [("/file", MS)]
+
+
+def test_flushes_of_the_log_s_disk_and_of_an_array_s_disks_are_below_a_sync(make: Make) -> None:
+    """A filesystem on an array of two disks, its log on a third (XFS: who syncs writes to it); another's disk stays out."""
+    shared = {"owner_dev": None, "owner_ino": None, "in_scope": None}
+    rec = make(
+        {
+            "filesystems": [filesystem(disk=9), filesystem(disk=90, dev=5)],
+            "devices": [
+                {"dev": dev, "name": name}
+                for dev, name in ((9, "md0"), (80, "vda"), (81, "vdb"), (85, "vdc"), (90, "vdd"))
+            ],
+            "device_layers": [{"dev": 9, "below_dev": 80}, {"dev": 9, "below_dev": 81}],
+            "syscalls": [call(0, 100 * MS, "fsync"), call(0, MS, "write", dev=5, ino=6, tid=11)],
+            "block_requests": [
+                *(request(5 * MS, MS, dev=dev) for dev in (9, 80, 81)),
+                request(20 * MS, MS, dev=85, owner_dev=None, owner_ino=None),
+                request(20 * MS, MS, dev=90, owner_dev=5, owner_ino=6),
+                *(
+                    request(at * MS, 8 * MS, "flush", dev=dev, **shared)
+                    for at, dev in ((50, 9), (51, 80), (52, 81), (62, 90))
+                ),
+                request(60 * MS, 8 * MS, "flush", dev=85, **(shared | {"in_scope": True})),
+            ],
+        }
+    )
+    assert below(rec)["fsync"] == [
+        ("flush of md0", 50),
+        ("flush of vda", 51),
+        ("flush of vdb", 52),
+        ("flush of vdc", 60),
+    ]

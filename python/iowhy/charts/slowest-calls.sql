@@ -6,9 +6,8 @@
 -- needs: syscalls
 -- Waits are the thread's own; requests those that were under way then: on its file, or of the thread. Flushes and
 -- journal commits are below a call that makes data durable (sync_calls), or below a wait in it for the journal or a
--- flush: commits of the filesystem, the command's flushes of its disk and of what that lies on; sync(2) waits for all.
--- A filesystem whose disk is not recorded is taken to lie on the device of its own number. Of each kind the twelve
--- longest. Calls on pipes and sockets wait for other processes, and nothing below them is storage's: they are left out.
+-- flush: commits of the filesystem, the command's flushes of devices that those may be of (flush_targets); sync(2) waits for
+-- all. Of each kind the twelve longest. Calls on pipes and sockets wait for other processes, and nothing below them is storage's: they are left out.
 -- column call: number of the call, by its length, number
 -- column at_s: begin of the call, s
 -- column span_s: its length, s
@@ -39,21 +38,13 @@ WITH slow AS (
     JOIN waits w ON w.tid = s.tid AND w.ts_ns >= s.ts_ns AND w.ts_ns < s.ts_ns + s.dur_ns
     JOIN wait_kinds x ON x.reason = w.reason AND x.part IN ('commit', 'journal', 'flush')
     WHERE coalesce(w.dev, s.dev) IS NOT NULL
-), disks AS (
-    SELECT a.dev, coalesce(max(f.disk_dev), a.dev) AS disk_dev
-    FROM (SELECT DISTINCT dev FROM awaited) AS a
-    LEFT JOIN filesystems f ON f.dev = a.dev
-    GROUP BY a.dev
-), below AS (
-    SELECT dev, disk_dev FROM disks
-    UNION
-    SELECT k.dev, d.below_dev FROM disks k JOIN devices d ON d.dev = k.disk_dev
 ), flushed AS (
     SELECT DISTINCT a.call, f.dev, f.begin_ns, f.complete_ns
     FROM awaited a
     JOIN device_flushes f ON f.begin_ns < a.end_ns AND f.complete_ns > a.begin_ns AND f.of_command
-    LEFT JOIN below b ON b.dev = a.dev AND b.disk_dev = f.dev
-    WHERE a.dev IS NULL OR b.disk_dev IS NOT NULL
+    LEFT JOIN (SELECT DISTINCT dev FROM flush_targets) AS k ON k.dev = a.dev
+    LEFT JOIN flush_targets t ON t.dev = a.dev AND t.disk_dev = f.dev
+    WHERE k.dev IS NULL OR t.dev IS NOT NULL
 ), committed AS (
     SELECT DISTINCT a.call, j.dev, j.ts_ns, j.dur_ns
     FROM awaited a

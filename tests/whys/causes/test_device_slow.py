@@ -1,5 +1,7 @@
 """device-slow: late answers with a short queue."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import MIB, MS, Story
 
@@ -84,3 +86,13 @@ def test_a_disk_a_little_slower_than_the_slowest_explains_no_more_than_that(judg
     leads(verdict, "random-access", 0.8)
     late = [one for one in verdict.findings if one.cause == "device-slow"]
     assert all(one.share < 0.15 for one in late), verdict.answer
+
+
+@pytest.mark.parametrize(("turns", "gain"), [(False, 0.95), (True, 0.48), (None, 0.48)])
+def test_what_can_be_gained_is_what_a_disk_of_its_kind_takes(
+    judged: Judge, turns: bool | None, gain: float
+) -> None:
+    """What is still allowed to the slowest disk that turns is no bound for one that does not."""
+    story = Story(4.0).device(rotational=turns).caller("pread64", 90, blocked=40 * MS, jump=True)
+    found = leads(judged(story.requests(90, service=40 * MS, jump=True)), "device-slow", 0.85)
+    assert found.share * gain - 0.05 < found.gain <= found.share * gain + 0.05

@@ -12,6 +12,8 @@ from iowhy.whys.facts.stalls import stalls
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 SERVICE_NS = 20e6
+# What a disk that says it does not turn takes at most where nothing is wrong: flash answers in 0.1 ms, behind a network in 1 ms.
+FLASH_NS = 1e6
 # 50 MB/s: the inner tracks of an old disk.
 SLOWEST_BYTES_PER_NS = 0.05
 SHALLOW = 2.0
@@ -35,10 +37,13 @@ class Part:
     saved: float
 
     @classmethod
-    def of(cls, allowed_ns: float, taken_ns: float) -> "Part":
-        """Of a device that takes longer than allowed: by little, only what is too long has this cause."""
+    def of(cls, allowed_ns: float, taken_ns: float, usual_ns: float) -> "Part":
+        """Of a device that takes longer than allowed: by little, only what is too long has this cause.
+
+        `usual_ns` is what one of its kind takes: what is allowed is the slowest of all kinds, and no bound of what can be gained.
+        """
         late = 1 - allowed_ns / taken_ns
-        return cls(1.0, late) if late >= LATE else cls(late, 1.0)
+        return cls(1.0, 1 - usual_ns / taken_ns) if late >= LATE else cls(late, 1.0)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -57,7 +62,9 @@ def _found(facts: Facts) -> Candidate | None:
     median = requests.median_service_ns
     if median is None:
         return None
-    allowed = SERVICE_NS + (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
+    moving = (requests.median_bytes or 0.0) / SLOWEST_BYTES_PER_NS
+    allowed = SERVICE_NS + moving
+    usual = allowed if requests.rotational is not False else FLASH_NS + moving
     shallow = requests.depth is not None and requests.depth <= SHALLOW
     late = 0.0 if requests.slow_share is None else requests.slow_share
     count = requests.slow_count
@@ -71,7 +78,7 @@ def _found(facts: Facts) -> Candidate | None:
     failing = requests.errors > 0 and requests.errors >= ERRORS * requests.count
     if not (slow or outliers or failing):
         return None
-    beyond = Part.of(allowed, median) if slow else Part(late, 1.0)
+    beyond = Part.of(allowed, median, usual) if slow else Part(late, 1.0)
     if failing:
         beyond = Part(1.0, 1.0)
     return Candidate(
@@ -81,7 +88,7 @@ def _found(facts: Facts) -> Candidate | None:
         + (" though its queue is short" if shallow else ": it stalls"),
         saving=Saving(
             beyond.saved,
-            f"if the device answers in {duration(allowed)}"
+            f"if the device answers in {duration(usual)}"
             if slow and not failing
             else "if the device answers like others",
         ),
@@ -173,7 +180,7 @@ def _counters(facts: Facts) -> Candidate | None:
     allowed = SERVICE_NS + (device.request_bytes or 0.0) / SLOWEST_BYTES_PER_NS
     if device.depth > SHALLOW or device.wait_ns <= allowed or not works:
         return None
-    beyond = Part.of(allowed, device.wait_ns)
+    beyond = Part.of(allowed, device.wait_ns, allowed)
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
         chain=chain_of(links.device_load(facts)),
@@ -203,6 +210,10 @@ CAUSE = Cause(
             "median service at a shallow queue", SERVICE_NS, "ns",
             "the longest seek and a full turn of a 5,400 rpm disk; to it the time to move the data "
             "at 50 MB/s is added",
+        ),
+        Threshold(
+            "access that a disk may take that does not turn, for what can be gained", FLASH_NS, "ns",
+            "flash answers in 0.1 ms, behind a network in 1 ms",
         ),
         Threshold(
             "part of a request's time beyond that, from which all waiting counts", LATE, "share",

@@ -16,7 +16,7 @@ import pyarrow as pa
 from benchmarks.generated import CALLS, events, manifest_until
 from benchmarks.generated_machine import FS, machine
 from benchmarks.workloads import compile_, sqlite
-from iowhy.recording import open_recording
+from iowhy.recording import Recording, open_recording
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.recording.writer import write_recording
 from iowhy.sources.live import RECORDER, program
@@ -35,7 +35,7 @@ POSTGRES = 'exec "$0" --single -D "$1" postgres < "$2" > /dev/null 2>&1'
 REDIS = (
     "redis-server --port 0 --unixsocket {0}/redis --dir {0} --appendonly yes --appendfsync always --save '' > /dev/null & "
     "until redis-cli -s {0}/redis ping > /dev/null 2>&1; do sleep 0.1; done; "
-    "redis-benchmark -s {0}/redis -t set -n 5000 -c 8 -q > /dev/null; redis-cli -s {0}/redis shutdown nosave; wait"
+    "redis-benchmark -s {0}/redis -t set -n {1} -c 8 -q > /dev/null; redis-cli -s {0}/redis shutdown nosave; wait"
 )
 
 
@@ -54,12 +54,17 @@ def table() -> str:
 
 
 def _measured(out: Path) -> str:
-    with open_recording(out).connected() as connection:
-        found = connection.execute(WHOLE).fetchone()
-        assert found is not None
-    whole, samples = found
+    whole, samples = whole_of(open_recording(out))
     size = sum(file.stat().st_size for name in TABLES for file in (out / name).glob("*.parquet"))
     return f"{samples:,} | {whole / samples:.1%} | {size / samples:.0f}"
+
+
+def whole_of(recording: Recording) -> tuple[int, int]:
+    """Samples whose stack leads to the start of its thread, and all."""
+    with recording.connected() as connection:
+        found = connection.execute(WHOLE).fetchone()
+    assert found is not None
+    return found[0], found[1]
 
 
 @contextmanager
@@ -73,24 +78,34 @@ def _folder() -> Iterator[Path]:
 def _commands(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
     yield "sqlite3", sqlite(folder, 5_000)
     yield "gcc", compile_(folder, 12)
+    yield "python3", python(folder)
+    if shutil.which("redis-server"):
+        yield "redis", redis(folder)
+    if shutil.which("initdb"):
+        yield "postgres", postgres(folder)
+
+
+def python(folder: Path) -> Sequence[str]:
+    """CPython as the distribution has it, which writes, syncs and sorts."""
     script = folder / "work.py"
     script.write_text(PYTHON)
-    yield "python3", ["/usr/bin/python3", "-I", "-S", str(script), str(folder / "written")]
-    if shutil.which("redis-server"):
-        yield "redis", ["sh", "-c", REDIS.format(folder)]
-    if shutil.which("initdb"):
-        yield "postgres", _postgres(folder)
+    return ["/usr/bin/python3", "-I", "-S", str(script), str(folder / "written")]
 
 
-def _postgres(folder: Path) -> Sequence[str]:
+def redis(folder: Path, sets: int = 5_000) -> Sequence[str]:
+    """A server that syncs at each of the sets, and its clients."""
+    return ["sh", "-c", REDIS.format(folder, sets)]
+
+
+def postgres(folder: Path, rows: int = 1_000) -> Sequence[str]:
     """One backend that commits row by row."""
+    cluster, sql = folder / "cluster", folder / "rows.sql"
     own = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-    cluster, rows = folder / "cluster", folder / "rows.sql"
     made = [*own, "initdb", "-D", str(cluster), "-N", "-A", "trust", "--no-locale"]
     subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
-    inserts = (f"INSERT INTO t SELECT {n}, md5('{n}');\n" for n in range(1_000))
-    rows.write_text("CREATE TABLE t(a int, b text);\n" + "".join(inserts))
-    return [*own, "sh", "-c", POSTGRES, str(shutil.which("postgres")), str(cluster), str(rows)]
+    inserts = (f"INSERT INTO t SELECT {n}, md5('{n}');\n" for n in range(rows))
+    sql.write_text("CREATE TABLE t(a int, b text);\n" + "".join(inserts))
+    return [*own, "sh", "-c", POSTGRES, str(shutil.which("postgres")), str(cluster), str(sql)]
 
 
 def _record(command: Sequence[str], out: Path) -> None:

@@ -304,6 +304,9 @@ def test_an_order_of_files_is_told_to_who_makes_an_archive_of_many(
     [
         (("make", "all"), True),
         (("make", "-j8"), False),
+        (("make", "-s", "-j1"), True),
+        (("make", "-j16"), False),
+        (("make", "-j"), False),
         (("sh", "-c", "make -kj 4 all"), False),
         (("./build.sh",), True),  # how it was typed there is not known
     ],

@@ -10,7 +10,11 @@ from pathlib import Path
 from .packages import Kernel
 
 BUSYBOX = Path("/bin/busybox")
-QEMU = "qemu-system-x86_64"
+#: By processor: the emulator, its kind of machine and the name of its console.
+MACHINES = {
+    "x86_64": ("qemu-system-x86_64", "q35", "ttyS0"),
+    "aarch64": ("qemu-system-aarch64", "virt", "ttyAMA0"),
+}
 MEBIBYTE = 2**20
 #: What runs as the guest's first process; `@` stands for the commands of the test.
 INIT = """#!/bin/sh
@@ -34,9 +38,9 @@ poweroff -f
 
 
 def libraries(program: Path) -> list[Path]:
-    """The shared libraries that a program is loaded with, and the loader."""
-    found = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [Path(path) for path in re.findall(r"(/\S+) \(", found)]
+    """The shared libraries that a program is loaded with, and the loader; none of a static one, for which ldd fails."""
+    done = subprocess.run(["ldd", program], check=False, capture_output=True, text=True)
+    return [Path(path) for path in re.findall(r"(/\S+) \(", done.stdout)]
 
 
 def _image(kernel: Kernel, programs: Sequence[Path], script: str, folder: Path) -> Path:
@@ -45,7 +49,7 @@ def _image(kernel: Kernel, programs: Sequence[Path], script: str, folder: Path) 
     shutil.rmtree(root, ignore_errors=True)
     for name in ("bin", "modules"):
         (root / name).mkdir(parents=True)
-    shutil.copy(BUSYBOX, root / "bin/busybox")
+    shutil.copy(kernel.busybox, root / "bin/busybox")
     names = subprocess.run([BUSYBOX, "--list"], check=True, stdout=subprocess.PIPE, text=True)
     for name in names.stdout.split():
         if name != "busybox":
@@ -108,12 +112,13 @@ def run(
     subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazy, scratch], check=True)
     answer = _disk(folder / "answer.img", 64)
     empty = [_disk(folder / f"disk-{i}.img", size) for i, size in enumerate(disks)]
+    emulator, machine, terminal = MACHINES[kernel.machine]
     with (folder / "console.txt").open("wb") as console:
         subprocess.run(
             [
-                QEMU,
+                emulator,
                 "-machine",
-                "q35",
+                machine,
                 "-accel",
                 "tcg",
                 "-cpu",
@@ -133,7 +138,7 @@ def run(
                 initramfs,
                 "-append",
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
-                "console=ttyS0 panic=-1 quiet no_timer_check",
+                f"console={terminal} panic=-1 quiet no_timer_check",
                 *_drives([scratch, answer, *empty]),
             ],
             stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ import lzma
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SOURCE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
@@ -14,6 +14,8 @@ SUITES = {
     "bookworm": r"^linux-image-6\.1\..*-cloud-amd64$",
     "trixie": r"^linux-image-6\.12\..*-cloud-amd64-unsigned$",
 }
+#: The other processor's, of bookworm.
+AARCH64 = r"^linux-image-6\.1\..*-cloud-arm64$"
 #: What the guest needs besides the kernel, modules that are built in are skipped.
 MODULES = ("virtio_pci", "virtio_blk", "ext4", "overlay")
 #: And for devices that lie on others.
@@ -34,12 +36,15 @@ class Kernel:
     release: str
     image: Path
     modules: tuple[Path, ...]
+    machine: str = "x86_64"
+    #: A static one for that processor.
+    busybox: Path = Path("/bin/busybox")
 
 
 class Apt:
     """apt with sources and lists of its own below `folder`, so that the machine's stay as they are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, architecture: str = "amd64") -> None:
         self.folder = folder
         for name in ("lists/partial", "cache/archives/partial", "state"):
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -47,6 +52,8 @@ class Apt:
         sources = folder / "sources.list"
         sources.write_text("".join(SOURCE.format(suite) for suite in SUITES))
         self.options = [
+            f"-oAPT::Architecture={architecture}",
+            f"-oAPT::Architectures={architecture}",
             f"-oDir::Etc::sourcelist={sources}",
             "-oDir::Etc::sourceparts=/dev/null",
             f"-oDir::State={folder / 'state'}",
@@ -66,11 +73,26 @@ class Apt:
 
     def newest(self, pattern: str) -> str:
         """The name of the newest package whose name matches; the archive keeps several builds."""
+        if not any((self.folder / "lists").glob("*Packages*")):
+            self.run("apt-get", "-qq", "update")
         found = self.run("apt-cache", "search", "--names-only", pattern).splitlines()
         names = [line.split()[0] for line in found]
         if not names:
             raise LookupError(f"no package matches {pattern}")
         return max(names, key=_numbers)
+
+    def unpacked(self, name: str, folder: Path) -> Path:
+        """The folder that a package is unpacked in."""
+        tree = folder / name
+        if not tree.is_dir():
+            self.run("apt-get", "-qq", "download", name, cwd=folder)
+            package = next(folder.glob(f"{name}_*.deb"))
+            unpacked = tree.with_suffix(".part")
+            shutil.rmtree(unpacked, ignore_errors=True)
+            subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
+            unpacked.rename(tree)
+            package.unlink()
+        return tree
 
 
 def _numbers(name: str) -> list[int]:
@@ -82,22 +104,18 @@ def _numbers(name: str) -> list[int]:
 def fetch(folder: Path) -> list[Kernel]:
     """Unpack the newest kernel of every suite below `folder`; what is there already is not fetched again."""
     apt = Apt(folder / "apt")
-    if not any((folder / "apt/lists").glob("*Packages*")):
-        apt.run("apt-get", "-qq", "update")
-    kernels = []
-    for suite, pattern in SUITES.items():
-        name = apt.newest(pattern)
-        tree = folder / name
-        if not tree.is_dir():
-            apt.run("apt-get", "-qq", "download", name, cwd=folder)
-            package = next(folder.glob(f"{name}_*.deb"))
-            unpacked = tree.with_suffix(".part")
-            shutil.rmtree(unpacked, ignore_errors=True)
-            subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
-            unpacked.rename(tree)
-            package.unlink()
-        kernels.append(_kernel(suite, tree))
-    return kernels
+    return [
+        _kernel(suite, apt.unpacked(apt.newest(pattern), folder))
+        for suite, pattern in SUITES.items()
+    ]
+
+
+def fetch_aarch64(folder: Path) -> Kernel:
+    """The same of one kernel for the other processor, and its busybox."""
+    apt = Apt(folder / "apt-arm64", "arm64")
+    kernel = _kernel("bookworm", apt.unpacked(apt.newest(AARCH64), folder))
+    busybox = next(apt.unpacked("busybox-static", folder).rglob("bin/busybox"))
+    return replace(kernel, machine="aarch64", busybox=busybox)
 
 
 def _kernel(suite: str, tree: Path) -> Kernel:

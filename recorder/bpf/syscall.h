@@ -146,6 +146,9 @@ static __always_inline void add_unreturned(struct thread *t)
 /* What is known of a call by its number; true where its arguments are. */
 static __always_inline bool begin_call(struct thread *t, struct task_struct *task, long id, __u64 now)
 {
+	/* Compared as the 64 bits that it is: where the kernel keeps it in 32 (arm64) the compiler would compare those, and
+	 * the verifier of 6.1 knows no bound of the rest then. */
+	barrier_var(id);
 	t->call = id & 0xffff;
 	t->call_entry = now;
 	t->call_runnable = t->states[RUNNABLE];

@@ -174,9 +174,8 @@ def recordings_of(suite: str) -> Path:
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
     programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder), *TOOLS]
-    for kernel in packages.fetch(folder):
-        if suites and kernel.suite not in suites:
-            continue
+    for name in suites or packages.SUITES:
+        kernel = packages.fetch(folder, name)
         place = _place_of(folder, kernel.suite)
         out = guest.run(kernel, programs, SCRIPT, place, stacks.DISKS)
         found = list(checks(out))

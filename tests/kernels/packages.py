@@ -7,12 +7,35 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-SOURCE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
-#: Suite, and what the name of its kernel's package matches: images for virtual machines, which are small.
+import pyarrow
+
+DEBIAN = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {} main\n"
+UBUNTU = "deb [signed-by={}] http://archive.ubuntu.com/ubuntu {} main\n"
+#: Debian has the keys of Ubuntu's archive.
+UBUNTU_KEYS = "ubuntu-keyring"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite of Debian or Ubuntu, and what the name of its kernel's package matches; the archives keep several builds."""
+
+    suite: str
+    pattern: str
+    is_of_ubuntu: bool = False
+
+
+#: By the name that the command line takes. Debian's are images for virtual machines, which are small.
 SUITES = {
-    "bullseye": r"^linux-image-5\.10\..*-cloud-amd64-unsigned$",
-    "bookworm": r"^linux-image-6\.1\..*-cloud-amd64$",
-    "trixie": r"^linux-image-6\.12\..*-cloud-amd64-unsigned$",
+    "bullseye": Suite("bullseye", r"^linux-image-5\.10\..*-cloud-amd64-unsigned$"),
+    # What RHEL 9 has, without what was backported to it.
+    "oem": Suite("focal-updates", r"^linux-image-5\.14\.0-.*-oem$", True),
+    "jammy": Suite("jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
+    "edge": Suite("jammy-updates", r"^linux-image-5\.19\.0-.*-generic$", True),
+    "bookworm": Suite("bookworm", r"^linux-image-6\.1\..*-cloud-amd64$"),
+    "noble": Suite("noble-updates", r"^linux-image-6\.8\.0-.*-generic$", True),
+    "trixie": Suite("trixie", r"^linux-image-6\.12\..*-cloud-amd64-unsigned$"),
+    "backports": Suite("trixie-backports", r"^linux-image-6\.18\..*-cloud-amd64$"),
+    "sid": Suite("sid", r"^linux-image-7\..*-cloud-amd64$"),
 }
 #: The other processor's, of bookworm.
 AARCH64 = r"^linux-image-6\.1\..*-cloud-arm64$"
@@ -44,13 +67,13 @@ class Kernel:
 class Apt:
     """apt with sources and lists of its own below `folder`, so that the machine's stay as they are."""
 
-    def __init__(self, folder: Path, architecture: str = "amd64") -> None:
+    def __init__(self, folder: Path, source: str, architecture: str = "amd64") -> None:
         self.folder = folder
         for name in ("lists/partial", "cache/archives/partial", "state"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
         sources = folder / "sources.list"
-        sources.write_text("".join(SOURCE.format(suite) for suite in SUITES))
+        sources.write_text(source)
         self.options = [
             f"-oAPT::Architecture={architecture}",
             f"-oAPT::Architectures={architecture}",
@@ -71,10 +94,13 @@ class Apt:
             command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True
         ).stdout
 
-    def newest(self, pattern: str) -> str:
-        """The name of the newest package whose name matches; the archive keeps several builds."""
+    def _update(self) -> None:
         if not any((self.folder / "lists").glob("*Packages*")):
             self.run("apt-get", "-qq", "update")
+
+    def newest(self, pattern: str) -> str:
+        """The name of the newest package whose name matches; the archive keeps several builds."""
+        self._update()
         found = self.run("apt-cache", "search", "--names-only", pattern).splitlines()
         names = [line.split()[0] for line in found]
         if not names:
@@ -85,6 +111,7 @@ class Apt:
         """The folder that a package is unpacked in."""
         tree = folder / name
         if not tree.is_dir():
+            self._update()
             self.run("apt-get", "-qq", "download", name, cwd=folder)
             package = next(folder.glob(f"{name}_*.deb"))
             unpacked = tree.with_suffix(".part")
@@ -101,29 +128,41 @@ def _numbers(name: str) -> list[int]:
     ]
 
 
-def fetch(folder: Path) -> list[Kernel]:
-    """Unpack the newest kernel of every suite below `folder`; what is there already is not fetched again."""
-    apt = Apt(folder / "apt")
-    return [
-        _kernel(suite, apt.unpacked(apt.newest(pattern), folder))
-        for suite, pattern in SUITES.items()
-    ]
+def fetch(folder: Path, name: str) -> Kernel:
+    """Unpack the newest kernel of a suite below `folder`; what is there already is not fetched again."""
+    suite = SUITES[name]
+    source = DEBIAN.format(suite.suite)
+    if suite.is_of_ubuntu:
+        keys = Apt(folder / "apt-keys", DEBIAN.format("trixie")).unpacked(UBUNTU_KEYS, folder)
+        source = UBUNTU.format(next(keys.rglob("ubuntu-archive-keyring.gpg")), suite.suite)
+    apt = Apt(folder / f"apt-{name}", source)
+    image = apt.newest(suite.pattern)
+    trees = [apt.unpacked(image, folder)]
+    if suite.is_of_ubuntu:
+        # The packages of its images hold nothing else.
+        modules = image.replace("linux-image-", "linux-modules-")
+        trees += [apt.unpacked(modules, folder)]
+        extra = modules.replace("modules-", "modules-extra-")
+        if not suite.pattern.endswith("-oem$"):  # which has no such package
+            trees += [apt.unpacked(extra, folder)]
+    return _kernel(name, trees)
 
 
 def fetch_aarch64(folder: Path) -> Kernel:
     """The same of one kernel for the other processor, and its busybox."""
-    apt = Apt(folder / "apt-arm64", "arm64")
-    kernel = _kernel("bookworm", apt.unpacked(apt.newest(AARCH64), folder))
+    apt = Apt(folder / "apt-arm64", DEBIAN.format("bookworm"), "arm64")
+    kernel = _kernel("bookworm", [apt.unpacked(apt.newest(AARCH64), folder)])
     busybox = next(apt.unpacked("busybox-static", folder).rglob("bin/busybox"))
     return replace(kernel, machine="aarch64", busybox=busybox)
 
 
-def _kernel(suite: str, tree: Path) -> Kernel:
-    image = next(tree.glob("boot/vmlinuz-*"))
+def _kernel(suite: str, trees: list[Path]) -> Kernel:
+    image = next(trees[0].glob("boot/vmlinuz-*"))
     release = image.name.removeprefix("vmlinuz-")
-    root = tree / "usr/lib" if (tree / "usr/lib/modules").is_dir() else tree / "lib"
     files = {
         file.name.split(".")[0].replace("-", "_"): file
+        for tree in trees
+        for root in (tree / "usr/lib", tree / "lib")
         for file in (root / "modules" / release / "kernel").rglob("*.ko*")
     }
     ordered: list[Path] = []
@@ -146,8 +185,10 @@ def _load(name: str, files: dict[str, Path], ordered: list[Path]) -> None:
 
 def _plain(module: Path) -> Path:
     """The module as insmod takes it."""
-    if module.suffix != ".xz":
+    if module.suffix == ".ko":
         return module
     plain = module.with_suffix("")
-    plain.write_bytes(lzma.decompress(module.read_bytes()))
+    opened = pyarrow.input_stream(module) if module.suffix == ".zst" else lzma.open(module)
+    with opened as compressed:
+        plain.write_bytes(compressed.read())
     return plain

@@ -15,7 +15,7 @@ use super::older::{self, Helpers};
 use super::place::Place;
 use super::refusal::{self, Refusal};
 use super::tracepoints::Tracepoints;
-use super::Options;
+use super::{usercopy, Options};
 use crate::calls;
 use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 
@@ -61,9 +61,10 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     };
     let mut place = Place::default();
     let mut refused = BTreeMap::new();
-    let mut stacks = match options.stacks {
-        true => UserStacks::Taken,
-        false => UserStacks::Unwanted,
+    let mut stacks = match (options.stacks, usercopy::why_no_stacks()) {
+        (true, None) => UserStacks::Taken,
+        (true, Some(why)) => UserStacks::Refused(why),
+        (false, _) => UserStacks::Unwanted,
     };
     loop {
         // SAFETY: what an earlier attempt put there went away with its error.

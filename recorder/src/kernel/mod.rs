@@ -13,6 +13,7 @@ mod stacks;
 mod symbols;
 pub mod tables;
 pub mod tracepoints;
+mod usercopy;
 
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};

@@ -122,7 +122,7 @@ def run(
                 "-accel",
                 "tcg",
                 "-cpu",
-                "max",
+                kernel.cpu,
                 "-smp",
                 "2",
                 "-m",
@@ -139,6 +139,8 @@ def run(
                 "-append",
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
                 f"console={terminal} panic=-1 quiet no_timer_check",
+                # Before 5.6 who asks for random numbers waits for some.
+                *("-device", "virtio-rng-pci"),
                 *_drives([scratch, answer, *empty]),
             ],
             stdin=subprocess.DEVNULL,

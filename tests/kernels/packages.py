@@ -22,13 +22,22 @@ class Suite:
     suite: str
     pattern: str
     is_of_ubuntu: bool = False
+    has_types: bool = True
+    #: The processor that is emulated; the oldest kernels hang on one of today.
+    cpu: str = "max"
 
 
 #: By the name that the command line takes. Debian's are images for virtual machines, which are small.
 SUITES = {
+    "bionic": Suite(
+        "bionic-updates",
+        r"^linux-image-4\.18\.0-.*-generic$",
+        True,
+        has_types=False,
+        cpu="Westmere",
+    ),
     "bullseye": Suite("bullseye", r"^linux-image-5\.10\..*-cloud-amd64-unsigned$"),
-    # What RHEL 9 has, without what was backported to it.
-    "oem": Suite("focal-updates", r"^linux-image-5\.14\.0-.*-oem$", True),
+    "focal": Suite("focal-updates", r"^linux-image-5\.13\.0-.*-generic$", True, cpu="Westmere"),
     "jammy": Suite("jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
     "edge": Suite("jammy-updates", r"^linux-image-5\.19\.0-.*-generic$", True),
     "bookworm": Suite("bookworm", r"^linux-image-6\.1\..*-cloud-amd64$"),
@@ -40,7 +49,7 @@ SUITES = {
 #: The other processor's, of bookworm.
 AARCH64 = r"^linux-image-6\.1\..*-cloud-arm64$"
 #: What the guest needs besides the kernel, modules that are built in are skipped.
-MODULES = ("virtio_pci", "virtio_blk", "ext4", "overlay")
+MODULES = ("virtio_pci", "virtio_blk", "virtio_rng", "ext4", "overlay")
 #: And for devices that lie on others.
 MODULES_OF_STACKS = (
     *("dm_mod", "dm_crypt", "dm_delay", "dm_multipath", "dm_round_robin"),
@@ -60,6 +69,7 @@ class Kernel:
     image: Path
     modules: tuple[Path, ...]
     machine: str = "x86_64"
+    cpu: str = "max"
     #: A static one for that processor.
     busybox: Path = Path("/bin/busybox")
 
@@ -107,6 +117,10 @@ class Apt:
             raise LookupError(f"no package matches {pattern}")
         return max(names, key=_numbers)
 
+    def has(self, name: str) -> bool:
+        """There is a package of this name."""
+        return bool(self.run("apt-cache", "search", "--names-only", f"^{re.escape(name)}$"))
+
     def unpacked(self, name: str, folder: Path) -> Path:
         """The folder that a package is unpacked in."""
         tree = folder / name
@@ -138,14 +152,13 @@ def fetch(folder: Path, name: str) -> Kernel:
     apt = Apt(folder / f"apt-{name}", source)
     image = apt.newest(suite.pattern)
     trees = [apt.unpacked(image, folder)]
-    if suite.is_of_ubuntu:
-        # The packages of its images hold nothing else.
-        modules = image.replace("linux-image-", "linux-modules-")
-        trees += [apt.unpacked(modules, folder)]
-        extra = modules.replace("modules-", "modules-extra-")
-        if not suite.pattern.endswith("-oem$"):  # which has no such package
-            trees += [apt.unpacked(extra, folder)]
-    return _kernel(name, trees)
+    # Packages of images hold the modules as well, or other packages do.
+    trees += [
+        apt.unpacked(part, folder)
+        for kind in ("linux-binary-", "linux-modules-", "linux-modules-extra-")
+        if apt.has(part := image.replace("linux-image-", kind))
+    ]
+    return replace(_kernel(name, trees), cpu=suite.cpu)
 
 
 def fetch_aarch64(folder: Path) -> Kernel:
@@ -157,8 +170,12 @@ def fetch_aarch64(folder: Path) -> Kernel:
 
 
 def _kernel(suite: str, trees: list[Path]) -> Kernel:
-    image = next(trees[0].glob("boot/vmlinuz-*"))
+    # Debian's from 7.2 on lie with their modules.
+    places = ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz")
+    image = next(image for tree in trees for place in places for image in tree.glob(place))
     release = image.name.removeprefix("vmlinuz-")
+    if release == "vmlinuz":
+        release = image.parent.name
     files = {
         file.name.split(".")[0].replace("-", "_"): file
         for tree in trees
@@ -188,7 +205,9 @@ def _plain(module: Path) -> Path:
     if module.suffix == ".ko":
         return module
     plain = module.with_suffix("")
-    opened = pyarrow.input_stream(module) if module.suffix == ".zst" else lzma.open(module)
-    with opened as compressed:
-        plain.write_bytes(compressed.read())
+    if module.suffix == ".zst":
+        with pyarrow.input_stream(module) as compressed:  # known by its suffix
+            plain.write_bytes(compressed.read())
+    else:
+        plain.write_bytes(lzma.decompress(module.read_bytes()))
     return plain

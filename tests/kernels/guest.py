@@ -11,6 +11,9 @@ from .packages import Kernel
 
 BUSYBOX = Path("/bin/busybox")
 #: By processor: the emulator, its kind of machine and the name of its console.
+#: Two processors and a GiB; and random numbers, for which before 5.6 who asks waits until there are some.
+SIZE = ("-smp", "2", "-m", "1024")
+RANDOM = ("-device", "virtio-rng-pci")
 MACHINES = {
     "x86_64": ("qemu-system-x86_64", "q35", "ttyS0"),
     "aarch64": ("qemu-system-aarch64", "virt", "ttyAMA0"),
@@ -123,10 +126,7 @@ def run(
                 "tcg",
                 "-cpu",
                 kernel.cpu,
-                "-smp",
-                "2",
-                "-m",
-                "1024",
+                *SIZE,
                 "-nographic",
                 "-no-reboot",
                 "-nodefaults",
@@ -139,8 +139,7 @@ def run(
                 "-append",
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
                 f"console={terminal} panic=-1 quiet no_timer_check",
-                # Before 5.6 who asks for random numbers waits for some.
-                *("-device", "virtio-rng-pci"),
+                *RANDOM,
                 *_drives([scratch, answer, *empty]),
             ],
             stdin=subprocess.DEVNULL,

@@ -10,10 +10,10 @@ from pathlib import Path
 from .packages import Kernel
 
 BUSYBOX = Path("/bin/busybox")
-#: By processor: the emulator, its kind of machine and the name of its console.
 #: Two processors and a GiB; and random numbers, for which before 5.6 who asks waits until there are some.
 SIZE = ("-smp", "2", "-m", "1024")
 RANDOM = ("-device", "virtio-rng-pci")
+#: By processor: the emulator, its kind of machine and the name of its console.
 MACHINES = {
     "x86_64": ("qemu-system-x86_64", "q35", "ttyS0"),
     "aarch64": ("qemu-system-aarch64", "virt", "ttyAMA0"),

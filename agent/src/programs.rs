@@ -61,7 +61,7 @@ pub struct Programs {
 impl Programs {
     /// Loads what this kernel can run. An error says why it can run nothing.
     pub fn load(with_calls: bool) -> Result<Programs> {
-        let log = refusal::listen();
+        refusal::listen();
         let btf =
             Btf::from_vmlinux().context("this kernel has no BTF (/sys/kernel/btf/vmlinux)")?;
         let tracepoints = Tracepoints::new(&btf);
@@ -78,7 +78,7 @@ impl Programs {
                 anyhow::bail!(why);
             }
             // SAFETY: what an earlier attempt put there went away with its error.
-            match attempt(unsafe { place.take() }, &choice, &helpers, log) {
+            match attempt(unsafe { place.take() }, &choice, &helpers) {
                 Ok(skel) => {
                     return Ok(Programs {
                         skel,
@@ -188,12 +188,11 @@ fn attempt(
     place: &'static mut MaybeUninit<OpenObject>,
     choice: &Choice,
     helpers: &Helpers,
-    log: bool,
 ) -> Result<AgentSkel<'static>> {
     let mut open = AgentSkelBuilder::default()
         .open(place)
         .context("cannot open the programs")?;
-    choice.apply(open.open_object_mut(), log);
+    choice.apply(open.open_object_mut());
     set_constants(&mut open, helpers)?;
     let calls = choice.programs.contains("call_enter");
     open.maps.begun.set_autocreate(calls && helpers.tasks())?;

@@ -181,12 +181,14 @@ pub enum UserStacks {
 }
 
 impl Choice {
-    /// Has an object's programs loaded that were chosen; `log`: libbpf's messages are listened to.
-    pub fn apply(&self, object: &mut OpenObject, log: bool) {
+    /// Has an object's programs loaded that were chosen.
+    pub fn apply(&self, object: &mut OpenObject) {
         for mut program in object.progs_mut() {
             let name = program.name().to_str();
             program.set_autoload(name.is_some_and(|name| self.programs.contains(name)));
-            program.set_log_level(if log { refusal::VERIFIER_STATISTICS } else { 0 });
+            // Not 0, with which libbpf loads a refused program again and again, until each step that the verifier took is
+            // written down: minutes where it gave up after a million.
+            program.set_log_level(refusal::VERIFIER_STATISTICS);
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) struct Loaded {
 ///
 /// A kernel may refuse a program though it has its tracepoint (a verifier that knows less): then that one is left out.
 pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
-    let log = refusal::listen();
+    refusal::listen();
     let btf = Btf::from_vmlinux().map_err(LoadError::NoTypes)?;
     let tracepoints = Tracepoints::new(&btf);
     let helpers = Helpers::new(&btf);
@@ -69,15 +69,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     loop {
         // SAFETY: what an earlier attempt put there went away with its error.
         let place = unsafe { place.take() };
-        let error = match attempt(
-            place,
-            options,
-            &stacks,
-            &refused,
-            &tracepoint,
-            &helpers,
-            log,
-        ) {
+        let error = match attempt(place, options, &stacks, &refused, &tracepoint, &helpers) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => error,
         };
@@ -112,7 +104,6 @@ fn attempt(
     refused: &BTreeMap<String, String>,
     tracepoint: &dyn Fn(&str) -> Tracepoint,
     helpers: &Helpers,
-    log: bool,
 ) -> Result<Loaded, LoadError> {
     let mut open = RecorderSkelBuilder::default()
         .open(place)
@@ -131,7 +122,7 @@ fn attempt(
     }
     let layers = Stacks::read(Path::new("/sys"));
     choice.set_layers(layers.any);
-    choice.apply(open.open_object_mut(), log);
+    choice.apply(open.open_object_mut());
     let controller = options.group_controller;
     let controller = controller.map_or(-1, |name| helpers.controller(name).unwrap_or(-1));
     set_constants(&mut open, options, stacks, &choice, controller);

@@ -25,10 +25,9 @@ pub fn take() -> Option<Refusal> {
 }
 
 /// libbpf's own messages would mix with the command's output; what they say of a refused program is kept.
-/// IOWHY_BPF_LOG=1 shows them, the verifier's words among them; true: it is set.
-pub fn listen() -> bool {
-    let wanted = std::env::var_os("IOWHY_BPF_LOG").is_some();
-    if wanted {
+/// IOWHY_BPF_LOG=1 shows them, the verifier's words among them.
+pub fn listen() {
+    if std::env::var_os("IOWHY_BPF_LOG").is_some() {
         libbpf_rs::set_print(Some((PrintLevel::Debug, |_, text| {
             eprint!("{text}");
             hear(&text);
@@ -36,7 +35,6 @@ pub fn listen() -> bool {
     } else {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| hear(&text))));
     }
-    wanted
 }
 
 /// libbpf prints first the verifier's log of a program, then that the program failed to load.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.generated import generate
 from iowhy.errors import Problem
 from iowhy.expect import outcomes, read_expectation, read_growth
+from iowhy.expect.baseline import read_baseline
 from iowhy.measures import find, largest_call, largest_file, measures, values
 from iowhy.measures.measure import parse
 from iowhy.recording import Recording, open_recording
@@ -230,3 +231,13 @@ def test_a_measure_is_found_by_its_name() -> None:
 def test_who_asks_for_a_time_is_told_how_times_are_held() -> None:
     with pytest.raises(Problem, match="--fail-on-regression 5%, with three recordings a side"):
         read_growth("--fail-on", "time > +5 %")
+
+
+def test_a_baseline_of_before_does_not_hold_what_memory_decides(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    kept = {"values": [0, 0, 0]}
+    counts = {"device.reads": kept, "device.writes": kept, "extents": kept}
+    counts["device.read_bytes"] = {**kept, "may_grow": "+5 %"}
+    path.write_text(json.dumps({"version": 1, "commands": {"./load": counts}}))
+    held = [one.text.split()[0] for one in read_baseline(path).expected("./load")]
+    assert held == ["device.writes", "device.read_bytes"]

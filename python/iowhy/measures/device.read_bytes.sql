@@ -1,6 +1,7 @@
 -- title: read from the device
 -- unit: bytes
 -- sensor: block_requests
+-- state: what memory held of the files before
 -- classes: read
 SELECT coalesce(sum(bytes), 0) FROM command_requests WHERE op = 'read'
 -- by file

@@ -1,6 +1,7 @@
 -- title: read requests
 -- unit: count
 -- sensor: block_requests
+-- state: what memory held of the files before
 -- classes: read
 SELECT count(*) FROM command_requests WHERE op = 'read'
 -- by file

@@ -81,14 +81,30 @@ impl Disks {
     pub fn of_mount(&self, mount: &Mount) -> Option<i64> {
         self.whole(mount.dev).or_else(|| {
             let file = mount.device_file()?;
-            let by_file = std::fs::metadata(file)
-                .ok()
-                .map(|m| crate::dev_of_stat(m.rdev()));
-            by_file.and_then(|number| self.whole(number)).or_else(|| {
-                let name = file.strip_prefix("/dev").ok()?.to_str()?;
-                self.whole(*self.by_name.get(name)?)
-            })
+            self.of_device_file(file)
         })
+    }
+
+    /// The whole disk of a device file, by its number, or, where it is not seen from here, by its name.
+    pub fn of_device_file(&self, file: &Path) -> Option<i64> {
+        let by_file = std::fs::metadata(file)
+            .ok()
+            .map(|m| crate::dev_of_stat(m.rdev()));
+        by_file.and_then(|number| self.whole(number)).or_else(|| {
+            let name = file.strip_prefix("/dev").ok()?.to_str()?;
+            self.whole(self.number(name)?)
+        })
+    }
+
+    /// The number of a disk or partition by its name.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The disks and partitions whose names begin so, by name and number.
+    pub fn beginning<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, i64)> {
+        let named = self.by_name.iter().map(|(name, number)| (&**name, *number));
+        named.filter(move |(one, _)| one.starts_with(name))
     }
 }
 

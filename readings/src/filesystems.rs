@@ -6,6 +6,7 @@ use crate::error::Result;
 use iowhy_store::{rows, Name};
 
 use crate::devices::Disks;
+use crate::log_disks;
 use crate::mounts::{Mount, Mounts};
 use crate::Roots;
 
@@ -22,7 +23,7 @@ pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
     };
     Ok(chosen
         .into_values()
-        .map(|mount| row(mount, &disks, &daemons))
+        .map(|mount| row(roots, mount, &disks, &daemons))
         .collect())
 }
 
@@ -32,7 +33,7 @@ pub fn on_disks(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>
     let found = chosen(mounts).into_values();
     let found = found.filter(|mount| disks.of_mount(mount).is_some());
     Ok(found
-        .map(|mount| row(mount, &disks, &BTreeMap::new()))
+        .map(|mount| row(roots, mount, &disks, &BTreeMap::new()))
         .collect())
 }
 
@@ -91,7 +92,12 @@ fn daemons(roots: &Roots) -> BTreeMap<i64, i64> {
     found
 }
 
-fn row(mount: &Mount, disks: &Disks, daemons: &BTreeMap<i64, i64>) -> rows::Filesystems {
+fn row(
+    roots: &Roots,
+    mount: &Mount,
+    disks: &Disks,
+    daemons: &BTreeMap<i64, i64>,
+) -> rows::Filesystems {
     let mut options: Vec<&str> = Vec::new();
     for option in mount
         .options
@@ -119,6 +125,7 @@ fn row(mount: &Mount, disks: &Disks, daemons: &BTreeMap<i64, i64>) -> rows::File
         )),
         options: Name::Owned(options.join(",")),
         disk_dev,
+        log_dev: log_disks::of_mount(roots, mount, disks),
         daemon_tgid: daemons.get(&mount.dev).copied(),
         block_bytes: blocks
             .and_then(|fs| i64::try_from(fs.block_size()).ok())

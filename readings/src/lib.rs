@@ -9,6 +9,7 @@ pub mod fiemap;
 pub mod filesystems;
 pub mod host;
 pub mod layout;
+mod log_disks;
 pub mod mounts;
 pub mod names;
 mod proc_file;

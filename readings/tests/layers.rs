@@ -205,6 +205,80 @@ fn filesystems_and_the_disks_they_are_on() {
     assert!(all[2].free_bytes.is_some() && all[2].free_bytes < all[2].size_bytes);
 }
 
+/// Disks of which some hold the logs of others' filesystems.
+fn put_logs(root: &Path) {
+    put_disks(root);
+    for (name, number) in [("nvme0n1", "259:0"), ("nvme1n1", "259:100")] {
+        put(root, &format!("sys/block/{name}/dev"), number);
+    }
+    for (disk, part, number) in [
+        ("nvme0n1", "nvme0n1p1", "259:1"),
+        ("nvme1n1", "nvme1n1p99", "259:199"),
+        ("nvme1n1", "nvme1n1p100", "259:200"),
+        ("nvme1n1", "nvme1n1p101", "259:201"),
+        ("cciss!c0d0", "cciss!c0d0p1", "104:1"),
+    ] {
+        put(root, &format!("sys/block/{disk}/{part}/dev"), number);
+        put(root, &format!("sys/block/{disk}/{part}/partition"), "1\n");
+    }
+    put(
+        root,
+        "proc/self/mountinfo",
+        "1 1 254:1 / /own rw - ext4 /dev/vda1 rw\n\
+         2 1 254:16 / /elsewhere rw - ext4 /dev/vdb rw\n\
+         3 1 9:0 / /mirror rw - ext4 /dev/md0 rw\n\
+         4 1 7:0 / /none rw - ext4 /dev/loop0 rw\n\
+         5 1 252:0 / /mapped rw - ext4 /dev/mapper/a rw\n\
+         6 1 7:1 / /cut rw - ext4 /dev/loop1 rw\n\
+         7 1 7:2 / /unclear rw - ext4 /dev/loop2 rw\n\
+         8 1 7:3 / /xfs rw - xfs /dev/loop3 rw,logdev=/dev/nvme0n1p1,noquota\n\
+         9 1 104:1 / /slash rw - ext4 /dev/cciss/c0d0p1 rw\n\
+         10 1 259:1 / /inside rw - xfs /dev/nvme0n1p1 rw,noquota\n",
+    );
+    for (pid, of, comm) in [
+        (11, "vda1", "jbd2/vda1-8"),      // in the filesystem itself
+        (12, "vdb", "jbd2/vda1"),         // on another's disk
+        (13, "md0", "jbd2/dm-0"),         // a name with a dash
+        (15, "dm-0", "jbd2/dm-0-8"),      // the same, and an inode
+        (16, "loop1", "jbd2/nvme1n1p9"),  // as long as it may be, and no device by this name
+        (17, "loop2", "jbd2/nvme1n1p10"), // cut off: one of two
+        (19, "cciss!c0d0p1", "jbd2/cciss!c0d0"),
+    ] {
+        put(
+            root,
+            &format!("sys/fs/ext4/{of}/journal_task"),
+            &format!("{pid}\n"),
+        );
+        put(root, &format!("proc/{pid}/comm"), &format!("{comm}\n"));
+    }
+    put(root, "sys/fs/ext4/loop0/journal_task", "<none>\n");
+}
+
+#[test]
+fn a_log_on_a_device_of_its_own() {
+    let files = tempfile::tempdir().unwrap();
+    let root = files.path();
+    put_logs(root);
+    let roots = Roots {
+        proc: root.join("proc"),
+        sys: root.join("sys"),
+    };
+    let mounts = Mounts::read(&roots).unwrap();
+    let all = filesystems::rows(&roots, &mounts).unwrap();
+    let logs: Vec<(&str, i64)> = all
+        .iter()
+        .filter_map(|row| Some((&*row.mount, row.log_dev?)))
+        .collect();
+    let mut expected = vec![
+        ("/elsewhere", VDA),
+        ("/mirror", 252 << 20),
+        ("/slash", 104 << 20),
+        ("/xfs", 259 << 20),
+    ];
+    expected.sort_by_key(|(mount, _)| all.iter().position(|row| row.mount == *mount));
+    assert_eq!(logs, expected);
+}
+
 /// A file of its own on the filesystem of the build, which may be any; what holds on all is asserted.
 #[test]
 fn extents_of_a_file_with_a_hole() {

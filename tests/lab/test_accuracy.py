@@ -33,9 +33,21 @@ def test_right_and_wrong_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| sync-storm | cpu-serial | 2 | **no** |" in page
     assert "| healthy | healthy | 4 | yes |" in page
     assert "90% | 90% | 90% | – | healthy 0%" in page
-    # Two of four first causes are right; both gains are.
-    assert "| ext4 | 4 | 2 (50%) | 4 (100%) | 4 (100%) | 2 |" in page
+    # Two of four first causes are right; both gains are. A wrong cause of a broken run is none of a healthy one.
+    assert "| ext4 | 4 | 2 (50%) | 4 (100%) | 4 (100%) | 0 |" in page
     assert "Of the 4 with a fix" in page and "the fix saved in 4, within 10 in 4" in page
+
+
+def test_a_cause_told_of_a_healthy_run_counts() -> None:
+    control = scenario(("healthy",), None)
+    checks = [
+        verify.check(scenario(), HDD, trial("sync-storm", 0.9), trial("cpu-serial", 0.5, 1.0)),
+        verify.check(control, HDD, trial("sync-storm", 0.5), None),
+        verify.check(control, HDD, trial("healthy", 0.0), None),
+    ]
+    page = accuracy.page([{"scenarios": [one.document() for one in checks], "confusion": []}])
+    line = next(line for line in page.splitlines() if line.startswith("| ext4 | 3 "))
+    assert line.endswith("| 2 |"), line
 
 
 def test_what_was_not_run_is_neither_right_nor_wrong() -> None:

@@ -73,7 +73,7 @@ def filesystem(
     `made`: more options of mkfs.
     """
     with (
-        _loop(folder / f"{kind}.img", bytes_) as disk,
+        loop_device(folder / f"{kind}.img", bytes_) as disk,
         _mounted(kind, disk, folder, options, made) as scratch,
     ):
         yield scratch
@@ -96,18 +96,19 @@ def in_memory(
     zram = Path("/sys/class/zram-control/hot_add")
     image = Path("/dev/shm") / f"iowhy-test-{os.getpid()}.img"
     with (
-        _compressed(bytes_) if zram.exists() else _loop(image, bytes_) as disk,
+        _compressed(bytes_) if zram.exists() else loop_device(image, bytes_) as disk,
         _mounted(kind, disk, folder, options, made) as scratch,
     ):
         yield scratch
 
 
 @contextmanager
-def _loop(image: Path, bytes_: int) -> Iterator[str]:
+def loop_device(image: Path, bytes_: int) -> Iterator[str]:
+    """A loop device, which may have partitions, over a file that is made for it; its path."""
     with image.open("wb") as file:
         file.truncate(bytes_)
     try:
-        disk = run("losetup", "--find", "--show", str(image)).strip()
+        disk = run("losetup", "--partscan", "--find", "--show", str(image)).strip()
         try:
             yield disk
         finally:

@@ -107,17 +107,23 @@ def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) ->
 
 
 @settings(max_examples=25)
-@given(REQUESTS, CALLS, WAITS)
+@given(REQUESTS, CALLS, WAITS, st.booleans())
 def test_a_shared_flush_is_the_commands_while_it_waits_for_one(
-    make: Make, requests: list[Row], calls: list[Row], waits: list[Row]
+    make: Make, requests: list[Row], calls: list[Row], waits: list[Row], with_log: bool
 ) -> None:
+    """The log of the first filesystem may lie on the disk of the second."""
     tables = {
         "block_requests": requests,
         "syscalls": calls,
         "waits": waits,
-        "filesystems": [filesystem(), filesystem(90, 2), filesystem(None, 3) | {"kind": "tmpfs"}],
+        "filesystems": [
+            filesystem() | {"log_dev": 90 if with_log else None},
+            filesystem(90, 2),
+            filesystem(None, 3) | {"kind": "tmpfs"},
+        ],
     }
-    reaches = "({0}.dev IS NULL OR {0}.dev = 4 OR ({0}.dev, q.dev) IN ((1, 80), (2, 90)))".format
+    disks = "(1, 80), (2, 90), (1, 90)" if with_log else "(1, 80), (2, 90)"
+    reaches = f"({{0}}.dev IS NULL OR {{0}}.dev = 4 OR ({{0}}.dev, q.dev) IN ({disks}))".format
     with Relations.of(make(tables)) as opened:
         expected = opened.rows(f"""
             SELECT dev, queue_ns, complete_ns, counted, coalesce(in_scope,

@@ -108,3 +108,28 @@ def test_sync_of_all_waits_for_both_disks(judged: Judge) -> None:
         if row.get("name", row.get("syscall")) == "sync":
             row["dev"] = row["ino"] = None
     assert " of sdb" in "".join(chain(one) for one in judged(story).findings)
+
+
+def test_flushes_of_the_disk_that_the_log_lies_on(judged: Judge) -> None:
+    """A partition of the disk of another filesystem: what the journal's thread flushes there is the command's."""
+    story = two_filesystems(syncs())
+    for call in story.tables["syscalls"]:
+        if call["tid"] == 11:
+            call["dev"] = FS
+    story.tables["filesystems"][0]["log_dev"] = OTHER
+    found = leads(judged(story), "flush-cost", 0.4)
+    # Others' flushes between two syncs are not the command's.
+    assert "of sdb" in chain(found) and "400 cache flushes of sda for the command" in chain(found)
+
+
+def test_a_commit_waits_for_the_disk_of_the_log(judged: Judge) -> None:
+    """The data disk moves more, and is not what the commits wait for."""
+    story = syncs()
+    with_disks(story).requests(400, op="write", bytes_=4 * KIB, service=MS // 2)
+    story.tables["filesystems"][0]["log_dev"] = OTHER
+    story.requests(300, op="write", bytes_=4 * KIB, service=4 * MS, dev=OTHER, own=None)
+    flush = {"op": "flush", "own": None, "kind": "flush", "ino": None, "flags": ("preflush",)}
+    story.requests(400, service=int(3.8 * MS), dev=OTHER, **flush)  # type: ignore[arg-type]
+    found = leads(judged(story), "flush-cost", 0.4)
+    assert "cache flushes of sdb for the command" in chain(found)
+    assert "sda" not in found.summary

@@ -1,13 +1,18 @@
 -- title: A device that the command waits for: what its waits' files lie on
 -- filtered as: nothing
 -- kept: table
--- The device of a wait is that of the filesystem of its file, and where that shows no requests (a mapped device) what
--- lies below. What a process (FUSE) or a server serves is no device. A wait without a file, or on a filesystem without a disk of its
+-- The device of a wait is that of the filesystem of its file, for a commit that of its log, and where that shows no requests (a mapped
+-- device) what lies below. What a process (FUSE) or a server serves is no device. A wait without a file, or on a filesystem without a disk of its
 -- own (tmpfs), has none; sync(2)
 -- waits for every filesystem.
 -- column dev: block device; NULL where the file tells none, id
 -- column everywhere: it is sync(2), bool
 -- column waited_ns: waits for storage, summed, ns
+WITH places AS (
+    SELECT dev, max(disk_dev) AS disk_dev, false AS commits FROM main.filesystems GROUP BY dev
+    UNION ALL
+    SELECT dev, max(coalesce(log_dev, disk_dev)) AS disk_dev, true AS commits FROM main.filesystems GROUP BY dev
+)
 SELECT
     CASE
         WHEN f.disk_dev IN (SELECT dev FROM main.request_places) THEN f.disk_dev
@@ -20,7 +25,7 @@ JOIN main.wait_classes c
     ON c.reason IS NOT DISTINCT FROM w.reason
     AND c.syscall IS NOT DISTINCT FROM w.syscall
     AND c.io IS NOT DISTINCT FROM w.io
-LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev
+LEFT JOIN places f ON f.dev = w.dev AND f.commits = coalesce(w.reason IN ('journal_commit', 'log_force'), false)
 LEFT JOIN served_filesystems u ON u.dev = w.dev
 LEFT JOIN (SELECT dev, max(below_dev) AS below_dev FROM main.devices GROUP BY dev) d ON d.dev = f.disk_dev
 WHERE u.dev IS NULL

@@ -161,3 +161,17 @@ def delayed(facts: Facts) -> float:
         for piece in facts.budget.pieces
         if piece.cls == classes.RUNNABLE and piece.mode == DELAYED
     )
+
+
+#: Calls that take a client's connection (accept(2)).
+_ACCEPTS = ("accept", "accept4")
+
+
+def stop_others(facts: Facts) -> str:
+    """What to do about other processes that take the CPUs: those of a server may be its own clients."""
+    serves = facts.run.mode == "attach" or any(name in facts.calls.by_name for name in _ACCEPTS)
+    return (
+        "move the other work off this machine, its own clients too where they run here"
+        if serves
+        else "stop or move the other work on this machine"
+    )

@@ -1,7 +1,7 @@
 """cpu-saturated: no CPU left for threads that are ready."""
 
 from ..conftest import Judge, absent, leads
-from ..made import Story
+from ..made import MS, Story
 
 
 def test_as_many_threads_as_cpus(judged: Judge) -> None:
@@ -24,6 +24,21 @@ def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
     assert "other processes use 1.50 CPUs" in "".join(link.statement for link in found.chain)
     # Its own work would be no shorter without them.
     assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
+
+
+def test_the_neighbours_of_a_server_may_be_its_own_clients(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
+    plain = leads(judged(story), "cpu-saturated", 0.45)
+    assert plain.remedies[0] == "stop or move the other work on this machine"
+    story.caller("accept4", 3, tid=10, cpu=MS // 100, bytes_=None)
+    served = leads(judged(story), "cpu-saturated", 0.45)
+    assert "its own clients too" in served.remedies[0]
+    story = Story(2.0, cpus=2, mode="attach").thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
+    verdict = judged(story)
+    attached = leads(verdict, "cpu-saturated", 0.45)
+    assert attached.remedies[0] == served.remedies[0]
+    assert verdict.findings[1].cause == "cpu-serial"
+    assert f"{served.remedies[0]}: then it can be done in parallel" in verdict.findings[1].remedies
 
 
 def test_not_one_thread_among_four_cpus(judged: Judge) -> None:

@@ -32,6 +32,7 @@ class Rows:
     cpu_share: float = 0.0
     recorder_cpu_ns: int = 0
     argv: tuple[str, ...] = ("made",)
+    mode: str = "run"
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)

@@ -37,6 +37,7 @@ class Story(Threads, Files, Cache, Device, Machine):
         ]
         manifest = Manifest.made(
             argv=list(self.argv),
+            mode=self.mode,
             start_ns=START,
             end_ns=START + self.elapsed,
             sensors=ran,

@@ -37,7 +37,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=Saving(runnable / (full + runnable), "without the others")
         if crowded
         else saving.twice("CPUs"),
-        remedy="stop or move the other work on this machine" if crowded else None,
+        remedy=evidence.stop_others(facts) if crowded else None,
         needs=("thread_time", "cpu_samples"),
     )
 

@@ -54,7 +54,7 @@ def find(facts: Facts) -> Candidate | None:
         lowered_by=tuple(lowered),
         # More threads would only wait for CPUs that others have, or for memory that is not there.
         remedies=(
-            _NONE_LEFT
+            _none_left(facts)
             if none_left
             else _NO_MEMORY
             if no_memory
@@ -162,11 +162,15 @@ _NO_MEMORY = (
     "give it more memory: more workers would need more of it still",
     "use a CPU with a faster single core",
 )
-_NONE_LEFT = (
-    "do less of it: profile the busiest thread",
-    "stop or move the other work on this machine: then it can be done in parallel",
-    "use a CPU with a faster single core",
-)
+
+
+def _none_left(facts: Facts) -> tuple[str, ...]:
+    return (
+        "do less of it: profile the busiest thread",
+        f"{evidence.stop_others(facts)}: then it can be done in parallel",
+        "use a CPU with a faster single core",
+    )
+
 
 CAUSE = Cause(
     name="cpu-serial",

@@ -10,7 +10,7 @@ from pathlib import Path
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import agent, guest, network, overlay, packages, proc, stacks
+from . import agent, guest, network, overlay, packages, proc, stacks, table
 from .check import Check, one
 
 #: Packages of kernels, and what was recorded in each.
@@ -37,6 +37,8 @@ record libaio operations /mnt/libaio libaio
 {stacks.script()}
 {network.script()}
 """
+#: Sensors that run where they are asked for.
+STARTED = ("user_stacks",)
 #: What makes devices that lie on others. mdadm is unpacked, not installed (tools/setup test-kernels).
 TOOLS = (
     Path("/sbin/dmsetup"),
@@ -162,6 +164,14 @@ def _missing(out: Path) -> Iterator[str]:
             yield f"{sensor.name}: {sensor.why}"
 
 
+def lacking(out: Path) -> list[str]:
+    """The sensors that this kernel does not have."""
+    probed = json.loads((out / "probe.json").read_text())["sensors"]
+    lacking = {one["name"] for one in probed if not one["ran"]}
+    sensors = open_recording(out / "calls.iowhy").manifest.sensors
+    return sorted(lacking | {one.name for one in sensors if one.name in STARTED and not one.ran})
+
+
 def _place_of(folder: Path, suite: str) -> Path:
     return folder / f"run-{suite}"
 
@@ -190,6 +200,9 @@ def main(folder: Path, suites: list[str]) -> int:
             print(f"  {check.name}: {check.found}, not {check.expected}")
         for line in _missing(out) if has_types else ():
             print(f"  without {line}")
+        without = lacking(out) if has_types else ("eBPF: no type information (BTF)",)
+        note = "" if has_types else ", of what /proc tells"
+        table.keep(name, kernel.release, packages.SUITES[name].title, found, without, note)
     return 1 if failed else 0
 
 

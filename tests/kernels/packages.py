@@ -17,8 +17,9 @@ UBUNTU_KEYS = "ubuntu-keyring"
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of Debian or Ubuntu, and what the name of its kernel's package matches; the archives keep several builds."""
+    """A suite of Debian or Ubuntu, its name for people, and what the name of its kernel's package matches; the archives keep several builds."""
 
+    title: str
     suite: str
     pattern: str
     is_of_ubuntu: bool = False
@@ -30,21 +31,35 @@ class Suite:
 #: By the name that the command line takes. Debian's are images for virtual machines, which are small.
 SUITES = {
     "bionic": Suite(
+        "Ubuntu 18.04 (hardware enablement)",
         "bionic-updates",
         r"^linux-image-4\.18\.0-.*-generic$",
         True,
         has_types=False,
         cpu="Westmere",
     ),
-    "bullseye": Suite("bullseye", r"^linux-image-5\.10\..*-cloud-amd64-unsigned$"),
-    "focal": Suite("focal-updates", r"^linux-image-5\.13\.0-.*-generic$", True, cpu="Westmere"),
-    "jammy": Suite("jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
-    "edge": Suite("jammy-updates", r"^linux-image-5\.19\.0-.*-generic$", True),
-    "bookworm": Suite("bookworm", r"^linux-image-6\.1\..*-cloud-amd64$"),
-    "noble": Suite("noble-updates", r"^linux-image-6\.8\.0-.*-generic$", True),
-    "trixie": Suite("trixie", r"^linux-image-6\.12\..*-cloud-amd64-unsigned$"),
-    "backports": Suite("trixie-backports", r"^linux-image-6\.18\..*-cloud-amd64$"),
-    "sid": Suite("sid", r"^linux-image-7\..*-cloud-amd64$"),
+    "bullseye": Suite("Debian 11", "bullseye", r"^linux-image-5\.10\..*-cloud-amd64-unsigned$"),
+    "focal": Suite(
+        "Ubuntu 20.04 (hardware enablement)",
+        "focal-updates",
+        r"^linux-image-5\.13\.0-.*-generic$",
+        True,
+        cpu="Westmere",
+    ),
+    "jammy": Suite("Ubuntu 22.04", "jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
+    "edge": Suite(
+        "Ubuntu 22.04 (hardware enablement)",
+        "jammy-updates",
+        r"^linux-image-5\.19\.0-.*-generic$",
+        True,
+    ),
+    "bookworm": Suite("Debian 12", "bookworm", r"^linux-image-6\.1\..*-cloud-amd64$"),
+    "noble": Suite("Ubuntu 24.04", "noble-updates", r"^linux-image-6\.8\.0-.*-generic$", True),
+    "trixie": Suite("Debian 13", "trixie", r"^linux-image-6\.12\..*-cloud-amd64-unsigned$"),
+    "backports": Suite(
+        "Debian 13 (backports)", "trixie-backports", r"^linux-image-6\.18\..*-cloud-amd64$"
+    ),
+    "sid": Suite("Debian unstable", "sid", r"^linux-image-7\..*-cloud-amd64$"),
 }
 #: The other processor's, of bookworm.
 AARCH64 = r"^linux-image-6\.1\..*-cloud-arm64$"

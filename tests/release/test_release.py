@@ -124,7 +124,7 @@ def test_the_kernels_programs_are_for_the_processor(wheel: Path, tmp_path: Path)
         file = tmp_path / f"{number}.bpf.o"
         file.write_bytes(content)
         shown = subprocess.run(
-            ["llvm-objdump", "--disassemble", "--no-show-raw-insn", file],
+            ["llvm-objdump", "--mattr=+alu32", "--disassemble", "--no-show-raw-insn", file],
             capture_output=True,
             text=True,
             check=True,

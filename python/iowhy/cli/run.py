@@ -115,10 +115,11 @@ class Options:
         read=positive_size_bytes,
         help="End the recording when it is this large, e.g. 200MiB; CMD runs on.",
     )
-    stacks: bool = switch(
-        "--stacks",
-        help="Take user stacks as well: which functions wait, compute and use which file.",
+    no_stacks: bool = switch(
+        "--no-stacks",
+        help="Take no user stacks: which functions wait, compute and use which file.",
     )
+    stacks: bool = switch("--stacks", help="With -a: take user stacks as well.")
     sudo: bool = switch("--sudo", help="Become root by sudo first; with --on, there.")
     on: str | None = option(
         "--on",
@@ -262,9 +263,16 @@ def _bounds(options: Options) -> list[str]:
         words += ["--max-time", str(options.max_time_ns / 1e9)]
     if options.max_size_bytes is not None:
         words += ["--max-size", str(options.max_size_bytes)]
-    if options.stacks:
+    if _takes_stacks(options):
         words.append("--stacks")
     return words
+
+
+def _takes_stacks(options: Options) -> bool:
+    """Of all programs of a machine only where it is asked for, and not where /proc alone is read, which has none."""
+    if options.no_stacks:
+        return False
+    return options.stacks or not (options.all_ or options.mode == "proc")
 
 
 def _attach(options: Options, out: Path, duration_s: float | None, on: "Host | None") -> int:
@@ -356,6 +364,8 @@ def check_asked(options: Options) -> None:
         raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
     if options.quiet and options.as_json:
         raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
+    if options.stacks and options.no_stacks:
+        raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
     if options.alone and not options.pids:
         raise Problem("--no-children goes with -p")
     if options.on is not None:

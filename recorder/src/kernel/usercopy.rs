@@ -17,13 +17,27 @@ const AFFECTED: [((u32, u32), Option<u32>); 6] = [
     ((6, 3), Some(10)),
 ];
 
+/// What the releases of RHEL 9's kernels have: they are 5.14 with parts of later ones, so that their version does not tell.
+const OF_LATER_PARTS: &str = ".el9";
+
 /// Why user stacks are not taken in the kernel that runs here; None: they may be.
 pub(super) fn why_no_stacks() -> Option<String> {
     let read = |file| fs::read_to_string(file).unwrap_or_default();
     let release = read("/proc/sys/kernel/osrelease");
     // A distribution's release keeps its third number; what it was made of stands in one of the others (Debian, Ubuntu).
     let made_of = read("/proc/version") + " " + &read("/proc/version_signature");
-    can_deadlock(&release, &made_of).then(|| {
+    why_not_in(&release, &made_of)
+}
+
+fn why_not_in(release: &str, made_of: &str) -> Option<String> {
+    if release.contains(OF_LATER_PARTS) {
+        return Some(format!(
+            "whether Linux {} may stop a CPU for good where a user's stack is read in an interrupt is not known: it has parts of later kernels, \
+             of which some do",
+            release.trim()
+        ));
+    }
+    can_deadlock(release, made_of).then(|| {
         format!(
             "Linux {} may stop a CPU for good where a user's stack is read in an interrupt (mended in 6.1.37, 6.3.10 and 6.4)",
             release.trim()
@@ -59,7 +73,7 @@ fn version(release: &str) -> Option<(u32, u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::can_deadlock;
+    use super::{can_deadlock, why_not_in};
 
     #[test]
     fn kernels_from_5_18_to_6_3_but_mended_ones_can_deadlock() {
@@ -79,7 +93,7 @@ mod tests {
         for (release, made_of) in [
             ("5.10.0-32-cloud-amd64", ""),
             ("5.15.0-204-generic", "Ubuntu 5.15.0-204.1-generic 5.15.180"),
-            ("5.14.0-503.el9.x86_64", ""),
+            ("5.14.0-1059-oem", "Ubuntu 5.14.0-1059.67-oem 5.14.21"),
             (
                 "6.1.0-50-cloud-amd64",
                 "Linux version 6.1.0-50-cloud-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-01)",
@@ -94,5 +108,18 @@ mod tests {
         ] {
             assert!(!can_deadlock(release, made_of), "{release} {made_of}");
         }
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_tried() {
+        let why = why_not_in("5.14.0-503.el9.x86_64\n", "").unwrap();
+        assert!(
+            why.starts_with("whether Linux 5.14.0-503.el9.x86_64 may"),
+            "{why}"
+        );
+        assert_eq!(why_not_in("5.10.0-32-cloud-amd64\n", ""), None);
+        assert!(why_not_in("5.19.0\n", "")
+            .unwrap()
+            .contains("mended in 6.1.37"));
     }
 }

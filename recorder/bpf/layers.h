@@ -93,7 +93,7 @@ static __always_inline void set_places(const struct event_request *r, __u64 key,
 
 	if (r->op != OP_READ && r->op != OP_WRITE)
 		return;
-	for (__u32 level = 0; level < LEVELS; level++) {
+	for (__u64 level = 0; level < LEVELS; level++) {
 		if (from >= to)
 			return;
 		if (from & 1)
@@ -308,7 +308,8 @@ static __always_inline void end_bios(struct bio *bio, __u8 error)
 	struct event_request *handed_on;
 	__u64 key;
 
-	for (int i = 0; i < BIOS_OF_REQUEST && bio; i++) {
+	/* 64 bits, here and in set_places: of 32 on the stack a verifier before 5.16 forgets how many they are. */
+	for (__u64 i = 0; i < BIOS_OF_REQUEST && bio; i++) {
 		key = (__u64)bio;
 		bpf_map_delete_elem(&origins, &key);
 		handed_on = in_flight(key);

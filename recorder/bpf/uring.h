@@ -152,29 +152,23 @@ static __always_inline void describe_operation(struct event_operation *o, struct
 }
 
 /* Of all that call it, one is loaded. */
-static __always_inline int uring_submitted(__u64 request)
+static __always_inline int uring_submitted(struct io_ring_ctx *ctx, __u64 request, __u8 op, __u64 user_data)
 {
 	struct task_struct *task = current_task();
 	struct thread *t = thread_of(task);
 	struct event_operation *o;
 	struct operation_key key;
-	struct io_ring_ctx *ctx;
 	struct user_sqe sqe;
 	bool in_kernel;
-	__u64 user_data;
-	__u8 op;
 
 	if (!t)
 		return 0;
-	ctx = BPF_CORE_READ((struct io_kiocb *)request, ctx);
 	/* A thread that polls may do so for several rings; all others say which in their call. */
 	in_kernel = OF_CURRENT(task, flags) & PF_IO_WORKER;
 	if (in_kernel) {
 		t->ring = (__u64)ctx;
 		note_ring((__u64)ctx);
 	}
-	op = BPF_CORE_READ((struct io_kiocb *)request, opcode);
-	user_data = user_data_of(request);
 	key = key_of((__u64)ctx, request, op, user_data);
 	o = begin_operation(&key, API_URING, op);
 	if (!o)
@@ -232,24 +226,37 @@ static __always_inline int uring_punted(__u64 request)
 	return 0;
 }
 
+static __always_inline int uring_request_submitted(struct io_kiocb *request)
+{
+	return uring_submitted(BPF_CORE_READ(request, ctx), (__u64)request, BPF_CORE_READ(request, opcode),
+			       user_data_of((__u64)request));
+}
+
 SEC("tp_btf/io_uring_submit_req")
 int BPF_PROG(on_uring_submit, struct io_kiocb *request)
 {
-	return uring_submitted((__u64)request);
+	return uring_request_submitted(request);
 }
 
 /* Its name before 6.3. */
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(on_uring_submit_sqe, struct io_kiocb *request)
 {
-	return uring_submitted((__u64)request);
+	return uring_request_submitted(request);
 }
 
 /* Its shape before 5.19. */
 SEC("tp_btf/io_uring_submit_sqe")
 int BPF_PROG(on_uring_submit_of, void *ring, void *request)
 {
-	return uring_submitted((__u64)request);
+	return uring_request_submitted(request);
+}
+
+/* Before 5.14 it does not name its request. */
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(on_uring_submit_data, void *ring, __u8 op, __u64 user_data)
+{
+	return uring_submitted(ring, 0, op, user_data);
 }
 
 SEC("tp_btf/io_uring_complete")

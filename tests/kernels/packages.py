@@ -46,6 +46,17 @@ SUITES = {
         True,
         cpu="Westmere",
     ),
+    # Built without types, all of them; it has the version of RHEL 9's, not its backports.
+    "oem": Suite(
+        "Ubuntu 20.04 (OEM)",
+        "focal-updates",
+        r"^linux-image-5\.14\.0-.*-oem$",
+        True,
+        has_types=False,
+        cpu="Westmere",
+    ),
+    # The one that it came with: its verifier cuts less than those of later builds.
+    "first": Suite("Ubuntu 22.04 (first)", "jammy", r"^linux-image-5\.15\.0-.*-generic$", True),
     "jammy": Suite("Ubuntu 22.04", "jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
     "edge": Suite(
         "Ubuntu 22.04 (hardware enablement)",

@@ -56,9 +56,9 @@ impl Helpers {
         self.has("get_current_task_btf")
     }
 
-    /// Addresses of functions in programs (5.13, as this helper), and all atomic operations (5.12).
-    fn functions(&self) -> bool {
-        self.has("for_each_map_elem")
+    /// Programs may hand functions to helpers that they use (5.17, as this helper).
+    fn takes_functions(&self) -> bool {
+        self.has("loop")
     }
 }
 
@@ -76,12 +76,16 @@ fn controllers(btf: &Btf<'_>) -> HashMap<String, i32> {
     members.collect()
 }
 
-/// Takes out of the programs what the parser of a kernel before 5.13 refuses even in a branch that is never taken. The
+/// Takes out of the programs what the parser of an older kernel refuses even in a branch that is never taken. The
 /// branches with such instructions are for other kernels: the verifier, which comes after, has cut none of them yet.
+/// Before 5.13 that are the addresses of functions, and atomic operations that give the old value. Kernels up to 5.16
+/// know these addresses, but may take one function for another, and refuse that where the compiler puts one before its
+/// branch; no helper that would take one is there.
 pub fn prepare(object: &mut OpenObject, helpers: &Helpers) -> Result<(), libbpf_rs::Error> {
-    if helpers.functions() {
+    if helpers.takes_functions() {
         return Ok(());
     }
+    let has_atomics = helpers.has("check_mtu");
     let object = object.as_libbpf_object().as_ptr();
     // SAFETY: the object is open and not loaded yet; preparing it settles its instructions.
     let done = unsafe { bpf_object__prepare(object) };
@@ -102,7 +106,10 @@ pub fn prepare(object: &mut OpenObject, helpers: &Helpers) -> Result<(), libbpf_
             }
             let count = bpf_program__insn_cnt(program);
             let given = std::slice::from_raw_parts(bpf_program__insns(program), count as usize);
-            let mut taken: Vec<bpf_insn> = given.iter().copied().map(plain).collect();
+            let mut taken: Vec<bpf_insn> = given
+                .iter()
+                .map(|&instruction| plain(instruction, has_atomics))
+                .collect();
             bpf_program__set_insns(program, taken.as_mut_ptr(), count)
         };
         if done != 0 {
@@ -111,11 +118,11 @@ pub fn prepare(object: &mut OpenObject, helpers: &Helpers) -> Result<(), libbpf_
     }
 }
 
-fn plain(mut instruction: bpf_insn) -> bpf_insn {
+fn plain(mut instruction: bpf_insn, has_atomics: bool) -> bpf_insn {
     if instruction.code == LOAD_64 && instruction.src_reg() == PSEUDO_FUNC {
         instruction.set_src_reg(0);
         instruction.imm = 0;
-    } else if instruction.code & WITHOUT_WIDTH == ATOMIC && instruction.imm != 0 {
+    } else if !has_atomics && instruction.code & WITHOUT_WIDTH == ATOMIC && instruction.imm != 0 {
         instruction = bpf_insn {
             code: NOTHING,
             ..bpf_insn::default()

@@ -7,7 +7,7 @@ use iowhy_recorder::kernel::choice::{choose, Choice, Tracepoint, SYMBOLS};
 use iowhy_tables::sensors::{FALLBACKS, SCHEDULER, SENSORS};
 
 /// Linux versions whose tracepoints are in tests/kernels.
-const KERNELS: [&str; 6] = ["5.10", "6.1", "6.12", "6.16", "6.18", "7.3"];
+const KERNELS: [&str; 7] = ["5.10", "5.13", "6.1", "6.12", "6.16", "6.18", "7.3"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -172,6 +172,9 @@ fn linux_5_10_to_5_17_have_programs_of_their_own() {
             assert!(!choice.programs.contains(program), "{program}");
         }
     }
+    let on_5_13 = choose_on(&kernel("5.13"), &BTreeMap::new());
+    assert!(on_5_13.programs.contains("on_uring_submit_data"));
+    assert!(!on_5_13.programs.contains("on_uring_submit_of"));
     for version in ["6.1", "6.12", "6.16", "6.18", "7.3"] {
         let choice = choose_on(&kernel(version), &BTreeMap::new());
         assert!(choice.programs.contains("on_sched_switch"), "{version}");

@@ -56,7 +56,9 @@ SUITES = {
         cpu="Westmere",
     ),
     # The one that it came with: its verifier cuts less than those of later builds.
-    "first": Suite("Ubuntu 22.04 (first)", "jammy", r"^linux-image-5\.15\.0-.*-generic$", True),
+    "first": Suite(
+        "Ubuntu 22.04 (first)", "jammy", r"^linux-image-5\.15\.0-.*-generic$", True, cpu="Westmere"
+    ),
     "jammy": Suite("Ubuntu 22.04", "jammy-updates", r"^linux-image-5\.15\.0-.*-generic$", True),
     "edge": Suite(
         "Ubuntu 22.04 (hardware enablement)",

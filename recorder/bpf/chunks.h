@@ -224,9 +224,11 @@ __noinline __u64 walk_words(__u64 ino, __u64 filesystem, __u64 page, __u64 end, 
 		.end = end,
 		.action = action,
 	};
+	__u64 none = 0;
 
-	/* Not known from the beginning. */
-	add_found(&w, 0);
+	/* Not known from the beginning. A 0 that the compiler saw it would make another operation, which 5.10 lacks. */
+	barrier_var(none);
+	add_found(&w, none);
 	REPEAT(WORDS_MOST, WORDS_MOST_BEFORE_5_17, chunk_step, &w);
 	if (!HAS_HELPER(loop) && w.page < w.end)
 		__sync_fetch_and_add(&lost_counts, 1);

@@ -40,7 +40,7 @@ def rows() -> str:
     """The table, oldest kernels first."""
     lines = [
         f"| {one['release']} | {one['title']} | {one['held']} of {one['of']}{one['note']} "
-        f"| {', '.join(one['without']) or '–'} | {one['date']} |\n"
+        f"| {_without(one['without'])} | {one['date']} |\n"
         for one in sorted(kept().values(), key=_age)
     ]
     return HEAD + "".join(lines)
@@ -60,6 +60,11 @@ def write() -> None:
 def kept() -> dict[str, dict[str, object]]:
     """What each guest said, by its name."""
     return json.loads(FOUND.read_text()) if FOUND.exists() else {}
+
+
+def _without(names: Sequence[str] | None) -> str:
+    """None: from before the guests' answers were kept."""
+    return "not noted" if names is None else ", ".join(names) or "–"
 
 
 def _age(one: dict[str, object]) -> list[int]:

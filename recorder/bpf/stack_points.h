@@ -2,8 +2,8 @@
 /*
  * Of which calls and waits the user's stack is taken, and the time that it stands for.
  *
- * Calls are taken in proportion to their time (points.h), as many as the time allows (allowance.h). The first call of each place in a program is taken as well: for
- * its own length, which is left out of the time along which points are set.
+ * Calls are taken in proportion to their time (points.h), as many as the time allows (allowance.h). The first call of each
+ * place in a program is taken as well: for its own length, which is left out of the time along which points are set.
  */
 #ifndef IOWHY_STACK_POINTS_H
 #define IOWHY_STACK_POINTS_H
@@ -114,14 +114,16 @@ static __always_inline __u64 *used_by(__u32 group)
 static __always_inline bool try_to_take(struct ended_call *call)
 {
 	struct thread *t = call->thread;
-	__u64 before;
+	__u64 before, spent;
 	bool taken;
 
 	if (!t || !use_allowance(used_by(call->group), call->now))
 		return false;
 	before = bpf_ktime_get_ns();
 	taken = take_call(call);
-	t->own.stacks_ns += bpf_ktime_get_ns() - before;
+	spent = bpf_ktime_get_ns() - before;
+	use_spent(used_by(call->group), spent);
+	t->own.stacks_ns += spent;
 	return taken;
 }
 
@@ -158,6 +160,7 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 	const struct pt_regs *regs = user_registers(task);
 	struct sample_buffer *buffer;
 	__u32 one_in = stretched(&waits_used, t->wait_since, 1);
+	__u64 before;
 	bool taken;
 
 	t->wait_taken = 0;
@@ -167,11 +170,13 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 	buffer = sample_buffer(0);
 	if (!buffer)
 		return 0;
+	before = bpf_ktime_get_ns();
 	begin_sample(&buffer->event, t, SAMPLE_OF_WAIT, t->wait_since);
 	buffer->event.header.nr = 0xffff;
 	buffer->event.stack = t->wait_stack;
 	read_registers(&buffer->event, regs);
 	taken = emit_sample(buffer, task);
+	use_spent(&waits_used, bpf_ktime_get_ns() - before);
 	if (taken)
 		t->wait_taken = one_in;
 	return taken;

@@ -18,10 +18,10 @@ struct taken {
 
 /*
  * From `from` to `to`, `threads` of them at once, of which each path has as many (the rest of their number by `paths`): calls of a
- * path take as long as it says, half of that or one and a half. Calls end on CPUs by turns.
+ * path take as long as it says, half of that or one and a half. Calls end on CPUs by turns. To take one takes `spent` ns.
  */
 void crowd(__u64 threads, const __u64 *durations, __u64 paths, __u64 cpus, __u64 from, __u64 to, __u64 *used,
-	   struct sample_clock *clocks, struct taken *taken, __u64 seed)
+	   struct sample_clock *clocks, struct taken *taken, __u64 spent, __u64 seed)
 {
 	static __u64 ends[MOST_THREADS], lasted[MOST_THREADS];
 	__u64 turn = 0;
@@ -49,6 +49,7 @@ void crowd(__u64 threads, const __u64 *durations, __u64 paths, __u64 cpus, __u64
 		if (clock->ns >= clock->next) {
 			weight = pass_points(clock, dur, stretched(used, ends[next], LEAST_GAP));
 			if (weight && use_allowance(used, ends[next])) {
+				use_spent(used, spent);
 				of->weight += weight;
 				of->squares += weight / 1000 * (weight / 1000);
 				of->samples++;

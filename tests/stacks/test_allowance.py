@@ -11,6 +11,8 @@ MS = 1_000_000
 S = 1000 * MS
 #: recorder/bpf/allowance.h: stacks a second, and those that are saved at most.
 A_SECOND, SAVED = 2_000, 384
+#: The time that one takes is so little of what it uses up.
+TIMES = 200
 #: Longest and shortest calls that paths make, all of them below and above the least gap.
 MIXED = (MS // 5, MS, 4 * MS)
 
@@ -30,7 +32,7 @@ class Crowd:
         self._clocks = (ctypes.c_uint64 * (2 * cpus))()
 
     def runs(
-        self, threads: int, durations: Sequence[int], ns: int, seed: int = 1
+        self, threads: int, durations: Sequence[int], ns: int, spent: int = 0
     ) -> Sequence[Taken]:
         """What is taken of each path while so many threads are in calls."""
         taken = (Taken * len(durations))()
@@ -43,7 +45,8 @@ class Crowd:
             ctypes.byref(self._used),
             self._clocks,
             taken,
-            ctypes.c_uint64(seed),
+            ctypes.c_uint64(spent),
+            ctypes.c_uint64(1),
         )
         self.now += ns
         return list(taken)
@@ -102,3 +105,29 @@ def test_one_thread_after_many_is_sampled_soon_again(crowds: ctypes.CDLL) -> Non
     (after,) = crowd.runs(1, [MS // 4], S)
     assert 900 <= after.samples <= 1_100
     assert after.weight == pytest.approx(after.in_calls, rel=0.01)
+
+
+@pytest.mark.parametrize("threads", [1, 4, 30])
+@pytest.mark.parametrize("spent", [10_000, 20_000])
+def test_what_takes_long_is_taken_less_often(
+    crowds: ctypes.CDLL, threads: int, spent: int
+) -> None:
+    """However long one takes, they take the same share of a CPU, and each path has its time."""
+    taken = Crowd(crowds).runs(threads, MIXED, 10 * S, spent)
+    samples = sum(one.samples for one in taken)
+    share = samples * spent / (10 * S)
+    assert share <= 1.05 / TIMES
+    if threads > 1:
+        assert share >= 0.8 / TIMES
+    gap = max(_gap(threads), threads * TIMES * spent)
+    for one in taken:
+        assert abs(one.weight - one.in_calls) <= 5.5 * (one.in_calls * 2 * gap) ** 0.5
+
+
+def test_an_interrupt_in_the_middle_of_one_stops_the_others_not_for_long(
+    crowds: ctypes.CDLL,
+) -> None:
+    crowd = Crowd(crowds)
+    crowd.runs(1, [MS], 20 * MS, 50 * MS)
+    (after,) = crowd.runs(1, [MS // 4], S)
+    assert after.samples >= 900

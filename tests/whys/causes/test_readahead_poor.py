@@ -59,4 +59,13 @@ def test_pages_in_vain_count_by_the_time_of_their_files(tmp_path: Path) -> None:
     assert found.claims[0].fraction == pytest.approx(0.5 * 79 / 80, abs=0.01)
 
 
+def test_not_a_program_s_own_libraries_beside_direct_reads(judged: Judge) -> None:
+    """fio with cold libraries: what is waited for is read past the cache, and no hint to readahead changes it."""
+    story = Story(2.0).caller("pread64", 400, blocked=int(4.5 * MS), jump=True, bytes_=4 * KIB)
+    story.requests(400, bytes_=4 * KIB, service=int(4.5 * MS), jump=True)
+    story.requests(40, bytes_=128 * KIB, service=MS, ino=BINARY)
+    story.cache(lookups=400, misses=40, readahead=13_000, used=4_000, ino=BINARY)
+    absent(judged(story), "readahead-poor")
+
+
 BINARY = 77

@@ -16,8 +16,8 @@ class Cache:
     over the file that was read most (`top_*`).
 
     A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
-    read its files in which pages came that had been there before, and pages that were read ahead and never used. None where requests
-    and pages do not tell of the same files. `costliest_*` is the file whose reads take most of the time of all requests that read
+    read files in which pages came that had been there before, and pages that were read ahead and never used: none of it, where no
+    page came, as of direct I/O. None where it is not known of which files the pages are. `costliest_*` is the file whose reads take most of the time of all requests that read
     data, and its part of that.
     """
 
@@ -89,17 +89,22 @@ class _Costs:
     share: float | None = None
 
 
-# Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting.
+# Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting. A file that has
+# requests and no pages is read past the cache.
 _COSTS = """
 WITH r AS (
   SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_addends
   WHERE op = 'read' AND in_scope AND owner_kind = 'data' GROUP BY owner_dev, owner_ino
 ), f AS (
-  SELECT r.time_ns, c.refault_pages / c.added_pages AS reread,
-    greatest(0, c.readahead_pages - c.prefetched_pages) / c.added_pages AS wasted
-  FROM r JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino WHERE c.added_pages > 0
+  SELECT r.time_ns,
+    CASE WHEN c.added_pages > 0 THEN c.refault_pages / c.added_pages ELSE 0 END AS reread,
+    CASE WHEN c.added_pages > 0
+      THEN greatest(0, c.readahead_pages - c.prefetched_pages) / c.added_pages ELSE 0 END AS wasted
+  FROM r LEFT JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino
 )
-SELECT sum(time_ns) / nullif((SELECT sum(time_ns) FROM r), 0) AS covered,
+SELECT
+  (SELECT sum(added_pages) FILTER (WHERE dev IS NOT NULL AND ino IS NOT NULL)
+    / nullif(sum(added_pages), 0) FROM file_cache) AS covered,
   sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) AS reread,
   sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted,
   (SELECT n.path FROM r LEFT JOIN named_files AS n ON n.dev = r.dev AND n.ino = r.ino
@@ -108,7 +113,7 @@ SELECT sum(time_ns) / nullif((SELECT sum(time_ns) FROM r), 0) AS covered,
 FROM f
 """
 
-#: Of the time of the requests, the files' whose pages are known: with less, they do not speak for the others.
+#: Of the pages that were read, those whose files are known: with less, they do not speak for the others.
 COVERED = 0.5
 
 

@@ -109,9 +109,7 @@ def test_one_thread_after_many_is_sampled_soon_again(crowds: ctypes.CDLL) -> Non
 
 @pytest.mark.parametrize("threads", [1, 4, 30])
 @pytest.mark.parametrize("spent", [10_000, 20_000])
-def test_what_takes_long_is_taken_less_often(
-    crowds: ctypes.CDLL, threads: int, spent: int
-) -> None:
+def test_what_takes_long_is_taken_less_often(crowds: ctypes.CDLL, threads: int, spent: int) -> None:
     """However long one takes, they take the same share of a CPU, and each path has its time."""
     taken = Crowd(crowds).runs(threads, MIXED, 10 * S, spent)
     samples = sum(one.samples for one in taken)

@@ -130,7 +130,8 @@ def accounted(workload: Workload) -> Accounted:
             assert counting.stdout is not None
             counting.stdout.readline()
             elapsed_s, _ = timed(workload, command, folder)
-            counting.send_signal(signal.SIGTERM)  # SIGINT stays ignored where a shell began this in the background
+            # SIGINT stays ignored where a shell began this in the background.
+            counting.send_signal(signal.SIGTERM)
             counting.communicate()
         rows = json.loads(stats.read_text())
     found = [(row["name"], row["runs"], row["ns"]) for row in rows if row["runs"]]

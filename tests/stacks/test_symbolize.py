@@ -1,6 +1,7 @@
 """`iowhy symbolize`: names that come later, by build id."""
 
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,32 @@ def test_a_file_with_the_build_id_names_its_functions(make: Make, program: Path)
     assert (
         "2 of 2 addresses have a name, 0 of them now" in invoke(["symbolize", str(rec.path)]).output
     )
+
+
+def test_a_packed_recording_is_named_where_it_lies(
+    make: Make, program: Path, tmp_path: Path
+) -> None:
+    """As it comes to another machine: one file, which stays one, for whom it was."""
+    rec = nameless(make, program, ID, [address(program, "leaf"), address(program, "main")])
+    to = tmp_path / "sent.zip"
+    assert invoke(["pack", str(rec.path), "-o", str(to)]).exit_code == 0
+    to.chmod(0o640)
+    with zipfile.ZipFile(to) as before:
+        names = before.namelist()
+    done = invoke(["symbolize", str(to)])
+    assert done.exit_code == 0, done.output
+    assert "2 of 2 addresses have a name, 2 of them now" in done.output
+    packed = open_recording(to)
+    assert run(packed, "callers").column("path") == ["leaf ← main"]
+    assert all(check.ok for check in check_recording(packed))
+    assert to.stat().st_mode & 0o777 == 0o640
+    with zipfile.ZipFile(to) as after:
+        assert [name.split("/")[1:] for name in after.namelist()] == [
+            name.split("/")[1:] for name in names
+        ]
+        assert {name.split("/")[0] for name in after.namelist()} == {"sent"}
+    assert functions(rec) == [(None, None, False, 0), (None, None, False, 1)]
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
 
 
 @pytest.mark.parametrize("build_id", [None, "ff" * 20])

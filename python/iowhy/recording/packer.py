@@ -11,7 +11,7 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
-from iowhy.recording.packed import MOST_FILE_BYTES, copy_bytes
+from iowhy.recording.packed import MOST_FILE_BYTES, SUFFIX, copy_bytes
 from iowhy.recording.plain_file import open_plain
 from iowhy.recording.recording import Recording
 
@@ -40,7 +40,10 @@ def pack(recording: Recording, to: Path) -> Packed:
             os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
             zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
         ):
+            # One that was packed before has the name that it had.
             folder = recording.path.resolve().name
+            if recording.unpacked is not None:
+                folder = folder.removesuffix(SUFFIX)
             for name, file, most in _contents(recording):
                 _add(archive, f"{folder}/{name}", file, most)
                 files += 1

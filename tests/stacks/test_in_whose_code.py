@@ -98,6 +98,29 @@ def test_the_c_librarys_part_of_a_call_is_left_out(make: Make) -> None:
     assert said(rec) == ["100 % of it is called by commit (commit.c:41) ← step ← main"]
 
 
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("/usr/bin/node", "JavaScript program are not in it: run `node --perf-basic-prof`"),
+        (
+            "/usr/share/dotnet/shared/libcoreclr.so",
+            ".NET program are not in it: set DOTNET_PerfMapEnabled=1",
+        ),
+        ("/usr/bin/perl", "Perl program are not in it: perl writes no map"),
+        ("/usr/sbin/php-fpm8.2", "PHP program are not in it: php writes no map"),
+        ("/usr/lib/apache2/modules/libphp8.2.so", "PHP program are not in it"),
+        ("/usr/bin/perlbal", None),
+        ("/usr/bin/phpdbg-like", None),
+    ],
+)
+def test_each_interpreter_is_known_by_its_file(make: Make, module: str, told: str | None) -> None:
+    of = {"module_id": 1, "path": module, "kind": "file"}
+    rows = frames({1: ("fsync", "evaluate", "main")})
+    links = said(recorded(make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[of]))[1:]
+    assert [one for one in links if told is None or f"the functions of the {told}" not in one] == []
+    assert len(links) == (told is not None)
+
+
 @pytest.mark.parametrize("mapped", [False, True])
 def test_an_interpreter_without_a_map_says_how_to_see_the_script(make: Make, mapped: bool) -> None:
     python = {"module_id": 1, "path": "/usr/bin/python3.11", "kind": "file"}

@@ -26,12 +26,15 @@ _STARTS = frozenset({
     "__clone", "__clone3", "_init", "std::rt::lang_start", "std::rt::lang_start_internal", "runtime.goexit",
 })  # fmt: skip
 _C_LIBRARY = re.compile(r"(libc|libpthread|ld-linux[-\w]*|ld-musl[-\w]*)[.-].*|\[vdso\]")
-#: What an interpreter is known by, and how it says which functions its code is of.
+#: What an interpreter is known by, and how it says which functions its code is of; that it cannot, where there is no way.
 _INTERPRETERS = (
     (re.compile(r"python3(\.\d+)?|libpython3.*"), "Python", "run `python3 -X perf`, CPython 3.12 or later"),
     (re.compile(r"node(js)?|libnode.*"), "JavaScript", "run `node --perf-basic-prof`"),
     (re.compile(r"libjvm\.so"), "Java", "run `java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit`, JDK 17 or later"),
     (re.compile(r"ruby(\d.*)?|libruby.*"), "Ruby", "run `ruby --yjit-perf`, Ruby 3.3 or later"),
+    (re.compile(r"libcoreclr\.so"), ".NET", "set DOTNET_PerfMapEnabled=1, .NET 8 or later"),
+    (re.compile(r"perl[\d.]*|libperl\.so.*"), "Perl", "perl writes no map of them"),
+    (re.compile(r"php(-fpm|-cgi)?[\d.]*|libphp[\d.]*\.so.*"), "PHP", "php writes no map of them"),
 )  # fmt: skip
 
 

@@ -344,12 +344,6 @@ static __always_inline void not_pending(struct thread *t, struct inode *inode, _
 		t->pending_inode = 0;
 }
 
-/* The number of the page fault that the thread is in: it stays while the kernel tries again. */
-static __always_inline __u64 fault_number(struct task_struct *task)
-{
-	return OF_CURRENT(task, min_flt) + OF_CURRENT(task, maj_flt) + 1;
-}
-
 static __always_inline bool has_range(struct thread *t)
 {
 	return t->call_kind == CALL_READ && (t->call_flags & CALL_HAS_OFFSET) &&

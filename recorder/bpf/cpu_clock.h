@@ -81,6 +81,7 @@ int on_cpu_clock(struct clock_context *ctx)
 		if (CLOCK_IN_64_BITS(ctx))
 			e->header.flags |= SAMPLE_HAS_USER;
 	} else {
+		find_sample_file(e, t, task);
 		bytes = bpf_get_stack(ctx, e->kernel, sizeof(e->kernel), 0);
 		if (bytes > 0)
 			e->frames = bytes / sizeof(__u64);

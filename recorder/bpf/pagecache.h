@@ -241,6 +241,8 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	t->fault_number = number;
 	t->fault_mapping = (__u64)mapping;
 	t->fault_index = index;
+	t->fault_file = file;
+	t->fault_named = number;
 	t->fault_major = 0;
 	from = index;
 	to = index + 1;
@@ -275,6 +277,10 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 		t->fault_number = number;
 		t->fault_mapping = 0;
 		t->fault_major = 0;
+	}
+	if (t->fault_named != number) {
+		t->fault_file = file;
+		t->fault_named = number;
 	}
 	/* Pages that readahead brought are now within reach without another fault. */
 	from = first;

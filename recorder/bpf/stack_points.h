@@ -72,12 +72,8 @@ static __noinline long take_call(struct ended_call *call)
 	e->blocked = t->states[BLOCKED] - t->call_blocked;
 	e->sleeping = t->states[SLEEPING] - t->call_sleeping;
 	e->ret = call->ret;
-	if (t->call_flags & CALL_HAS_FILE) {
-		e->header.flags |= SAMPLE_HAS_FILE;
-		e->ino = t->file.ino;
-		e->dev = t->file.dev;
-		e->generation = t->file.generation;
-	}
+	if (t->call_flags & CALL_HAS_FILE)
+		set_sample_file(e, &t->file);
 	read_registers(e, call->regs);
 	return emit_sample(buffer, call->task);
 }
@@ -174,6 +170,7 @@ static __noinline long take_wait(struct thread *t, struct task_struct *task)
 	begin_sample(&buffer->event, t, SAMPLE_OF_WAIT, t->wait_since);
 	buffer->event.header.nr = 0xffff;
 	buffer->event.stack = t->wait_stack;
+	find_sample_file(&buffer->event, t, task);
 	read_registers(&buffer->event, regs);
 	taken = emit_sample(buffer, task);
 	use_spent(&waits_used, bpf_ktime_get_ns() - before);

@@ -137,6 +137,8 @@ struct thread {
 	__u64 fault_number;
 	__u64 fault_mapping;
 	__u64 fault_index;
+	__u64 fault_named; /* the fault that has the file */
+	struct file_id fault_file;
 	__u64 pending_inode;
 	__u64 pending_from;
 	__u64 pending_to;

@@ -24,6 +24,12 @@ static __always_inline void advance(struct thread *t, __u64 now, __u32 state)
 	t->state = state;
 }
 
+/* The number of the page fault that the thread is in: it stays while the kernel tries again. */
+static __always_inline __u64 fault_number(struct task_struct *task)
+{
+	return OF_CURRENT(task, min_flt) + OF_CURRENT(task, maj_flt) + 1;
+}
+
 static __always_inline __u32 on_cpu_state(const struct thread *t)
 {
 	return t->kernel_thread || t->call >= 0 ? ON_CPU_KERNEL : ON_CPU_USER;

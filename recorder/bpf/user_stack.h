@@ -11,7 +11,7 @@
 #define IOWHY_USER_STACK_H
 
 #include "entry.h"
-#include "state.h"
+#include "thread.h"
 #include "points.h"
 
 /* Bytes of the stack that are taken at most, and room for the page in which that ends. */
@@ -223,6 +223,26 @@ static __always_inline void begin_sample(struct event_user_stack *e, const struc
 	e->ino = e->dev = e->generation = 0;
 	e->stack = -1;
 	e->frames = e->length = 0;
+}
+
+static __always_inline void set_sample_file(struct event_user_stack *e, const struct file_id *file)
+{
+	e->header.flags |= SAMPLE_HAS_FILE;
+	e->ino = file->ino;
+	e->dev = file->dev;
+	e->generation = file->generation;
+}
+
+/* The file for which the current thread is in the kernel: its call's, or outside calls the mapped one on whose page it faults. */
+static __always_inline void find_sample_file(struct event_user_stack *e, const struct thread *t,
+					     struct task_struct *task)
+{
+	if (t->call >= 0) {
+		if (t->call_flags & CALL_HAS_FILE)
+			set_sample_file(e, &t->file);
+	} else if (t->fault_named == fault_number(task)) {
+		set_sample_file(e, &t->fault_file);
+	}
 }
 
 /* Writes it with its stack; false where the ring has no room. */

@@ -12,8 +12,8 @@
 -- column syscall: call that it was in; NULL outside any, text
 -- column user_stack_id: the stack; NULL where it could not be read, or was not sampled, id
 -- column whole: the stack goes to the thread's start; NULL: not sampled, bool
--- column dev: filesystem of the call's file, id
--- column ino: inode of the call's file, id
+-- column dev: filesystem of the file, the call's or the mapped one whose page is faulted on, id
+-- column ino: inode of that file, id
 -- column class: key of the class, text
 -- column class_ns: time of that class, ns
 WITH whole AS (

@@ -9,8 +9,8 @@
 -- column syscall: call that it was in; NULL outside any, text
 -- column user_stack_id: the stack; NULL where it could not be read, id
 -- column whole: the stack goes to the thread's start, bool
--- column dev: filesystem of the call's file, id
--- column ino: inode of the call's file, id
+-- column dev: filesystem of the file, the call's or the mapped one whose page is faulted on, id
+-- column ino: inode of that file, id
 -- column told_by: kind of time, as in thread_classes, text
 -- column told_call: of waits in a call, the call, text
 -- column told_ns: time of that kind, ns

@@ -20,7 +20,9 @@
 -- column samples: stacks that were taken of it, count
 -- Each class of the budget is divided among the stacks that were sampled in it, in proportion to the time that they stand for
 -- (docs/budget.md); without filters each column adds up to its class, with what was not sampled. The paths of one file
--- (--file '*.db') are those of calls on it. Numbers of calls and bytes are estimates from samples; `report syscalls` has them all.
+-- (--file '*.db') are those of calls on it, and of faults on its pages where it is mapped (Linux 6.12 and later): what the kernel does
+-- for them and what they wait for, no time outside the kernel. Numbers of calls and bytes are estimates from samples; `report syscalls`
+-- has them all.
 WITH spread AS (
     SELECT
         t.path,

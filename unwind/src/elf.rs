@@ -81,8 +81,10 @@ pub struct Elf {
 }
 
 impl Elf {
-    /// None where it is no 64-bit little-endian ELF file, or nothing of it is loaded.
-    pub fn read(file: &(impl Bytes + ?Sized)) -> Option<Elf> {
+    /// None where it is no 64-bit little-endian ELF file, or nothing of it is loaded. `most`: bytes of its tables together; what
+    /// does not fit is not there.
+    pub fn read(file: &(impl Bytes + ?Sized), most: u64) -> Option<Elf> {
+        let mut left = most;
         let header = file.read(0, 64)?;
         if header.get(..6)? != b"\x7fELF\x02\x01" {
             return None;
@@ -107,15 +109,20 @@ impl Elf {
                 _ => {}
             }
         }
-        elf.read_sections(file, &header);
+        elf.read_sections(file, &header, &mut left);
         if elf.eh_frame.is_none() {
-            elf.read_by_header(file, hdr);
+            elf.read_by_header(file, hdr, &mut left);
         }
         (!elf.segments.is_empty()).then_some(elf)
     }
 
     /// The tables by the names of their sections.
-    fn read_sections(&mut self, file: &(impl Bytes + ?Sized), header: &[u8]) -> Option<()> {
+    fn read_sections(
+        &mut self,
+        file: &(impl Bytes + ?Sized),
+        header: &[u8],
+        left: &mut u64,
+    ) -> Option<()> {
         let sections = headers(file, u64_at(header, 40)?, header.get(58..62)?, 64)?;
         let names = sections.get(usize::from(u16_at(header, 62)?))?;
         let names = file.read(u64_at(names, 24)?, u64_at(names, 32)?.min(NAMES_MOST))?;
@@ -136,7 +143,7 @@ impl Elf {
                 in_file: u64_at(&section, 32)?,
                 is_code: false,
             };
-            let Some(table) = table(file, at) else {
+            let Some(table) = table(file, at, left) else {
                 continue;
             };
             match name {
@@ -150,11 +157,16 @@ impl Elf {
 
     /// The tables by the program header, where a file has no names of sections: `.eh_frame_hdr` says where `.eh_frame`
     /// begins (LSB, "Exception Frame Header"), which then goes up to the end of its segment at most.
-    fn read_by_header(&mut self, file: &(impl Bytes + ?Sized), hdr: Option<Segment>) -> Option<()> {
+    fn read_by_header(
+        &mut self,
+        file: &(impl Bytes + ?Sized),
+        hdr: Option<Segment>,
+        left: &mut u64,
+    ) -> Option<()> {
         /// Address from the field itself, four bytes (DW_EH_PE_pcrel | DW_EH_PE_sdata4): what linkers write.
         const RELATIVE: u8 = 0x1b;
         let hdr = hdr?;
-        let table_of_hdr = table(file, hdr)?;
+        let table_of_hdr = table(file, hdr, left)?;
         if table_of_hdr.bytes.get(..2)? != [1, RELATIVE] {
             return None;
         }
@@ -167,12 +179,19 @@ impl Elf {
         let of_frames = Segment {
             offset: segment.offset.checked_add(into)?,
             address,
-            in_file: (segment.in_file - into).min(TABLE_MOST),
+            in_file: (segment.in_file - into).min(TABLE_MOST).min(*left),
             is_code: false,
         };
-        self.eh_frame = table(file, of_frames);
+        self.eh_frame = table(file, of_frames, left);
         self.eh_frame_hdr = Some(table_of_hdr);
         Some(())
+    }
+
+    /// What its tables take in memory.
+    pub fn table_bytes(&self) -> u64 {
+        let of = |table: &Option<Table>| table.as_ref().map_or(0, |table| table.bytes.len());
+        let debug = self.debug_frame.as_ref().map_or(0, |bytes| bytes.len());
+        (of(&self.eh_frame) + of(&self.eh_frame_hdr) + debug) as u64
     }
 
     /// The lowest address, as the file states it.
@@ -215,11 +234,13 @@ fn headers(
     )
 }
 
-fn table(file: &(impl Bytes + ?Sized), at: Segment) -> Option<Table> {
+fn table(file: &(impl Bytes + ?Sized), at: Segment, left: &mut u64) -> Option<Table> {
     if at.in_file > TABLE_MOST {
         return None;
     }
+    let rest = left.checked_sub(at.in_file)?;
     let bytes = file.read(at.offset, at.in_file)?;
+    *left = rest;
     Some(Table {
         addresses: at.address..at.address.checked_add(at.in_file)?,
         bytes: bytes.into(),

@@ -35,9 +35,9 @@ impl Image {
         Image::of(Elf::default())
     }
 
-    /// None where it is no ELF file.
-    pub fn read(file: &(impl Bytes + ?Sized)) -> Option<Image> {
-        Elf::read(file).map(Image::of)
+    /// None where it is no ELF file. `most`: bytes of its tables.
+    pub fn read(file: &(impl Bytes + ?Sized), most: u64) -> Option<Image> {
+        Elf::read(file, most).map(Image::of)
     }
 
     fn of(elf: Elf) -> Image {
@@ -93,6 +93,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn tables_for_which_there_is_no_room_are_not_there() {
+        let memory = iowhy_symbols::vdso_memory().unwrap();
+        let whole = Elf::read(&memory[..], u64::MAX).unwrap().table_bytes();
+        assert!(whole > 0);
+        for most in [0, 1, whole - 1, whole] {
+            let elf = Elf::read(&memory[..], most).unwrap();
+            assert!(elf.table_bytes() <= most);
+            assert_eq!(elf.table_bytes() == whole, most == whole);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -109,7 +121,7 @@ mod tests {
                 memory[place] = *byte;
             }
             for bytes in [&memory[..], &memory[..cut.index(memory.len())]] {
-                let Some(mut image) = Image::read(bytes) else {
+                let Some(mut image) = Image::read(bytes, u64::MAX) else {
                     continue;
                 };
                 let registers = crate::Registers { ip: at, sp: 0x1000, fp: 0x1010, lr: 0x20 };

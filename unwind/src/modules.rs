@@ -12,6 +12,9 @@ use crate::maps::Mapped;
 /// Modules that are remembered, and of how many the file stays open for those who name its functions.
 const MOST: usize = 4096;
 const OPEN_MOST: usize = 256;
+/// Bytes of unwind tables of all files together: a program may map thousands of files that say they have large ones. 400 libraries
+/// of Debian have 35 MB.
+const TABLES_MOST: u64 = 512 << 20;
 
 /// fcntl.h, of x86 and arm64.
 const O_NONBLOCK: i32 = 0o4_000;
@@ -76,6 +79,7 @@ pub struct Modules {
     all: Vec<Module>,
     by_key: HashMap<Key, u32>,
     open: usize,
+    table_bytes: u64,
 }
 
 impl Modules {
@@ -110,10 +114,15 @@ impl Modules {
         let mut file = (kind == Kind::File)
             .then(|| open(proc, tgid, mapped))
             .flatten();
+        let most = TABLES_MOST - self.table_bytes;
         let image = match kind {
-            Kind::Vdso => iowhy_symbols::vdso_memory().and_then(|memory| Image::read(&memory[..])),
-            _ => file.as_ref().and_then(Image::read),
+            Kind::Vdso => {
+                iowhy_symbols::vdso_memory().and_then(|memory| Image::read(&memory[..], most))
+            }
+            _ => file.as_ref().and_then(|file| Image::read(file, most)),
         };
+        let image = image.unwrap_or_else(Image::bare);
+        self.table_bytes += image.elf.table_bytes();
         let of = proc.join(tgid.to_string());
         let mut root = (kind != Kind::Vdso).then(|| other_root(&of)).flatten();
         if self.open >= OPEN_MOST {
@@ -129,7 +138,7 @@ impl Modules {
             file,
             root,
             process: (kind == Kind::Jit).then(|| process(&of)).flatten(),
-            image: image.unwrap_or_else(Image::bare),
+            image,
         });
         self.by_key.insert(key, number);
         Some(number)

@@ -26,6 +26,7 @@ from iowhy.sources.live import PARENT, RECORDER, program
 #: A full recording takes at most this part of what is kept.
 PART = 4
 JUDGED_WITHIN_S = 300
+JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.cli.main", "why", "--json")
 POSTED_WITHIN_S = 10
 #: A webhook that does not take a verdict is asked again after each of these.
 AGAIN_S = (2, 8)
@@ -76,6 +77,7 @@ class Captures:
         self.box: BlackBox | None = None
         self._thread: threading.Thread | None = None
         self._recorder: subprocess.Popen[bytes] | None = None
+        self._judge: subprocess.Popen[bytes] | None = None
         self._ends = False
         #: Open files that the recorder holds as long as it lives (keeping.writing).
         self.inherited: tuple[int, ...] = ()
@@ -106,6 +108,8 @@ class Captures:
         if self._recorder is not None:
             with suppress(ProcessLookupError):
                 self._recorder.send_signal(SIGINT)
+        if self._judge is not None:
+            self._judge.terminate()
         if self._thread is not None:
             self._thread.join(PATIENCE_S)
 
@@ -129,7 +133,7 @@ class Captures:
         if self._ends or why is not None:
             kept = keeping.close(settings.directory, path)
             return Judged(fired.name, fired.why, kept, failed=why or "the agent ends")
-        found, failed = _verdict(path)
+        found, failed = self._verdict(path)
         findings = found.get("findings") or [{}]
         return Judged(
             fired.name,
@@ -183,25 +187,26 @@ class Captures:
         move(running.path, path, note)
         return None if status == 0 else f"the recorder ended with status {status}"
 
-
-def _verdict(path: Path) -> tuple[dict[str, Any], str | None]:
-    """What `iowhy why --json` says: in a process of its own, so that what it takes of memory is given back."""
-    argv: list[str | Path] = [sys.executable, "-m", "iowhy.cli.main", "why", "--json", path]
-    try:
-        done = subprocess.run(
-            ["nice", "-n", "10", *argv],
-            capture_output=True,
-            timeout=JUDGED_WITHIN_S,
-            check=False,
+    def _verdict(self, path: Path) -> tuple[dict[str, Any], str | None]:
+        """What `iowhy why --json` says, or why there is no verdict: in a process of its own, so that what it takes of memory is given back."""
+        with subprocess.Popen(
+            [*JUDGE, path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd="/",
-        )
-    except subprocess.TimeoutExpired:
-        return {}, f"no verdict within {JUDGED_WITHIN_S} s"
-    try:
-        found: dict[str, Any] = json.loads(done.stdout)
-    except ValueError:
-        return {}, done.stderr.decode(errors="replace").strip() or "no verdict"
-    return found, None
+        ) as self._judge:
+            try:
+                said, errors = self._judge.communicate(timeout=JUDGED_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self._judge.kill()
+                return {}, f"no verdict within {JUDGED_WITHIN_S} s"
+        try:
+            found: dict[str, Any] = json.loads(said)
+        except ValueError:
+            ends = "the agent ends" if self._ends else None
+            return {}, ends or errors.decode(errors="replace").strip() or "no verdict"
+        return found, None
 
 
 def post(address: str, judged: Judged) -> str | None:

@@ -47,6 +47,29 @@ def test_what_is_being_made_counts_and_stays(tmp_path: Path) -> None:
     assert made.exists()
 
 
+def test_what_is_whole_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A week of hours is thousands of files; one that is written to again is measured again."""
+    paths = [kept(tmp_path, 9, f"{hour:02}0000-agent") for hour in range(5)]
+    asked: list[Path] = []
+    size = keeping._size
+    monkeypatch.setattr(keeping, "_size", lambda path: asked.append(path) or size(path))
+    known: dict[Path, keeping.Kept] = {}
+    first = keeping.kept(tmp_path, known)
+    assert sorted(asked) == paths and [one.path for one in first] == paths
+    asked.clear()
+    assert [one.bytes for one in keeping.kept(tmp_path, known)] == [one.bytes for one in first]
+    now = first[0].written_s
+    assert keeping.prune(tmp_path, 1 << 40, DAY_NS, now, known=known) == []
+    assert set(asked).isdisjoint(paths)
+    asked.clear()
+    (paths[0] / "more").write_bytes(bytes(1 << 16))
+    (paths[1] / "manifest.json").unlink()
+    paths[1].rmdir()
+    again = {one.path: one.bytes for one in keeping.kept(tmp_path, known)}
+    assert asked == [paths[0]] and again[paths[0]] > first[0].bytes
+    assert known.keys() == again.keys() == {*paths} - {paths[1]}
+
+
 def test_what_is_too_old_goes(tmp_path: Path) -> None:
     path = kept(tmp_path, 9, "101500-agent")
     now = now_s(tmp_path)

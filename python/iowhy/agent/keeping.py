@@ -7,7 +7,7 @@ name are those of its manifest. What goes away is first given another name, so t
 import fcntl
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from datetime import UTC, datetime
@@ -38,9 +38,14 @@ class Kept:
     written_s: float = field(compare=False)
 
 
-def kept(directory: Path) -> list[Kept]:
-    """The recordings, the oldest first: by the day and time of their names, which no copy changes."""
-    found = [_measured(path) for path in directory.glob(f"date=*/host=*/*{SUFFIX}")]
+def kept(directory: Path, known: dict[Path, Kept] | None = None) -> list[Kept]:
+    """The recordings, the oldest first: by the day and time of their names, which no copy changes. `known`: those that were measured before,
+    which are whole and change no more (a week of hours has thousands of files, which are not all asked at each interval); it has these afterwards."""
+    before = {} if known is None else dict(known)
+    found = [_measured(path, before) for path in directory.glob(f"date=*/host=*/*{SUFFIX}")]
+    if known is not None:
+        known.clear()
+        known |= {one.path: one for one in found}
     return sorted(found, key=lambda one: (one.path.parts[-3], one.path.name))
 
 
@@ -56,12 +61,13 @@ def prune(
     now_s: float,
     last: Callable[[Path], bool] = lambda _: False,
     today: str = "9999-12-31",
+    known: dict[Path, Kept] | None = None,
 ) -> list[Path]:
     """Takes away the oldest recordings until the others, with what is being made, fit, and those that are too old.
     Gives their paths. `last`: those that only go when all others have. Those of days after `today` (a clock that was set back)
-    count as the oldest: else what is recorded now would make room for them."""
+    count as the oldest: else what is recorded now would make room for them. `known` as in `kept`."""
     _empty(directory)
-    all_, gone = kept(directory), []
+    all_, gone = kept(directory, known), []
     bytes_ = open_bytes(directory) + sum(one.bytes for one in all_)
     order = sorted(all_, key=lambda one: (last(one.path), one.path.parts[-3] <= f"date={today}"))
     for one in order:
@@ -134,8 +140,12 @@ def _made(path: Path) -> tuple[str | None, datetime]:
     return host, datetime.fromtimestamp(min(max(seconds, 0), _LAST_S), UTC)
 
 
-def _measured(path: Path) -> Kept:
-    return Kept(path, _size(path), _written_s(path))
+def _measured(path: Path, known: Mapping[Path, Kept]) -> Kept:
+    written_s = _written_s(path)
+    before = known.get(path)
+    if before is not None and before.written_s == written_s:
+        return before
+    return Kept(path, _size(path), written_s)
 
 
 def _written_s(path: Path) -> float:

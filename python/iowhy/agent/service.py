@@ -99,6 +99,7 @@ class Service:
         self._suppressed: set[tuple[str, str]] = set()
         self._not_taken: frozenset[str] = frozenset()
         self._unmoved: list[Path] = []
+        self._known: dict[Path, keeping.Kept] = {}
         self._failed: str | None = None
         self._ends = False
         self._inherited: tuple[int, ...] = ()
@@ -304,10 +305,11 @@ class Service:
             self.clock.now_s(),
             self.uploads.is_waiting,
             self.clock.today(),
+            self._known,
         )
         for path in gone:
             say(f"taken away to keep within bounds: {path}")
-        kept = keeping.kept(settings.directory)
+        kept = keeping.kept(settings.directory, self._known)
         self.uploads.know(kept, gone)
         self._note_kept(sum(one.bytes for one in kept))
 

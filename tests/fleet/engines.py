@@ -1,7 +1,7 @@
 """Which reports give the same rows on DuckDB and on another engine: `python -m tests.fleet.engines connect|sail|sc://HOST:PORT [HOSTS] [REPORT…]`.
 
 `connect` starts Spark's own server and `sail` Sail's (`pip install pysail`), each on a free port of this machine, and ends it. All reports of recordings and of fleets
-are asked of three made recordings, one in a pack, and of nine hosts on two days, or as many as HOSTS. Exit status 1 where one differs; without `connect` in continuous
+are asked of three made recordings, one in a pack, and of nine hosts and their agents on two days, or as many as HOSTS. Exit status 1 where one differs; without `connect` in continuous
 integration, which has not the time for all of them.
 """
 
@@ -20,6 +20,7 @@ from iowhy.fleet.on_spark import session_at
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.reports import reports
+from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import free_port, spark_connect, wait
 from tests.reports.test_agent import AGENT
@@ -61,6 +62,8 @@ def main(engine: str, names: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="engines-") as above:
         folder = Path(above)
         write_fleet(folder / "hosts", many, (0, 1), slow=3)
+        for host in range(many):
+            agent(folder / "hosts" / f"agent-{host}", host, slow=3)
         hosts, few = places([str(folder / "hosts")]), recordings(folder)
         servers = {"connect": spark_connect, "sail": sail}
         server = servers[engine](folder) if engine in servers else nullcontext(engine)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from iowhy.recording import Recording
 from iowhy.recording.packer import pack
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
+from tests.fleet.agents import agent
 from tests.fleet.conftest import named
 
 
@@ -120,6 +122,39 @@ def test_causes_are_told_apart_by_the_model_of_the_disk(
         named(Recording(copied, fleet[3].manifest), name)
     found = {row["device"].split(", ")[0] for row in listed("causes", str(tmp_path))}
     assert found == {"Fast 9", "Slow 1", "unknown"}
+
+
+def test_of_a_whole_machine_the_service_is_who_was_blocked_longest(
+    fleet: list[Recording], tmp_path: Path
+) -> None:
+    """As recordings of the agent's triggers are. A thread of the kernel that waits as long, and comes first by its name, is nobody's service."""
+    copied = Path(shutil.copytree(fleet[3].path, tmp_path / "one.iowhy"))
+    manifest = fleet[3].manifest
+    machine = replace(manifest.command, mode="machine", argv=())
+    (copied / "manifest.json").write_text(replace(manifest, command=machine).as_json())
+    file = next((copied / "threads").iterdir())
+    (first, *rest) = pq.read_table(file).to_pylist()
+    kernel = {"tid": 7, "tgid": 7, "ppid": 2, "comm": "a"}
+    rows = [first, first | kernel, *rest]
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(file)), file)
+    times = next((copied / "thread_time").iterdir())
+    table = pq.read_table(times)
+    more = [row | {"tid": 7, "tgid": 7} for row in table.to_pylist()]
+    pq.write_table(pa.concat_tables([table, pa.Table.from_pylist(more, table.schema)]), times)
+    assert {row["service"] for row in listed("causes", str(tmp_path))} == {first["comm"]}
+
+
+def test_counts_of_the_agent_are_not_judged(fleet: list[Recording], tmp_path: Path) -> None:
+    """An hour of them beside a recording of seconds would be all of the time."""
+    shutil.copytree(fleet[3].path, tmp_path / "full.iowhy")
+    alone = listed("causes", str(tmp_path))
+    agent(tmp_path / "agent", 1)
+    done = invoke(["fleet", "report", "causes", str(tmp_path), "-f", "csv"])
+    assert list(csv.DictReader(io.StringIO(done.stdout))) == alone
+    assert "2 recordings of the agent's counts are not judged here" in done.stderr
+    assert len(listed("verdicts", str(tmp_path))) == len(
+        listed("verdicts", str(tmp_path / "full.iowhy"))
+    )
 
 
 def test_a_verdict_is_made_once_and_anew_where_its_recording_changed(

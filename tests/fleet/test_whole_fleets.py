@@ -1,5 +1,9 @@
 """What is found in fleets of which it is known what is wrong with them, and that nothing is found where nothing is."""
 
+import os
+import subprocess
+import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,10 @@ from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.reports import Filters
+from tests.agent.lasting_store import BUCKET, lasting_store
+from tests.fleet import agents as of_agents
 from tests.fleet.hosts import HOSTS, RECORDINGS, write_fleet
+from tests.object_store import KEYS, reach
 
 SLOW, ROLLED_OUT = 137, 1
 Row = dict[str, Any]
@@ -108,20 +115,22 @@ def test_of_too_few_hosts_nothing_is_said(hosts: Path) -> None:
 
 def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], Facts]:
     """The facts of a fleet of two days, as they are gathered of its recordings."""
-    members, work, calls, times = [], [], [], []
+    members, work, calls, times, agents = [], [], [], [], []
     for number in range(2 * hosts):
         host, day = divmod(number, 2)
         if day == 0:
             own = rng.normal(0, HOSTS)
-        told = {"host": f"web{host}", "recording": f"{number}", "started": f"2025-11-0{day + 1}"}
-        members.append(dict.fromkeys(COLUMNS) | told | {"fleet_no": number, "command": "ledger"})
-        for op, size in (("write", 12), ("write", 13), ("read", 12), ("flush", 0)):
+        of = {"host": f"web{host}", "recording": f"{number}", "started": f"2025-11-0{day + 1}"}
+        members.append(dict.fromkeys(COLUMNS) | of | {"fleet_no": number, "command": "ledger"})
+        told = ("recording", "agent")
+        for by, op, size in product(told, ("write", "read", "flush"), (12, 13)):
             median = float(5e6 * np.exp(own + rng.normal(0, RECORDINGS)))
             work.append(
                 {
                     "fleet_no": number,
                     "device": "sda",
                     "kind": "rotating",
+                    "told_by": by,
                     "op": op,
                     "size_class": size,
                 }
@@ -132,10 +141,15 @@ def made_facts(rng: np.random.Generator, hosts: int) -> tuple[list[Row], Facts]:
             calls.append(
                 {"fleet_no": number, "name": name, "kind": kind, "calls": 20, "total_ns": total}
             )
+        for measure, name in (("sync", "fsync"), ("io_wait", ""), ("request", "read")):
+            total = int(20 * 8e6 * np.exp(own + rng.normal(0, RECORDINGS)))
+            one = {"fleet_no": number, "measure": measure, "name": name, "service": "db"}
+            agents.append(one | {"times": 20, "total_ns": total})
         for name in ("waiting for sync", "on-CPU user", "idle"):
             part = int(1e6 * np.exp(rng.normal(0, RECORDINGS)))
             times.append({"fleet_no": number, "class": name, "elapsed_part": part})
-    return members, {"device_work": work, "call_work": calls, "class_time": times}
+    facts = {"device_work": work, "call_work": calls, "class_time": times}
+    return members, facts | {"agent_work": agents}
 
 
 def made_verdicts(rng: np.random.Generator, hosts: int, worse: float = 1.0) -> Tables:
@@ -179,7 +193,8 @@ def test_in_50_fleets_without_a_fault_nothing_is_found(tmp_path: Path) -> None:
         assert outliers == []
         assert {row["changed"] for row in trend} == {"no change is shown"}, trend
         assert {row["hosts"] for row in trend} == {40}
-        assert {row["what"] for row in trend} == {"call", "cause", "class"}
+        told = {"agent sync", "agent io_wait", "agent request"}
+        assert {row["what"] for row in trend} == {"call", "cause", "class"} | told
 
 
 def test_causes_that_grow_or_are_new_are_found_in_200_hosts(tmp_path: Path) -> None:
@@ -192,3 +207,50 @@ def test_causes_that_grow_or_are_new_are_found_in_200_hosts(tmp_path: Path) -> N
     assert 0.005 < changed["flush-cost"]["low"] < 0.03 < changed["flush-cost"]["high"] < 0.05
     new = changed["lock-contended"]
     assert (new["before"], new["after"]) == (0, pytest.approx(0.02))
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What 200 agents, each a process, have kept of one day, 60 of them of another."""
+    folder = tmp_path_factory.mktemp("agents")
+    words = [sys.executable, "-m", "tests.fleet.agents", str(folder), "200"]
+    assert subprocess.run(words, check=False).returncode == 0
+    return folder
+
+
+def test_what_200_agents_count_shows_the_slow_disk_and_no_other(agents: Path) -> None:
+    """Without one full recording: by the histograms that they add up in the kernel all day."""
+    found = answer("outliers", str(agents))
+    assert {(row["host"], row["device"], row["told_by"]) for row in found} == {
+        (f"web{of_agents.SLOW}", "sda", "agent")
+    }
+    assert {row["op"] for row in found} == {"write", "flush"}
+    for row in found:
+        assert 2.3 < row["ratio"] < 3.9 and row["hosts"] == 200, row
+
+
+def test_what_200_agents_count_shows_a_rollout(agents: Path) -> None:
+    trend = answer("trend", str(agents))
+    changed = [row for row in trend if row["changed"] != "no change is shown"]
+    (fsync,) = changed
+    assert (fsync["what"], fsync["name"], fsync["service"]) == ("agent sync", "fsync", "ledger")
+    assert fsync["changed"] == "grows" and fsync["hosts"] == of_agents.BOTH_DAYS
+    assert 0.02 < fsync["low"] < 0.1 < fsync["high"]
+    assert {row["what"] for row in trend} == {"agent sync", "agent io_wait", "agent request"}
+
+
+def test_agents_store_at_once_and_their_fleet_is_read_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    with lasting_store(tmp_path / "store") as store:
+        reach(monkeypatch, store.address)
+        to = f"s3://{BUCKET}/agents"
+        words = [sys.executable, "-m", "tests.fleet.agents", str(tmp_path / "here"), "20", to]
+        assert subprocess.run(words, env=os.environ | KEYS, check=False).returncode == 0
+        for name in ("agent-latencies", "trend"):
+            here, there = (
+                sorted(str({k: v for k, v in row.items() if k != "recording"}) for row in rows)
+                for rows in (answer(name, str(tmp_path / "here")), answer(name, to))
+            )
+            assert here == there and here, name

@@ -22,6 +22,7 @@ from iowhy.fleet.places import places
 from iowhy.recording import Recording
 from iowhy.recording.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
+from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet
 from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import MODULES, MS, frames, sample, with_tables
@@ -169,6 +170,8 @@ def test_reports_of_fleets_agree(
 ) -> None:
     if name == "outliers":
         write_fleet(tmp_path, 9, slow=3)
+        for host in range(9):
+            agent(tmp_path / f"agent-{host}", host, slow=3)
     else:
         generate(tmp_path / "other.iowhy", calls=100, files=4, threads=2, seed=3)
         Story(seconds=0.3).caller("fsync", 5, bytes_=None).write(tmp_path / "third.iowhy")

@@ -80,6 +80,10 @@ def _say_left_out(left_out: "LeftOut") -> None:
     more = len(left_out.reasons) - MOST_LINES
     if more > 0:
         say(f"and {more:,} more recordings were left out")
+    if left_out.counts:
+        say(
+            f"{left_out.counts:,} recordings of the agent's counts are not judged here; outliers and trend read them"
+        )
 
 
 def _list(to: TableOutput) -> None:

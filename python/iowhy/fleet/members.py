@@ -153,9 +153,11 @@ COLUMNS = {
 
 @dataclass
 class LeftOut:
-    """Recordings that could not be read, each with its reason in one line."""
+    """Recordings that could not be read, each with its reason in one line. `counts`: how many were not judged because they are
+    the agent's counts."""
 
     reasons: dict[Path, str] = field(default_factory=dict)
+    counts: int = 0
 
     def add(self, path: Path, why: object) -> None:
         """Leave a recording out."""

@@ -53,10 +53,15 @@ Verdict = Mapping[str, Any]
 def verdicts(
     paths: Sequence[Path], left_out: LeftOut, judge: bool = True
 ) -> Iterator[tuple[int, Verdict]]:
-    """The verdict of each recording, by its place in `paths`; those that cannot be judged are left out. Without `judge` those that are known."""
+    """The verdict of each recording, by its place in `paths`; those that cannot be judged are left out. Without `judge` those that are known.
+
+    The agent's counts are not judged: they are averages of hours, in which the seconds that its triggers recorded fully are contained.
+    """
     store = opened_store()
     with closing(store) if store is not None else nullcontext():
-        for together in opened(paths, left_out):
+        for every in opened(paths, left_out):
+            together = [one for one in every if not one.recording.manifest.of_counts]
+            left_out.counts += len(every) - len(together)
             packed = {one.number: carried(one.entry) for one in together if one.entry is not None}
             known = {number: verdict for number, verdict in packed.items() if verdict is not None}
             yield from known.items()

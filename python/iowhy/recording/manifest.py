@@ -167,6 +167,11 @@ class Manifest:
         start, end = self.command.start_ns, self.command.end_ns
         return None if start is None or end is None else end - start
 
+    @property
+    def of_counts(self) -> bool:
+        """Whether it is of what the agent counts all the time: sums and averages of hours, no event by itself."""
+        return any(sensor.name.startswith("agent_") for sensor in self.sensors)
+
     def ran(self, sensor: str) -> bool:
         """Whether the sensor ran; one that is not listed did not."""
         return any(s.name == sensor and s.ran for s in self.sensors)

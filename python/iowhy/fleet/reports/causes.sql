@@ -1,6 +1,6 @@
 -- title: Causes
 -- question: Which cause costs how much time, on how many hosts, of which program, kernel and version?
--- reads: verdicts findings main_device
+-- reads: verdicts findings main_device main_service
 -- column cause: cause, text
 -- column share: of the elapsed time of all these recordings, share
 -- column elapsed_ns: elapsed time that it explains, ns
@@ -10,7 +10,7 @@
 -- column hosts: machines on which it was found, count
 -- column recordings: recordings in which it was found, count
 -- column of_recordings: recordings of this service, kernel, device and version, count
--- column service: program that was watched; unknown of a whole machine, text
+-- column service: program that was watched; of a whole machine the container, service or program that was in uninterruptible sleep longest, text
 -- column device: model of the disk that had the most requests, whether it rotates, and its cache, text
 -- column kernel: release of the kernel, text
 -- column iowhy: version that recorded, text
@@ -18,10 +18,11 @@
 -- The findings are those of each recording's own verdict, which counts no time twice; `healthy` is no cause. The time of
 -- threads is that of the classes that a finding is about, in the part that it explains of their elapsed time.
 WITH each AS (
-    SELECT r.fleet_no, r.recording, r.host, r.command AS service, r.kernel, d.device, r.iowhy, v.judged_ns
+    SELECT r.fleet_no, r.recording, r.host, coalesce(r.command, s.service) AS service, r.kernel, d.device, r.iowhy, v.judged_ns
     FROM recordings r
     JOIN verdicts v ON v.fleet_no = r.fleet_no
     LEFT JOIN main_device d ON d.fleet_no = r.fleet_no
+    LEFT JOIN main_service s ON s.fleet_no = r.fleet_no
 ), counted AS (
     SELECT service, kernel, device, iowhy, count(*) AS of_recordings, sum(judged_ns) AS judged_ns
     FROM each

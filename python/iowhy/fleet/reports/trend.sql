@@ -1,21 +1,21 @@
 -- title: Trend
 -- question: What takes longer since a rollout, over all hosts?
--- reads: call_work class_time verdicts findings rollout
--- column what: cause (what it explains of the elapsed time), call (time of one call) or class (share of the elapsed time), text
--- column name: of the cause, of the system call, or of the class of the time budget, text
+-- reads: call_work class_time agent_work verdicts findings rollout
+-- column what: cause (what it explains of the elapsed time), call (time of one call), class (share of the elapsed time), or what the agent timed (agent sync, agent request, agent io_wait, …: time of one), text
+-- column name: of the cause, of the system call, of the operation, or of the class of the time budget; NULL outside any call, text
 -- column changed: grows, shrinks, no change is shown, or too few hosts, text
--- column before: median of the hosts: of a call its mean in ns, else a share of the elapsed time, number
+-- column before: median of the hosts: of a cause or class a share of the elapsed time, else the mean of one in ns, number
 -- column after: the same since then, number
--- column change: median of the hosts' own changes: of a call a ratio less 1, else a difference of shares, number
+-- column change: median of the hosts' own changes: of a cause or class a difference of shares, else a ratio less 1, number
 -- column low: lower end of its interval of 99.99 %, number
 -- column high: upper end, number
 -- column hosts: machines that have recordings of both, count
--- column service: program that was watched, text
+-- column service: program that was watched; of what the agent timed, the container or service, text
 -- column since: the moment of the rollout, UTC, text
 -- Each host is compared with itself, so that what differs from host to host cancels; the change is the median of theirs, and its interval is
 -- between two of them in order, whatever their distribution: the (n - 3.89 √n)/2-th from either end (Conover, Practical Nonparametric
 -- Statistics, 1999, 3.2). 99.99 %, because some thirty things are asked of each fleet. What grows or shrinks has an interval
--- beyond 2 % of a call's time, or half a hundredth of the elapsed time. The interval needs 19 hosts. A cause that a recording's verdict does not find
+-- beyond 2 % of the time of a call, a sync, a request or a wait, or half a hundredth of the elapsed time. The interval needs 19 hosts. A cause that a recording's verdict does not find
 -- explains nothing there.
 WITH sides AS (
     SELECT r.fleet_no, r.host, coalesce(r.command, '') AS service, r.started >= o.since AS later
@@ -61,6 +61,18 @@ WITH sides AS (
     GROUP BY c.name, s.host, s.service, s.later
     HAVING sum(c.calls) >= 10 AND sum(c.total_ns) > 0
     UNION ALL
+    SELECT
+        'agent ' || a.measure AS what,
+        a.name,
+        s.host,
+        a.service,
+        s.later,
+        CAST(sum(a.total_ns) AS DOUBLE) / sum(a.times) AS value
+    FROM agent_work a
+    JOIN sides s ON s.fleet_no = a.fleet_no
+    GROUP BY a.measure, a.name, s.host, a.service, s.later
+    HAVING sum(a.times) >= 10 AND sum(a.total_ns) > 0
+    UNION ALL
     -- A class that a host has no time of is 0 there.
     SELECT 'class' AS what, n.name, w.host, w.service, w.later, coalesce(c.part, 0) / w.part AS value
     FROM whole w
@@ -87,7 +99,7 @@ WITH sides AS (
         b.host,
         b.value AS before,
         a.value AS after,
-        CASE WHEN b.what = 'call' THEN a.value / b.value - 1 ELSE a.value - b.value END AS change
+        CASE WHEN b.what IN ('cause', 'class') THEN a.value - b.value ELSE a.value / b.value - 1 END AS change
     FROM measured b
     JOIN measured a ON a.what = b.what AND a.name = b.name AND a.service = b.service AND a.host = b.host
     WHERE NOT b.later AND a.later
@@ -111,13 +123,13 @@ WITH sides AS (
         quantile_cont(change, 0.5) AS change,
         max(CASE WHEN last >= 1 AND place = last THEN change END) AS low,
         max(CASE WHEN last >= 1 AND place = hosts + 1 - last THEN change END) AS high,
-        CASE WHEN what = 'call' THEN 0.02 ELSE 0.005 END AS least
+        CASE WHEN what IN ('cause', 'class') THEN 0.005 ELSE 0.02 END AS least
     FROM ends
     GROUP BY what, name, service
 )
 SELECT
     f.what,
-    f.name,
+    nullif(f.name, '') AS name,
     CASE
         WHEN f.low IS NULL THEN 'too few hosts'
         WHEN f.low > f.least THEN 'grows'

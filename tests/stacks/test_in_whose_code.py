@@ -1,6 +1,9 @@
 """The link "in whose code": which path is named, and when none is."""
 
+import shutil
+import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -119,6 +122,27 @@ def test_each_interpreter_is_known_by_its_file(make: Make, module: str, told: st
     links = said(recorded(make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[of]))[1:]
     assert [one for one in links if told is None or f"the functions of the {told}" not in one] == []
     assert len(links) == (told is not None)
+
+
+#: What an interpreter that is here is given behind the words that are offered, so that it ends at once; Debian 12's Python is too old.
+ENDS = {"java": ("libjvm.so", ["-version"]), "node": ("node", ["-e", "0"])}
+
+
+@pytest.mark.parametrize("program", [one for one in ENDS if shutil.which(one)])
+def test_an_interpreter_takes_the_options_that_are_offered(
+    make: Make, program: str, tmp_path: Path
+) -> None:
+    module, ends = ENDS[program]
+    of = {"module_id": 1, "path": f"/usr/lib/{module}", "kind": "file"}
+    rows = frames({1: ("fsync", "evaluate", "main")})
+    (link,) = said(recorded(make, [sample(1 * MS, 600 * MS, 1)], user_stacks=rows, modules=[of]))[
+        1:
+    ]
+    words = link.split("`")[1].split()
+    assert words[0] == program
+    with subprocess.Popen([*words, *ends], cwd=tmp_path, stderr=subprocess.DEVNULL) as started:
+        assert started.wait() == 0
+    Path(f"/tmp/perf-{started.pid}.map").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("mapped", [False, True])

@@ -30,7 +30,11 @@ _C_LIBRARY = re.compile(r"(libc|libpthread|ld-linux[-\w]*|ld-musl[-\w]*)[.-].*|\
 _INTERPRETERS = (
     (re.compile(r"python3(\.\d+)?|libpython3.*"), "Python", "run `python3 -X perf`, CPython 3.12 or later"),
     (re.compile(r"node(js)?|libnode.*"), "JavaScript", "run `node --perf-basic-prof`"),
-    (re.compile(r"libjvm\.so"), "Java", "run `java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit`, JDK 17 or later"),
+    (
+        re.compile(r"libjvm\.so"),
+        "Java",
+        "run `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`, JDK 17 or later: those that it has compiled",
+    ),
     (re.compile(r"ruby(\d.*)?|libruby.*"), "Ruby", "run `ruby --yjit-perf`, Ruby 3.3 or later"),
     (re.compile(r"libcoreclr\.so"), ".NET", "set DOTNET_PerfMapEnabled=1, .NET 8 or later"),
     (re.compile(r"perl[\d.]*|libperl\.so.*"), "Perl", "perl writes no map of them"),

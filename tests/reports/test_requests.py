@@ -47,6 +47,7 @@ def test_device_known_by_its_requests(make: Make) -> None:
         "best_bytes_per_s": 16384,
         "best_ops_per_s": 2,
         "others_share": 1 / 5,
+        "others_time_share": 250 / (500 + 2 * 250 + 2 * 50),
         "shared_share": 1 / 6,
         "others_most": "noise (77)",
         "unowned_share": 0.25,

@@ -17,6 +17,7 @@
 -- column best_bytes_per_s: bytes completed in the best second, bytes/s
 -- column best_ops_per_s: reads and writes completed in the best second, 1/s
 -- column others_share: of the requests that can be charged to somebody, those of others than the command, share
+-- column others_time_share: of the time of all requests, those of others than the command, share
 -- column shared_share: requests that can be charged to nobody alone (journal, metadata, flush by a kernel thread), share
 -- column others_most: process among them with the most time of requests, by name or number, text
 -- column unowned_share: requests with data of which neither a file nor the filesystem's own use is known, share
@@ -34,23 +35,12 @@
 -- column lies_on: device below it; what passes here is seen there again, text
 -- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
 -- out.
-WITH others AS (
+WITH times AS (
     SELECT
-        q.dev,
-        q.tgid,
-        row_number() OVER (
-            PARTITION BY q.dev
-            ORDER BY
-                -- least() passes over NULL.
-                sum(CASE WHEN q.complete_ns IS NOT NULL
-                    THEN least(q.complete_ns, r.end_ns) - q.queue_ns END) DESC NULLS LAST,
-                q.tgid
-        ) AS place
-    FROM block_requests q
-    CROSS JOIN recording r
-    WHERE NOT q.in_scope AND q.tgid IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
-        AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
-    GROUP BY q.dev, q.tgid
+        dev,
+        sum(CASE WHEN whose = 'others' THEN time_ns ELSE 0 END) / nullif(sum(time_ns), 0) AS others_time_share
+    FROM request_totals
+    GROUP BY dev
 )
 SELECT
     coalesce(d.name, CAST(m.dev >> 20 AS VARCHAR) || ':' || CAST(m.dev & 1048575 AS VARCHAR))
@@ -69,6 +59,7 @@ SELECT
     m.best_bytes_per_s,
     m.best_ops_per_s,
     m.others_share,
+    t.others_time_share,
     m.shared_share,
     coalesce(n.comm || ' (' || CAST(o.tgid AS VARCHAR) || ')', 'process ' || CAST(o.tgid AS VARCHAR))
         AS others_most,
@@ -87,7 +78,8 @@ SELECT
     below.name AS lies_on
 FROM device_totals m
 LEFT JOIN devices d ON d.dev = m.dev
-LEFT JOIN others o ON o.dev = m.dev AND o.place = 1
+LEFT JOIN times t ON t.dev = m.dev AND m.source = 'requests'
+LEFT JOIN others_use o ON o.dev = m.dev AND o.place = 1
 LEFT JOIN neighbours n ON n.tgid = o.tgid
 LEFT JOIN devices below ON below.dev = d.below_dev
 ORDER BY m.utilisation DESC NULLS LAST, device

@@ -155,7 +155,7 @@ _DEVICES = {
     "await_ns": Field("mean wait", _time),
     "mean_queue": Field("queue", _decimal),
     "utilisation": Field("busy", _share),
-    "others_share": Field("others'", _share),
+    "others_time_share": Field("others'", _share),
     "service_ns": Field("on the device", _time, extra=True),
     "flush_ns": Field("mean flush", _time, extra=True),
     "mean_read_bytes": Field("mean read", _size, extra=True),

@@ -59,3 +59,25 @@ def test_not_by_a_little(judged: Judge) -> None:
 def test_not_shared_work_of_kernel_threads(judged: Judge) -> None:
     story = reader().requests(1600, op="write", service=10 * MS, own=None, kind="journal", depth=8)
     absent(judged(story), "device-contended")
+
+
+def test_the_neighbour_is_the_process_with_most_time_whatever_its_files(judged: Judge) -> None:
+    """The report names the same: a process of many files, each of them small, before one with one file."""
+    story = reader()
+    for file in range(8):
+        story.requests(
+            300,
+            op="write",
+            bytes_=256 * KIB,
+            service=10 * MS,
+            depth=2,
+            own=False,
+            ino=900 + file,
+            tgid=77,
+        )
+    story.requests(
+        600, op="write", bytes_=256 * KIB, service=10 * MS, depth=4, own=False, ino=950, tgid=78
+    )
+    story.add("neighbours", tgid=77, comm="backup").add("neighbours", tgid=78, comm="other")
+    verdict = judged(story)
+    assert "most by backup (process 77" in chain(leads(verdict, "device-contended", 0.7))

@@ -96,7 +96,7 @@ DEVICES = (
     _column("reads", "reads"),
     _column("writes", "writes"),
     _column("flushes", "flushes"),
-    _column("others_share", "others'"),
+    _column("others_time_share", "others'"),
     _column("others_most", "most by", left=True),
 )
 FINDINGS = (

@@ -264,14 +264,15 @@ class _Neighbour:
 
 
 def _others(relations: Relations, dev: int) -> str | None:
-    """Who else used the device most: the process that submitted, else the file that was written."""
+    """Who else used the device most (the relation others_use), with the file that it used most; where no process is known, the file."""
     found = relations.read(
         _Neighbour,
         f"""
         SELECT coalesce(t.comm, n.comm) AS comm, f.path, b.tgid FROM (
-          SELECT tgid, owner_dev, owner_ino, sum(complete_ns - queue_ns) AS time_ns
-          FROM block_requests WHERE dev = {dev} AND in_scope = false
-          GROUP BY tgid, owner_dev, owner_ino ORDER BY time_ns DESC NULLS LAST LIMIT 1) AS b
+          SELECT q.tgid, q.owner_dev, q.owner_ino, sum(q.complete_ns - q.queue_ns) AS time_ns
+          FROM block_requests AS q LEFT JOIN others_use AS u ON u.dev = q.dev AND u.place = 1
+          WHERE q.dev = {dev} AND q.in_scope = false AND (u.tgid IS NULL OR q.tgid = u.tgid)
+          GROUP BY q.tgid, q.owner_dev, q.owner_ino ORDER BY time_ns DESC NULLS LAST LIMIT 1) AS b
         LEFT JOIN threads AS t ON t.tid = b.tgid
         LEFT JOIN neighbours AS n ON n.tgid = b.tgid
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1

@@ -10,34 +10,14 @@
 -- column what: what the layer did, text
 -- column operations: how often; pages of the page cache, count
 -- column bytes: how much, bytes
-WITH kinds AS (
-    SELECT
-        dev,
-        ino,
-        -- These devices store nothing.
-        max(CASE WHEN path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom',
-            '/dev/tty') OR path LIKE '/dev/pts/%' THEN 'pipe' ELSE kind END) AS kind
-    FROM files
-    GROUP BY dev, ino
-), calls AS (
-    SELECT s.ts_ns, s.name, k.kind, s.ret, s.bytes
-    FROM syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    LEFT JOIN kinds f ON f.dev = s.dev AND f.ino = s.ino
-    WHERE f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous')
-    UNION ALL
-    SELECT a.submit_ns, a.op, a.kind, coalesce(a.moved_bytes, a.ret), a.bytes
-    FROM async_operations a
-    LEFT JOIN kinds f ON f.dev = a.dev AND f.ino = a.ino
-    WHERE a.kind <> 'other' AND (f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous'))
-), events AS (
+WITH events AS (
     SELECT ts_ns, 1 AS place, 'asked' AS layer, 'read' AS what, 1 AS operations, ret AS bytes
-    FROM calls WHERE kind IN ('read', 'copy') AND ret > 0
+    FROM asked_of_storage WHERE kind IN ('read', 'copy') AND ret > 0
     UNION ALL
-    SELECT ts_ns, 2, 'asked', 'write', 1, ret FROM calls WHERE kind IN ('write', 'copy') AND ret > 0
+    SELECT ts_ns, 2, 'asked', 'write', 1, ret FROM asked_of_storage WHERE kind IN ('write', 'copy') AND ret > 0
     UNION ALL
     SELECT ts_ns, 3, 'asked', 'sync', 1, CASE WHEN name = 'msync' AND ret = 0 THEN bytes ELSE 0 END
-    FROM calls WHERE kind = 'sync'
+    FROM asked_of_storage WHERE kind = 'sync'
     UNION ALL
     SELECT p.ts_ns, 4, 'page cache', 'lookup', p.lookup_pages, p.lookup_pages * r.page_bytes
     FROM page_cache p CROSS JOIN recording r WHERE p.lookup_pages > 0

@@ -14,27 +14,7 @@
 -- kernel threads submit is shared: it is listed for the devices that the command itself wrote to, and
 -- may be in part for others.
 -- What msync was asked to write counts as asked, since stores to mapped memory are not calls.
-WITH kinds AS (
-    SELECT
-        dev,
-        ino,
-        -- These devices store nothing.
-        max(CASE WHEN path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom',
-            '/dev/tty') OR path LIKE '/dev/pts/%' THEN 'pipe' ELSE kind END) AS kind
-    FROM files
-    GROUP BY dev, ino
-), calls AS (
-    SELECT s.name, k.kind, s.ret, s.bytes
-    FROM syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    LEFT JOIN kinds f ON f.dev = s.dev AND f.ino = s.ino
-    WHERE f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous')
-    UNION ALL
-    SELECT a.op, a.kind, coalesce(a.moved_bytes, a.ret), a.bytes
-    FROM async_operations a
-    LEFT JOIN kinds f ON f.dev = a.dev AND f.ino = a.ino
-    WHERE a.kind <> 'other' AND (f.kind IS NULL OR f.kind NOT IN ('pipe', 'socket', 'anonymous'))
-), asked AS (
+WITH asked AS (
     SELECT
         count(*) FILTER (WHERE kind IN ('read', 'copy') AND ret > 0) AS reads,
         sum(CASE WHEN kind IN ('read', 'copy') AND ret > 0 THEN ret ELSE 0 END) AS read_bytes,
@@ -43,7 +23,7 @@ WITH kinds AS (
         count(*) FILTER (WHERE kind = 'sync') AS syncs,
         count(*) FILTER (WHERE name = 'msync' AND ret = 0) AS msyncs,
         sum(CASE WHEN name = 'msync' AND ret = 0 THEN bytes ELSE 0 END) AS msync_bytes
-    FROM calls
+    FROM asked_of_storage
 ), cached AS (
     SELECT
         sum(lookup_pages) AS lookup_pages,

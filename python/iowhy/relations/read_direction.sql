@@ -33,8 +33,7 @@ SELECT
     coalesce(
         t.read_bytes / nullif(t.read_bytes + t.written_bytes, 0),
         t.reads / nullif(t.reads + t.writes, 0),
-        coalesce(m.page_in_bytes, 0)
-            / nullif(coalesce(m.page_in_bytes, 0) + coalesce(m.page_out_bytes, 0), 0),
+        m.page_in_bytes / nullif(m.page_in_bytes + m.page_out_bytes, 0),
         b.read_bytes / nullif(b.read_bytes + b.written_bytes, 0)
     ) AS read_share
 FROM top t

@@ -83,15 +83,15 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
             saving.once(syncs, "sync").part,
             f"one transaction in the place of {count(syncs)}; what each change costs by itself stays",
         )
-    if cpus is None:
+    if cpus is None or used is None:
         return saving.twice("CPUs, as far as it can run in parallel")
-    here = float(cpus or 1)
+    here = float(max(1, cpus))
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
     # CPUs in use are counted with what the recorder took of them, over the whole run.
     lines = [facts.budget.line(cls) for cls in (*classes.CPU, classes.RECORDER)]
     on_cpu = sum(line.elapsed_share for line in lines)
-    busy = max(1.0, min(here, (used or 1.0) / max(on_cpu, 1e-9)))
+    busy = max(1.0, min(here, used / max(on_cpu, 1e-9)))
     return Saving(1 - busy / here, f"on all {here:.3g} CPUs, as far as it can run in parallel")
 
 
@@ -206,5 +206,6 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    unseen_without=("thread_time",),
     settled_by=next_command.CPU,
 )  # fmt: skip

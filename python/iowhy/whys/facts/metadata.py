@@ -16,8 +16,8 @@ NAME_CALLS = frozenset(
 class Metadata:
     """Requests are reads on the command's device; `known` is false when none were recorded of anybody.
 
-    `jump_share` (0..1): of the requests, those that do not begin where the one before ended;
-    `median_jump_bytes`: how far from it they begin. `calls`: calls on names, None where not counted.
+    `jump_share` (0..1): of the requests, those that jump (see the relation command_requests): also from data to
+    metadata and back; `median_jump_bytes`: how far. `calls`: calls on names, None where not counted.
     """
 
     known: bool
@@ -30,16 +30,11 @@ class Metadata:
 
 
 _READS = """
-WITH r AS (
-  SELECT bytes, complete_ns - coalesce(issue_ns, queue_ns) AS service_ns, sector * 512 AS place,
-    lag(sector * 512 + bytes) OVER (ORDER BY coalesce(issue_ns, queue_ns)) AS ended
-  FROM block_requests
-  WHERE dev = {dev} AND in_scope AND op = 'read' AND owner_kind = 'metadata' AND bytes > 0
-)
-SELECT count(*) AS requests, sum(bytes) AS bytes, avg(service_ns) AS mean_service_ns,
-  sum(CASE WHEN place <> ended THEN 1 ELSE 0 END) / nullif(count(ended), 0)::DOUBLE AS jump_share,
-  median(CASE WHEN place <> ended THEN abs(place - ended) END) AS median_jump_bytes
-FROM r
+SELECT count(*) AS requests, sum(bytes) AS bytes, avg(complete_ns - sent_ns) AS mean_service_ns,
+  count(*) FILTER (WHERE jump_bytes <> 0) / nullif(count(jump_bytes), 0)::DOUBLE AS jump_share,
+  median(CASE WHEN jump_bytes <> 0 THEN abs(jump_bytes) END)::DOUBLE AS median_jump_bytes
+FROM command_requests
+WHERE dev = {dev} AND op = 'read' AND owner_kind = 'metadata'
 """
 
 
@@ -58,7 +53,7 @@ class _Row:
 
 
 def metadata(relations: Relations, requests: Requests) -> Metadata:
-    """From block_requests and syscall_totals, on the device that the command uses most."""
+    """From command_requests and syscall_totals, on the device that the command uses most."""
     number = None
     if relations.has("syscall_totals"):
         names = classes.quoted(NAME_CALLS)

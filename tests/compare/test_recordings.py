@@ -70,6 +70,38 @@ def test_the_cause_is_gone_and_another_one_is_new(pair):
     assert back["cpu-serial"] == "gone" and back[was] == "new"
 
 
+def test_what_no_sensor_could_see_is_not_gone(tmp_path):
+    """A cause that is not found where its sensors did not run may be there, but in so short a run."""
+    synced(4.0, 400).write(tmp_path / "before.iowhy")
+    for name, seconds in (("blind", 3.0), ("short", 0.2)):
+        story = computing(seconds)
+        story.missing = {"syscalls", "block_requests"}
+        story.write(tmp_path / f"{name}.iowhy")
+    before, blind, short = (
+        open_side(str(tmp_path / f"{name}.iowhy")) for name in ("before", "blind", "short")
+    )
+    was = bottleneck(judge(before.typical))
+    compared = comparison.compare(before, blind)
+    (found,) = (one for one in compared.fates if one.cause == was)
+    assert (found.fate, found.after_s) == ("not known", None)
+    assert "did not run: not permitted" in view.fate_text(found)
+    json_of = {one["cause"]: one for one in comparison_json.as_json(compared)["findings"]}
+    assert json_of[was]["fate"] == "not known" and "did not run" in json_of[was]["why"]
+    back = {one.cause: one.fate for one in comparison.compare(blind, before).fates}
+    assert back[was] == "not known"
+    # All of its time is less than a tenth of what the cause took.
+    assert {one.cause: one.fate for one in comparison.compare(before, short).fates}[was] == "gone"
+
+
+def test_a_run_too_short_to_judge_says_nothing_of_a_cause(tmp_path):
+    synced(0.3, 30).write(tmp_path / "before.iowhy")
+    computing(0.045).write(tmp_path / "after.iowhy")
+    sides = [open_side(str(tmp_path / f"{name}.iowhy")) for name in ("before", "after")]
+    found = comparison.compare(*sides).fates
+    assert {one.fate for one in found} == {"not known"}
+    assert "too short to judge" in view.fate_text(found[0])
+
+
 def test_weaker_stronger_and_unchanged(tmp_path):
     sides = {}
     for name, calls in (("much", 400), ("same", 390), ("less", 200)):

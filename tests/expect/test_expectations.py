@@ -88,6 +88,17 @@ def test_what_no_sensor_saw_is_unknown_and_not_zero(tmp_path: Path) -> None:
     assert "expected sync_calls <= 10, which is not known: syscalls did not run" in done.stderr
 
 
+def test_a_cause_that_no_sensor_could_see_is_unknown_and_not_absent(tmp_path: Path) -> None:
+    blind = Story(seconds=2.0).thread(user=0.9)
+    blind.missing = {"waits", "syscalls"}
+    made = blind.write(tmp_path / "b.iowhy")
+    asked = ("cause sync-storm < 20 %", "cause cpu-serial > 20 %", "cause cpu-serial < 20 %")
+    assert held(made, *asked) == [None, True, False]
+    done = invoke(["why", "--expect", asked[0], str(made.path)])
+    assert done.exit_code == 2 and "which is not known: " in done.stderr
+    assert "syscalls did not run: not permitted" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

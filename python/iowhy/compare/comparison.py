@@ -105,7 +105,7 @@ def _compare(one: _Known, other: _Known) -> Comparison:
         time=_time(before, after),
         parts=found,
         changed=changed(asked, asked_after, found),
-        fates=fates(first, second),
+        fates=fates((first, asked.recording.manifest), (second, asked_after.recording.manifest)),
         rates=rates(before, after, asked, asked_after),
         latencies=latencies(asked, asked_after),
         call_latencies=call_latencies(asked, asked_after),

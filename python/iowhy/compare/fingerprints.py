@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from iowhy.data_class import dataclass
+from iowhy.recording.manifest import Manifest
+from iowhy.whys.cause import causes
 from iowhy.whys.verdict import Verdict
 
 GONE = 0.1
@@ -16,7 +18,8 @@ CHANGED = 0.25
 class Fate:
     """A cause on both sides: the seconds of elapsed time that it explains, None where not found.
 
-    `to_gain_s` is how many of the first side's its remedy could save at most, None where it is not there.
+    `to_gain_s` is how many of the first side's its remedy could save at most, None where it is not there. `why`
+    says why it is not known whether it is on the side on which it was not found; None where it is not there.
     """
 
     cause: str
@@ -24,23 +27,48 @@ class Fate:
     before_s: float | None
     after_s: float | None
     to_gain_s: float | None = None
+    why: str | None = None
 
 
-def fates(before: Verdict, after: Verdict) -> tuple[Fate, ...]:
-    """Each cause: gone, weaker, unchanged, stronger or new; those of BEFORE first, largest first."""
-    first, second = _seconds(before), _seconds(after)
-    gains = _seconds(before, gained=True)
+Judged = tuple[Verdict, Manifest]
+"""A side's verdict, and the manifest of the recording that was judged."""
+
+
+def fates(before: Judged, after: Judged) -> tuple[Fate, ...]:
+    """Each cause: gone, weaker, unchanged, stronger, new or not known; those of BEFORE first, largest first."""
+    first, second = _seconds(before[0]), _seconds(after[0])
+    gains = _seconds(before[0], gained=True)
     out = []
     for cause in [*first, *(name for name in second if name not in first)]:
         one, other = first.get(cause), second.get(cause)
-        out.append(Fate(cause, _fate(one, other), one, other, gains.get(cause)))
+        why = None
+        if one is None:
+            why = _why_unseen(cause, *before)
+        elif other is None and not _bounded(one, after[0]):
+            why = _why_unseen(cause, *after)
+        fate = "not known" if why is not None else _fate(one, other)
+        out.append(Fate(cause, fate, one, other, gains.get(cause), why))
     return tuple(out)
 
 
+def _bounded(before_s: float, after: Verdict) -> bool:
+    """Whether all of the second side's time is so little that the cause is gone, whatever was not seen there."""
+    return after.shares_of_s is not None and after.shares_of_s <= GONE * before_s
+
+
+def _why_unseen(name: str, verdict: Verdict, manifest: Manifest) -> str | None:
+    """Why a cause that was not found on a side may be there; None where it is not."""
+    if verdict.too_short:
+        return "that run is too short to judge"
+    cause = next((one for one in causes() if one.name == name), None)
+    return None if cause is None else cause.why_unseen(manifest)
+
+
 def _fate(before: float | None, after: float | None) -> str:
+    """`after` is None where the cause is not there."""
     if before is None:
         return "new"
-    left = (after or 0.0) / before if before > 0 else 1.0
+    left = (0.0 if after is None else after) / before if before > 0 else 1.0
     if left <= GONE:
         return "gone"
     if left < 1 - CHANGED:

@@ -7,9 +7,11 @@ from iowhy.data_class import dataclass
 from iowhy.expect.expectation import Expectation
 from iowhy.measures import Measure, Part, largest_call, largest_file, values
 from iowhy.recording import Recording
+from iowhy.recording.manifest import Manifest
 from iowhy.relations import Relations
 from iowhy.tables import sensors
 from iowhy.units import percent
+from iowhy.whys.cause import causes
 from iowhy.whys.in_whose_code import Path, callers, in_words, path_of_calls
 from iowhy.whys.verdict import Verdict
 
@@ -76,18 +78,23 @@ def outcomes(
     with recording.damage_named(), Relations.of(recording, keep=True) as relations:
         found = values(relations, asked.values())
         return [
-            _of_cause(verdict, one)
+            _of_cause(recording.manifest, verdict, one)
             if one.measure is None
             else _of_measure(relations, one, found[one.measure.name])
             for one in expected
         ]
 
 
-def _of_cause(verdict: Verdict | None, expected: Expectation) -> Outcome:
+def _of_cause(manifest: Manifest, verdict: Verdict | None, expected: Expectation) -> Outcome:
     assert verdict is not None
     if not verdict.budget.known:
         return Outcome(expected, None, why="the recording does not tell where the time went")
     found = [one for one in verdict.findings if one.cause == expected.cause]
+    unseen = next(
+        (one.why_unseen(manifest) for one in causes() if one.name == expected.cause), None
+    )
+    if not found and unseen is not None:
+        return Outcome(expected, None, why=unseen)
     share = sum(one.share for one in found)
     held = expected.holds(share)
     if held or share < expected.bound or not found:

@@ -56,6 +56,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
                 "before_s": f.before_s,
                 "after_s": f.after_s,
                 "to_gain_s": f.to_gain_s,
+                "why": f.why,
             }
             for f in found.fates
         ],

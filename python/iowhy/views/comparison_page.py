@@ -27,6 +27,7 @@ _COLOURS = {
     "unchanged": "bright_black",
     "stronger": "red",
     "new": "yellow",
+    "not known": "yellow",
 }
 _MEASURES_SHOWN = 8
 # Less is what rounding leaves.
@@ -188,8 +189,9 @@ def evidence(time: TwoSamples | None, before: int, after: int) -> list[str]:
 
 def fate_text(fate: Fate) -> str:
     """``sync-storm: gone (12.1 s → not there); at most 11.9 s were to be gained``."""
-    first = "not there" if fate.before_s is None else units.duration(fate.before_s * 1e9)
-    second = "not there" if fate.after_s is None else units.duration(fate.after_s * 1e9)
+    absent = "not there" if fate.why is None else f"not known: {fate.why}"
+    first = absent if fate.before_s is None else units.duration(fate.before_s * 1e9)
+    second = absent if fate.after_s is None else units.duration(fate.after_s * 1e9)
     gain = ""
     if fate.fate in ("gone", "weaker") and fate.to_gain_s is not None:
         gain = f"; at most {units.duration(fate.to_gain_s * 1e9)} were to be gained"

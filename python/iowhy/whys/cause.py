@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from iowhy.data_class import dataclass
+from iowhy.recording.manifest import Manifest
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand
@@ -37,6 +38,7 @@ class Cause:
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
     stands in the place of others: it is asked with the findings of those, and claims no time. `for_authors`
     are those remedies, its own and its candidates', that take a change of the program, `by_again` those that are a second run.
+    `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Cause:
     proof_cache: str | None = None
     for_authors: frozenset[str] = frozenset()
     by_again: frozenset[str] = frozenset()
+    unseen_without: tuple[str, ...] = ()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None
 
     @property
@@ -64,6 +67,19 @@ class Cause:
         allow = " --allow-unsafe" if self.unsafe_proof else ""
         cache = f" --cache {self.proof_cache}" if self.proof_cache else ""
         return f"iowhy experiment {self.experiment}{allow}{cache} -- CMD"
+
+    def why_unseen(self, manifest: Manifest) -> str | None:
+        """Why it may be there though it was not found in a recording; None where it would have been.
+
+        Other tools' texts have no sensors: what they do not show is said with the verdict.
+        """
+        if manifest.source == "diagnose":
+            return None
+        missing = [name for name in self.unseen_without if not manifest.ran(name)]
+        if not missing:
+            return None
+        why = next((one.why for one in manifest.sensors if one.name in missing and one.why), None)
+        return f"{' and '.join(missing)} did not run{f': {why}' if why else ''}"
 
 
 @cache

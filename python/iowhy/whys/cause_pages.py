@@ -74,7 +74,7 @@ def page(cause: Cause, recording: str | None = None) -> str:
         f"# {cause.name}: {cause.title}\n\n"
         f"{GENERATED}: change the module, not this page.\n\n"
         f"{_wrapped(cause.meaning)}\n"
-        f"## How it is measured\n\n{_wrapped(cause.measured)}\n"
+        f"## How it is measured\n\n{_wrapped(cause.measured)}\n{_unseen(cause)}"
         "## Thresholds\n\n| what | value | why this value |\n|---|---|---|\n"
         f"{_thresholds(cause.thresholds)}\n\n"
         f"{example}"
@@ -82,6 +82,17 @@ def page(cause: Cause, recording: str | None = None) -> str:
         f"## Remedies, cheapest first\n\n{_listed(cause.remedies)}\n"
         f"## Proof\n\n{prove}"
         f"{beats}"
+    )
+
+
+def _unseen(cause: Cause) -> str:
+    """Where it is not known whether it is there."""
+    if not cause.unseen_without:
+        return ""
+    named = " or ".join(f"`{name}`" for name in cause.unseen_without)
+    return (
+        _wrapped(f"Where the sensor {named} did not run, it is not known whether it is there.")
+        + "\n"
     )
 
 

@@ -42,6 +42,8 @@ class Verdict:
     signal: int | None = None
     #: What of its calls failed as storage refused them or could not do them, a sentence each.
     failures: tuple[str, ...] = ()
+    #: It is mostly start and end: no cause was looked for.
+    too_short: bool = False
 
     @property
     def shares_of_s(self) -> float | None:
@@ -104,6 +106,7 @@ def verdict_of(facts: Facts) -> Verdict:
         exit_status=facts.manifest.command.exit_status,
         signal=facts.manifest.command.signal,
         failures=failures(facts),
+        too_short=answer.too_short(facts),
     )
 
 

@@ -171,6 +171,7 @@ CAUSE = Cause(
     by_again=frozenset({_AGAIN}),
     experiment="cache-warm",
     find=find,
+    unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=("device-saturated", "queue-shallow"),
 )  # fmt: skip

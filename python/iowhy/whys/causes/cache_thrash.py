@@ -329,6 +329,7 @@ CAUSE = Cause(
     ),
     experiment="memory-unlimited",
     find=find,
+    unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=(
         "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",

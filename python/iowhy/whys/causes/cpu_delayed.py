@@ -97,6 +97,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("thread_time", "cpu_samples"),
     settled_by=next_command.CPU,
     beats=("cpu-saturated", "cpu-serial"),
 )  # fmt: skip

@@ -115,6 +115,7 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    unseen_without=("thread_time",),
     settled_by=next_command.CPU,
     beats=("cpu-serial",),
 )  # fmt: skip

@@ -176,6 +176,7 @@ CAUSE = Cause(
     ),
     experiment="cpu-quota",
     find=find,
+    unseen_without=("thread_time", "cgroup_samples"),
     settled_by=next_command.CPU,
     beats=("cpu-saturated", "cpu-delayed", "cpu-serial"),
 )  # fmt: skip

@@ -108,6 +108,7 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    unseen_without=("waits",),
     settled_by=next_command.DIRTY,
     beats=("device-saturated",),
 )  # fmt: skip

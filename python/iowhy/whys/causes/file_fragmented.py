@@ -269,6 +269,7 @@ CAUSE = Cause(
     ),
     experiment="preallocate",
     find=find,
+    unseen_without=("block_requests", "extents"),
     settled_by=next_command.FILE,
     beats=(
         "flush-cost", "random-access", "small-requests", "device-saturated", "device-slow",

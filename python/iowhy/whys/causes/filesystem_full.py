@@ -168,6 +168,7 @@ CAUSE = Cause(
     remedies=(_FREE, _ELSEWHERE, _KEPT),
     experiment=None,
     find=find,
+    unseen_without=("waits",),
     settled_by=next_command.SPACE,
     beats=(
         "sync-storm", "flush-cost", "device-saturated", "device-slow", "queue-shallow",

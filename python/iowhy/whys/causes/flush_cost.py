@@ -155,6 +155,7 @@ CAUSE = Cause(
     experiment="sync-free",
     unsafe_proof=True,
     find=find,
+    unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.SYNC,
     beats=(
         "device-saturated", "queue-shallow", "small-requests", "random-access", "device-slow",

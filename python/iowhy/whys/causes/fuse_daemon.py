@@ -82,6 +82,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("syscalls",),
     settled_by=next_command.CALLS,
     beats=(
         "cache-cold", "device-contended", "device-saturated", "device-slow", "flush-cost", "metadata-cold",

@@ -218,6 +218,7 @@ CAUSE = Cause(
     ),
     experiment="io-unlimited",
     find=find,
+    unseen_without=("block_requests",),
     settled_by=next_command.DEVICE,
     beats=("cache-cold", "queue-shallow", "device-saturated", "device-slow", "small-requests",
            "random-access", "sync-storm"),

@@ -90,6 +90,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.SYNC,
     beats=(
         "sync-storm", "flush-cost", "device-contended", "device-saturated", "device-slow",

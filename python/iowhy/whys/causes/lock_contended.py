@@ -108,5 +108,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("waits",),
     settled_by=next_command.CALLS,
 )  # fmt: skip

@@ -235,6 +235,7 @@ CAUSE = Cause(
     ),
     experiment="memory-unlimited",
     find=find,
+    unseen_without=("waits",),
     settled_by=next_command.CACHE,
     beats=(
         "device-saturated", "cache-cold", "random-access", "queue-shallow", "cpu-serial", "cpu-saturated",

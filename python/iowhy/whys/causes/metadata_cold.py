@@ -158,6 +158,7 @@ CAUSE = Cause(
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,
+    unseen_without=("waits",),
     settled_by=next_command.CALLS,
     beats=(
         "queue-shallow", "device-saturated", "cache-cold", "random-access", "small-requests",

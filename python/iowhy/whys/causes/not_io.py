@@ -125,5 +125,6 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("thread_time",),
     settled_by=next_command.CALLS,
 )  # fmt: skip

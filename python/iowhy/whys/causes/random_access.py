@@ -181,6 +181,7 @@ CAUSE = Cause(
     ),
     experiment="fast-device",
     find=find,
+    unseen_without=("block_requests",),
     settled_by=next_command.FILE,
     beats=("device-saturated", "queue-shallow", "cache-cold", "small-requests", "readahead-poor"),
 )  # fmt: skip

@@ -137,6 +137,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("page_cache",),
     settled_by=next_command.CACHE,
     beats=("cache-cold", "device-saturated", "queue-shallow", "small-requests"),
 )  # fmt: skip

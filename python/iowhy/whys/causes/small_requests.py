@@ -228,6 +228,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("syscalls", "block_requests"),
     settled_by=next_command.FILE,
     beats=("queue-shallow", "device-saturated", "cpu-serial", "cpu-saturated"),
 )  # fmt: skip

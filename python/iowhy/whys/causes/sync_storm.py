@@ -294,6 +294,7 @@ CAUSE = Cause(
     experiment="sync-free",
     unsafe_proof=True,
     find=find,
+    unseen_without=("syscalls",),
     settled_by=next_command.SYNC,
     beats=(
         "flush-cost", "device-saturated", "queue-shallow", "small-requests", "random-access",

@@ -116,6 +116,7 @@ CAUSE = Cause(
     ),
     experiment=None,
     find=find,
+    unseen_without=("writeback",),
     settled_by=next_command.FILE,
     beats=("dirty-throttled", "device-saturated"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ PACKAGE = "iowhy"
 FILE_LINES = 400
 FUNCTION_LINES = 60
 #: A reason for more, beside what is long: in a comment.
-REASON = re.compile(r"(#|//|/?\*) long: \S")
+REASON = re.compile(r"(#|//|/?\*|--) long: \S")
 #: Where a file gives its reason: near its top.
 TOP_LINES = 30
 
@@ -50,7 +50,9 @@ def files(*suffixes: str, folders: tuple[str, ...]) -> Iterator[Path]:
 
 
 PYTHON_FOLDERS = ("python", "tests", "benchmarks")
-RUST_AND_C_FOLDERS = ("tables", "recorder", "agent", "store", "readings", "logs", "lab", "programs")
+RUST_AND_C_FOLDERS = (
+    "tables", "recorder", "agent", "store", "readings", "unwind", "symbols", "logs", "lab", "programs", "fuzz",
+)  # fmt: skip
 
 
 def long_parts() -> list[Long]:
@@ -60,6 +62,7 @@ def long_parts() -> list[Long]:
         found += [_file(path), *_long_python(path)]
     for path in files(".rs", ".c", ".h", folders=RUST_AND_C_FOLDERS):
         found += [_file(path), *_long_braces(path)]
+    found += [_file(path) for path in files(".sql", ".js", ".css", folders=("python",))]
     return [one for one in found if one is not None]
 
 

@@ -144,6 +144,23 @@ def test_lists_and_checks() -> None:
     )
 
 
+def test_what_is_written_and_fleets() -> None:
+    for number in range(2):
+        syncing().write(Path(f"fleet/{number}.iowhy"))
+    computing().write(Path("fleet/2.iowhy"))
+    syncing().write(Path("sync.iowhy"))
+    written = [
+        screen("export", "sync.iowhy", "-o", "sync.trace"),
+        screen("export", "sync.iowhy", "--to", "folded", "-o", "-", most=3),
+        screen("symbolize", "sync.iowhy"),
+        screen("fleet", "report", "--list", most=5),
+        screen("fleet", "report", "causes", "fleet"),
+        screen("fleet", "check", "fleet"),
+    ]
+    next(Path("fleet/1.iowhy/syscalls").glob("*.parquet")).write_bytes(b"PAR1")
+    hold("written", [*written, screen("fleet", "check", "fleet")])
+
+
 def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Sensor(
         "journal_xfs", False, "no tracepoint xfs_log_force: xfs is not loaded, or lacks it"

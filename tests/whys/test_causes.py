@@ -1,8 +1,9 @@
 """A cause owns all that is known of it, and is whole: one module, one test, one page."""
 
 import ast
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -67,8 +68,14 @@ def strings(module: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def named(text: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that are a text or stand in it; one that is a word of every day only where it is all of it."""
+    words = set(re.findall(r"[a-z]+(?:-[a-z]+)+", text)) | {text}
+    return sorted(words.intersection(names))
+
+
 def test_no_other_module_names_a_cause() -> None:
-    """But the lab, which holds the answers that are to be found."""
+    """Neither as a word nor in a sentence; but the lab, which holds the answers that are to be found."""
     names = {cause.name for cause in causes()}
     found = []
     for module in sorted(PACKAGE.rglob("*.py")):
@@ -76,8 +83,30 @@ def test_no_other_module_names_a_cause() -> None:
         if place.parts[0] == "lab" or place.parts[:2] == ("whys", "causes"):
             continue
         own = names - LEVERS if "experiment" in str(place) else names
-        found += [f"{place}:{line}: {text}" for line, text in strings(module) if text in own]
+        found += [f"{place}:{line}: {text}" for line, text in strings(module) if named(text, own)]
     assert not found, found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sync-storm", ["sync-storm"]),
+        ("as `sync-storm` and cpu-serial do", ["cpu-serial", "sync-storm"]),
+        ("not-sync-storm, sync-storms", []),
+        ("healthy", ["healthy"]),
+        ("a healthy disk", []),
+    ],
+)
+def test_a_cause_is_found_in_a_sentence(text: str, found: list[str]) -> None:
+    assert named(text, ("sync-storm", "cpu-serial", "healthy")) == found
+
+
+def test_no_sql_and_no_script_names_a_cause() -> None:
+    names = {cause.name for cause in causes()}
+    for path in sorted({*PACKAGE.rglob("*.sql"), *PACKAGE.rglob("*.js")}):
+        text = re.sub(r"--[^\n]*|//[^\n]*", "", path.read_text())
+        quoted = re.findall(r"""'([^'\n]*)'|"([^"\n]*)\"""", text)
+        assert not [one for pair in quoted for one in pair if named(one, names)], path
 
 
 def test_every_cause_stands_in_a_module_of_its_name() -> None:

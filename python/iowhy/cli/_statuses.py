@@ -14,7 +14,7 @@ INTERRUPTED = 130
 """Ctrl-C: 128 + SIGINT, as shells give it."""
 
 EPILOG = (
-    "Exit status: 0 done; 1 the answer is no (check: damaged; compare: slower than allowed; lab verify: a cause "
-    "not found); 2 it could not be done, and one line on stderr says why; 3 an --expect was broken; 130 ended by "
+    "Exit status: 0 done; 1 the answer is no (check, fleet check: damaged; compare: slower than allowed; doctor: no "
+    "eBPF; lab verify: a cause not found); 2 it could not be done, and one line on stderr says why; 3 an --expect was broken; 130 ended by "
     "Ctrl-C. `iowhy run CMD` ends as CMD does: with its status, or 128 + the signal that ended it."
 )

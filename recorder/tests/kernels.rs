@@ -175,6 +175,13 @@ fn linux_5_10_to_5_17_have_programs_of_their_own() {
     let on_5_13 = choose_on(&kernel("5.13"), &BTreeMap::new());
     assert!(on_5_13.programs.contains("on_uring_submit_data"));
     assert!(!on_5_13.programs.contains("on_uring_submit_of"));
+    // The one for 5.13 would take the request for a number.
+    let refused = BTreeMap::from([("on_uring_submit_of".to_owned(), "R6 prohibited".to_owned())]);
+    let without = choose_on(&kernel("5.10"), &refused);
+    assert!(!without.programs.contains("on_uring_submit_data"));
+    assert!(why(&without, "async_operations")
+        .1
+        .contains("without those of io_uring"));
     for version in ["6.1", "6.12", "6.16", "6.18", "7.3"] {
         let choice = choose_on(&kernel(version), &BTreeMap::new());
         assert!(choice.programs.contains("on_sched_switch"), "{version}");

@@ -118,10 +118,14 @@ fn why_not(program: &str, name: &str, found: Tracepoint) -> Option<String> {
     }
 }
 
-/// Whether a tracepoint's parameters begin with those that a program reads.
+/// Whether a tracepoint's parameters begin with those that a program reads, or are those where the shape ends with ".".
 pub fn fits(shape: &str, found: &[String]) -> bool {
+    let (shape, whole) = match shape.strip_suffix(" .") {
+        Some(shape) => (shape, true),
+        None => (shape, false),
+    };
     let wanted: Vec<_> = shape.split(' ').collect();
-    found.len() >= wanted.len()
+    (found.len() == wanted.len() || !whole && found.len() > wanted.len())
         && wanted
             .iter()
             .zip(found)

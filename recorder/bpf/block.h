@@ -94,14 +94,18 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	return 0;
 }
 
-/* The driver cannot take it now: it is issued again later. */
+/* The driver cannot take it now, or it failed and is tried again: it is issued again later. */
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(on_rq_requeue, struct request *rq)
 {
 	struct event_request *r = in_flight((__u64)rq);
 
-	if (r)
-		r->issued = 0;
+	if (!r)
+		return 0;
+	/* What the driver refused before it began was not issued yet. */
+	if (r->issued && r->requeues < 0xffff)
+		r->requeues++;
+	r->issued = 0;
 	return 0;
 }
 

@@ -55,6 +55,7 @@ static __always_inline struct event_request *entry_for(__u64 key)
 			count_lost(EVENT_REQUEST);
 	}
 	r->end_unseen = 0;
+	r->requeues = 0;
 	r->issued = 0;
 	r->completed = 0;
 	r->owner_ino = 0;

@@ -633,6 +633,7 @@ enum req_flag_bits {
 
 enum pageflags {
 	PG_head = 6,
+	PG_swapbacked = 18,
 };
 
 #if defined(__TARGET_ARCH_x86)

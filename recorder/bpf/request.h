@@ -54,8 +54,9 @@ struct event_request {
 	__u8 owner;
 	__u8 scope;
 	__u8 flags;
-	__u16 end_unseen; /* `completed` is when it was over at the latest */
-	__u16 from_above; /* made for a request of a device that lies on this one (layers.h) */
+	__u8 end_unseen; /* `completed` is when it was over at the latest */
+	__u8 from_above; /* made for a request of a device that lies on this one (layers.h) */
+	__u16 requeues; /* times that the driver gave it back; no more than fit */
 };
 
 static __always_inline __u8 request_flags(__u32 opf)
@@ -154,6 +155,26 @@ static __always_inline bool page_owner(struct bio *bio, struct event_request *r,
 	return true;
 }
 
+/*
+ * Whether a read is one of swap, which the kernel does not mark, as it does writes: its page will be of anonymous or
+ * shared memory, and is in no mapping yet. Memory that a direct read goes to is in one.
+ */
+static __always_inline bool reads_swap(struct bio *bio)
+{
+	struct bio_vec *vecs = bio->bi_io_vec;
+	__u32 at = bio->bi_iter.bi_idx;
+	unsigned long flags = 0;
+	__u64 head;
+
+	if (!vecs)
+		return false;
+	head = head_of((__u64)BPF_CORE_READ(vecs + at, bv_page));
+	/* The flags are the first word of a page, whatever their type is called. */
+	if (!head || page_mapping(head) || bpf_probe_read_kernel(&flags, sizeof(flags), (void *)head))
+		return false;
+	return flags & (1UL << bpf_core_enum_value(enum pageflags, PG_swapbacked));
+}
+
 /* long: the cases of who may own a request, each tried when those before it are not met. */
 static __always_inline void find_owner(struct bio *bio, struct task_struct *task, struct thread *t,
 				       struct event_request *r)
@@ -204,6 +225,10 @@ static __always_inline void find_owner(struct bio *bio, struct task_struct *task
 			r->owner = OWNER_METADATA;
 		else
 			r->owner = OWNER_DEVICE;
+		return;
+	}
+	if (r->op == OP_READ && reads_swap(bio)) {
+		r->owner = OWNER_SWAP;
 		return;
 	}
 	if (is_journal_thread(task)) {

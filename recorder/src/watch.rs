@@ -62,7 +62,9 @@ impl Watch {
     pub fn programs(mut probe: Probe, collector: &Shared) -> Result<Watch> {
         // Where it is not known (before Linux 5.11, or no process can be started) nothing is taken out for it.
         probe.kept.costs = calibration::call_costs(&mut probe).ok();
-        collector.borrow_mut().set_known(probe.known, probe.kept);
+        collector
+            .borrow_mut()
+            .set_known(probe.known, probe.kept, probe.sees_requeues);
         let (target, of_stacks) = (collector.clone(), collector.clone());
         let stacks = Rc::new(RefCell::new(probe.stacks()?));
         let functions = stacks.clone();

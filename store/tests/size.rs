@@ -101,6 +101,7 @@ fn big_tables_stay_small() {
             owner_kind: "data".into(),
             in_scope: Some(true),
             error: Some(0),
+            requeues: Some(0),
         }
     });
     assert!(syscalls < 24.0 && requests < 40.0);

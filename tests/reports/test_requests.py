@@ -20,7 +20,9 @@ def test_device_known_by_its_requests(make: Make) -> None:
             "neighbours": [{"tgid": 77, "comm": "noise"}, {"tgid": 78, "comm": "quiet"}],
             "block_requests": [
                 request(0, 500 * MS, "read", bytes=8192, issue_ns=T0 + 100 * MS),
-                request(S, 250 * MS, "write", bytes=4096, owner_kind="unknown"),
+                request(
+                    S, 250 * MS, "write", bytes=4096, owner_kind="unknown", error=5, requeues=3
+                ),
                 request(S, 250 * MS, "write", bytes=12288, in_scope=False, tgid=77),
                 request(1500 * MS, 50 * MS, "flush", in_scope=None),
                 request(1600 * MS, None, "read", bytes=1 << 20),
@@ -61,6 +63,8 @@ def test_device_known_by_its_requests(make: Make) -> None:
         "written_bytes": 16384,
         "await_ns": 1000 / 3 * MS,
         "unseen": 1,
+        "failed": 1,
+        "requeues": 3,
         "lies_on": "sda",
     }
     assert row == pytest.approx(expected)
@@ -101,6 +105,7 @@ def test_device_known_by_samples(make: Make) -> None:
     assert row["utilisation"] == pytest.approx(0.25)
     assert row["best_bytes_per_s"] == pytest.approx(2 * 10**6 / 1.05)
     assert (row["mean_queue"], row["flushes"], row["service_ns"]) == (None, None, None)
+    assert (row["failed"], row["requeues"]) == (None, None)
 
 
 @pytest.mark.parametrize(("at_ms", "sources"), [(1, ["requests"]), (-9, []), (4500, [])])

@@ -17,8 +17,8 @@ def test_system(make: Make) -> None:
                 cpu(0, 1, 0, 50, 50), cpu(100, 1, 0, 130, 45),
             ],
             "vm_samples": [
-                {"ts_ns": T0, "procs_running": 2, "context_switches": 100, "page_in_bytes": 0},
-                {"ts_ns": T0 + 100 * MS, "procs_running": 4, "context_switches": 150, "page_in_bytes": 4096},
+                {"ts_ns": T0, "procs_running": 2, "context_switches": 100, "page_in_bytes": 0, "zswap_out_pages": 5},
+                {"ts_ns": T0 + 100 * MS, "procs_running": 4, "context_switches": 150, "page_in_bytes": 4096, "zswap_out_pages": 25},
             ],
             "memory_samples": [
                 {"ts_ns": T0 + 100 * MS, "free_bytes": 7},
@@ -31,6 +31,7 @@ def test_system(make: Make) -> None:
     assert (second["user_share"], second["idle_share"], second["iowait_share"]) == (0.5, 0.4, 0.1)
     assert second["busiest_cpu_share"] == 1
     assert (second["switches_per_s"], second["page_in_bytes_per_s"]) == (500, 40960)
+    assert (second["zswap_out_pages_per_s"], second["zswap_in_pages_per_s"]) == (200, None)
     assert (second["free_bytes"], second["steal_share"], second["swap_in_pages_per_s"]) == (
         5,
         None,

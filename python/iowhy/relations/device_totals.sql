@@ -28,6 +28,8 @@
 -- column written_bytes: written, bytes
 -- column await_ns: mean read or write, queue to completion, ns
 -- column unseen: requests whose end was not seen: in no time, in counts where they were over, count
+-- column failed: requests that ended in an error, count
+-- column requeues: times that its driver gave a request back, to be issued again; NULL where that was not seen, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 WITH done AS (
     SELECT
@@ -40,6 +42,8 @@ WITH done AS (
         coalesce(q.complete_ns, q.over_by_ns) IS NOT NULL AS is_over,
         q.in_scope,
         q.owner_kind,
+        q.error,
+        q.requeues,
         CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second
     FROM block_requests q
     CROSS JOIN recording r
@@ -73,7 +77,9 @@ WITH done AS (
         count(*) FILTER (WHERE op = 'discard' AND is_over) AS discards,
         sum(CASE WHEN op = 'discard' AND is_over THEN bytes ELSE 0 END)
             AS discarded_bytes,
-        count(*) FILTER (WHERE complete_ns IS NULL) AS unseen
+        count(*) FILTER (WHERE complete_ns IS NULL) AS unseen,
+        count(*) FILTER (WHERE error <> 0) AS failed,
+        sum(requeues) AS requeues
     FROM done
     GROUP BY dev
 ), ticks AS (
@@ -147,7 +153,9 @@ SELECT
     c.read_bytes,
     c.written_bytes,
     c.await_ns,
-    c.unseen
+    c.unseen,
+    c.failed,
+    c.requeues
 FROM counted c
 CROSS JOIN recording r
 LEFT JOIN device_load q ON q.dev = c.dev
@@ -181,6 +189,8 @@ SELECT
     s.read_bytes,
     s.written_bytes,
     (s.read_ns + s.write_ns) / nullif(s.reads + s.writes, 0),
+    NULL,
+    NULL,
     NULL
 FROM sampled s
 LEFT JOIN best_sampled b ON b.dev = s.dev

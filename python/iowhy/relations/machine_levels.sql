@@ -15,7 +15,7 @@
 -- column most_runnable: the most of them in any reading, number
 -- column blocked: threads in uninterruptible I/O wait, number
 -- column blocked_share: of the readings, those with any of these, share
--- column swap_pages: pages read from swap and written to it, pages
+-- column swap_pages: pages that came from swap and went to it, those that zswap keeps compressed in memory too, pages
 -- column direct_scan_pages: pages scanned by threads that reclaim for themselves, pages
 -- column refault_file_pages: pages of files read again after they were evicted, pages
 -- column page_in_bytes: read from block devices, bytes
@@ -54,7 +54,9 @@ WITH used AS (
         avg(procs_blocked) AS blocked,
         avg(CASE WHEN procs_blocked > 0 THEN 1.0 WHEN procs_blocked = 0 THEN 0.0 END) AS blocked_share,
         max(swap_in_pages) - min(swap_in_pages)
-            + coalesce(max(swap_out_pages) - min(swap_out_pages), 0) AS swap_pages,
+            + coalesce(max(swap_out_pages) - min(swap_out_pages), 0)
+            + coalesce(max(zswap_in_pages) - min(zswap_in_pages), 0)
+            + coalesce(max(zswap_out_pages) - min(zswap_out_pages), 0) AS swap_pages,
         max(direct_scan_pages) - min(direct_scan_pages) AS direct_scan_pages,
         max(refault_file_pages) - min(refault_file_pages) AS refault_file_pages,
         max(page_in_bytes) - min(page_in_bytes) AS page_in_bytes,

@@ -31,6 +31,8 @@
 -- column written_bytes: written, bytes
 -- column await_ns: mean read or write, queue to completion, ns
 -- column unseen: requests whose end was not seen: in no time, in counts where they were over, count
+-- column failed: requests that ended in an error, count
+-- column requeues: times that its driver gave a request back, to be issued again: it could not take it then, or it failed and is tried again, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 -- column lies_on: device below it; what passes here is seen there again, text
 -- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
@@ -74,6 +76,8 @@ SELECT
     m.written_bytes,
     m.await_ns,
     m.unseen,
+    m.failed,
+    m.requeues,
     m.source,
     below.name AS lies_on
 FROM device_totals m

@@ -16,6 +16,8 @@
 -- column page_out_bytes_per_s: written to block devices, bytes/s
 -- column swap_in_pages_per_s: read from swap, 1/s
 -- column swap_out_pages_per_s: written to swap, 1/s
+-- column zswap_in_pages_per_s: taken back from memory that zswap compressed; NULL where the kernel does not count them, 1/s
+-- column zswap_out_pages_per_s: compressed by zswap in place of being written to swap, 1/s
 -- column switches_per_s: context switches, 1/s
 -- column forks_per_s: processes and threads started, 1/s
 -- column major_faults_per_s: page faults that had to read, 1/s
@@ -86,6 +88,8 @@ WITH cpu_last AS (
         max(v.page_out_bytes) AS page_out_bytes,
         max(v.swap_in_pages) AS swap_in_pages,
         max(v.swap_out_pages) AS swap_out_pages,
+        max(v.zswap_in_pages) AS zswap_in_pages,
+        max(v.zswap_out_pages) AS zswap_out_pages,
         max(v.major_faults) AS major_faults,
         max(v.direct_scan_pages) AS direct_scan_pages
     FROM vm_samples v
@@ -103,6 +107,8 @@ WITH cpu_last AS (
         page_out_bytes - lag(page_out_bytes) OVER w AS page_out_bytes,
         swap_in_pages - lag(swap_in_pages) OVER w AS swap_in_pages,
         swap_out_pages - lag(swap_out_pages) OVER w AS swap_out_pages,
+        zswap_in_pages - lag(zswap_in_pages) OVER w AS zswap_in_pages,
+        zswap_out_pages - lag(zswap_out_pages) OVER w AS zswap_out_pages,
         major_faults - lag(major_faults) OVER w AS major_faults,
         direct_scan_pages - lag(direct_scan_pages) OVER w AS direct_scan_pages
     FROM vm_last
@@ -141,6 +147,8 @@ SELECT
     v.page_out_bytes / v.span_s AS page_out_bytes_per_s,
     v.swap_in_pages / v.span_s AS swap_in_pages_per_s,
     v.swap_out_pages / v.span_s AS swap_out_pages_per_s,
+    v.zswap_in_pages / v.span_s AS zswap_in_pages_per_s,
+    v.zswap_out_pages / v.span_s AS zswap_out_pages_per_s,
     v.context_switches / v.span_s AS switches_per_s,
     v.forks / v.span_s AS forks_per_s,
     v.major_faults / v.span_s AS major_faults_per_s,

@@ -30,6 +30,8 @@ pub(crate) fn row(stat: Text<'_>, vmstat: Option<Text<'_>>, ts_ns: i64) -> Resul
             Some(b"pgpgout") => (&mut row.page_out_bytes, 1024),
             Some(b"pswpin") => (&mut row.swap_in_pages, 1),
             Some(b"pswpout") => (&mut row.swap_out_pages, 1),
+            Some(b"zswpin") => (&mut row.zswap_in_pages, 1),
+            Some(b"zswpout") => (&mut row.zswap_out_pages, 1),
             Some(b"pgmajfault") => (&mut row.major_faults, 1),
             Some(b"pgscan_direct") => (&mut row.direct_scan_pages, 1),
             Some(b"pgscan_kswapd") => (&mut row.kswapd_scan_pages, 1),

@@ -25,7 +25,7 @@ fn machine() -> Tree {
     tree.put("proc/stat", STAT)
         .put(
             "proc/vmstat",
-            "pgpgin 3\npgpgout 4\npswpin 5\npgscan_direct 6\nworkingset_refault_file 7\n",
+            "pgpgin 3\npgpgout 4\npswpin 5\nzswpin 8\nzswpout 9\nzswpwb 10\npgscan_direct 6\nworkingset_refault_file 7\n",
         )
         .put(
             "proc/meminfo",
@@ -73,6 +73,8 @@ fn vm() -> Reading {
         page_in_bytes: Some(3072),
         page_out_bytes: Some(4096),
         swap_in_pages: Some(5),
+        zswap_in_pages: Some(8),
+        zswap_out_pages: Some(9),
         direct_scan_pages: Some(6),
         refault_file_pages: Some(7),
         ..Default::default()

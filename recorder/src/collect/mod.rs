@@ -74,6 +74,8 @@ pub struct Collector {
     files: Files,
     places: Places,
     identities: Identities,
+    /// What drivers give back is seen.
+    sees_requeues: bool,
     /// What had been lost when it was last added to the manifest.
     lost: Lost,
     failure: Option<iowhy_store::Error>,
@@ -95,6 +97,7 @@ impl Collector {
             files: Files::new(),
             places: Places::new(Roots::default()),
             identities: Identities::default(),
+            sees_requeues: false,
             lost: Lost::default(),
             failure: None,
         }
@@ -120,8 +123,10 @@ impl Collector {
         self.threads.begin(now_ns);
     }
 
-    /// What is known of the page cache here, and which sums the clocks of threads have.
-    pub fn set_known(&mut self, known: Known, kept: Kept) {
+    /// What is known of the page cache here, which sums the clocks of threads have, and whether it is seen that requests are
+    /// issued again.
+    pub fn set_known(&mut self, known: Known, kept: Kept, sees_requeues: bool) {
+        self.sees_requeues = sees_requeues;
         self.cache.known = known;
         self.threads.kept = kept;
     }
@@ -207,7 +212,8 @@ impl Collector {
             })?;
         }
         let ring = self.rings.of(e.tgid, e.ring);
-        self.recording.push(request::row(e, ring))
+        self.recording
+            .push(request::row(e, ring, self.sees_requeues))
     }
 
     fn operation(&mut self, e: &event::Operation) -> Result<()> {
@@ -364,7 +370,8 @@ impl Collector {
             let mut request = *request;
             request.identify(&mut self.identities);
             let ring = self.rings.of(request.tgid, request.ring);
-            self.recording.push(request::row(&request, ring))?;
+            self.recording
+                .push(request::row(&request, ring, self.sees_requeues))?;
         }
         for operation in under_way {
             let mut operation = *operation;

@@ -24,7 +24,7 @@ use crate::skeleton::{OpenRecorderSkel, RecorderSkel, RecorderSkelBuilder};
 pub enum LoadError {
     #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux)")]
     NoTypes(#[source] libbpf_rs::Error),
-    #[error("not permitted to load eBPF programs (`iowhy doctor` says why)")]
+    #[error("not permitted to load eBPF programs (`iowhy doctor`, with --on HOST from elsewhere, says why)")]
     NotPermitted,
     #[error("{0}")]
     NoSensor(String),

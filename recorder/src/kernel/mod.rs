@@ -81,6 +81,8 @@ pub struct Probe {
     pub known: Known,
     /// Which sums the clocks of threads have.
     pub kept: Kept,
+    /// What drivers give back is seen.
+    pub sees_requeues: bool,
     /// The programs take user stacks.
     takes_stacks: bool,
 }
@@ -108,6 +110,7 @@ impl Probe {
             faults: choice.programs.contains("on_file_fault"),
         };
         let runs = |names: &[&str]| names.iter().all(|n| choice.programs.contains(n));
+        let sees_requeues = runs(&["on_rq_requeue"]);
         let kept = Kept {
             waits: runs(&["on_sched_waking"]),
             reclaim: runs(&RECLAIM),
@@ -124,6 +127,7 @@ impl Probe {
             times_calls: tasks && runs(&choice::PASSED_BY_CALLS[..3]),
             known,
             kept,
+            sees_requeues,
             takes_stacks: stacks,
         })
     }

@@ -38,8 +38,9 @@ fn errno(status: i32) -> i32 {
     }
 }
 
-/// The row of one request, also of one that has not completed; `ring`: the number of what it was submitted through.
-pub fn row(e: &Request, ring: Option<i64>) -> rows::BlockRequests {
+/// The row of one request, also of one that has not completed; `ring`: the number of what it was submitted through,
+/// `sees_requeues`: this kernel tells what drivers give back.
+pub fn row(e: &Request, ring: Option<i64>, sees_requeues: bool) -> rows::BlockRequests {
     let seen = |ns: u64| (ns != 0).then_some(ns as i64);
     let end_seen = e.end_unseen == 0;
     let owned = e.owner == layout::OWNER_DATA;
@@ -66,6 +67,7 @@ pub fn row(e: &Request, ring: Option<i64>) -> rows::BlockRequests {
             _ => None,
         },
         error: (e.completed != 0 && end_seen).then(|| errno(e.error).into()),
+        requeues: sees_requeues.then_some(e.requeues.into()),
     }
 }
 
@@ -108,6 +110,7 @@ mod tests {
                 ..Request::default()
             },
             None,
+            false,
         );
         assert_eq!(
             (row.issue_ns, row.complete_ns, row.error),
@@ -117,6 +120,7 @@ mod tests {
             (row.sector, row.owner_ino, row.in_scope),
             (None, None, None)
         );
+        assert_eq!(row.requeues, None);
         assert_eq!(
             (row.op.as_ref(), row.owner_kind.as_ref()),
             ("flush", "flush")
@@ -134,6 +138,7 @@ mod tests {
                 ..Request::default()
             },
             None,
+            false,
         );
         assert_eq!(
             (row.complete_ns, row.over_by_ns, row.error),
@@ -153,14 +158,15 @@ mod tests {
             scope: 1,
             flags: 1 | 8,
             error: 10,
+            requeues: 2,
             ..Request::default()
         };
-        let row = row(&e, None);
+        let row = row(&e, None, true);
         assert_eq!(
             (row.owner_ino, row.owner_page, row.in_scope),
             (Some(12), Some(3), Some(true))
         );
         assert_eq!(row.flags, ["sync", "preflush"]);
-        assert_eq!(row.error, Some(libc::EIO.into()));
+        assert_eq!((row.error, row.requeues), (Some(libc::EIO.into()), Some(2)));
     }
 }

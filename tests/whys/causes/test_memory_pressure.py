@@ -11,13 +11,12 @@ from ..conftest import Judge, absent, chain, finding, leads
 from ..made import MS, START, STEP, Story
 
 
-def swapping(story: Story, pages_in_all: int) -> Story:
+def swapping(story: Story, pages_in_all: int, kept: str = "swap") -> Story:
     """So many pages in, as many out and scanned, by the machine's counters at the start and a step later."""
     for number, pages in enumerate((0, pages_in_all)):
-        story.add(
-            "vm_samples", ts_ns=START + number * STEP, swap_in_pages=pages, swap_out_pages=pages,
-            direct_scan_pages=pages,
-        )  # fmt: skip
+        counters = {"swap_in_pages": 0, "swap_out_pages": 0, "direct_scan_pages": pages}
+        counters |= {f"{kept}_in_pages": pages, f"{kept}_out_pages": pages}
+        story.add("vm_samples", ts_ns=START + number * STEP, **counters)
     return story
 
 
@@ -80,20 +79,22 @@ def test_kswapd_in_a_table_of_tasks(
     assert found.confidence <= 0.4 and verdict.answer.startswith("Perhaps memory-pressure: ")
 
 
-def compressor(*, swapped: int, reclaim: float = 0.5) -> Story:
+def compressor(*, swapped: int, reclaim: float = 0.5, kept: str = "swap") -> Story:
     """A thread that frees memory on a CPU for itself: 10 % in calls, the rest of its kernel time in faults."""
     story = Story(2.0, cpus=2).thread(user=0.2, kernel=0.75)
     for row in story.tables["thread_time"]:
         row["cpu_calls_ns"] = int(0.05 * STEP)
         row["cpu_reclaim_ns"] = int(reclaim * STEP)
-    return swapping(story, swapped)
+    return swapping(story, swapped, kept)
 
 
-def test_cpu_time_that_frees_memory(judged: Judge) -> None:
-    """zram compresses on the CPU of the thread that finds no page: no more CPUs would help, more memory does."""
-    verdict = judged(compressor(swapped=5000))
+@pytest.mark.parametrize("kept", ["swap", "zswap"])
+def test_cpu_time_that_frees_memory(judged: Judge, kept: str) -> None:
+    """zram and zswap compress on the CPU of the thread that finds no page: no more CPUs would help, more memory does."""
+    verdict = judged(compressor(swapped=5000, kept=kept))
     found = leads(verdict, "memory-pressure", 0.49, 0.51)
     assert "50 % of the time is on a CPU to free memory" in chain(found)
+    assert "10,000 pages were swapped" in chain(found)
     serial = finding(verdict, "cpu-serial")
     assert serial is not None and serial.share < 0.46
 

@@ -19,6 +19,8 @@ COUNTERS = {
     "pgpgout": ("page_out_bytes", KIB),
     "pswpin": ("swap_in_pages", 1),
     "pswpout": ("swap_out_pages", 1),
+    "zswpin": ("zswap_in_pages", 1),
+    "zswpout": ("zswap_out_pages", 1),
     "pgmajfault": ("major_faults", 1),
     "pgscan_direct": ("direct_scan_pages", 1),
     "pgscan_kswapd": ("kswapd_scan_pages", 1),

@@ -97,3 +97,23 @@ def test_the_file_that_does_the_io_comes_first(make: Make) -> None:
         }
     )
     assert [r["path"] for r in run(rec, "files").to_pylist()] == ["/srv/data", "/sys/stat"]
+
+
+def test_the_container_of_a_file_is_that_of_the_processes_that_call_on_it(make: Make) -> None:
+    def process(tgid: int, container: str) -> dict[str, object]:
+        return {"tid": tgid, "tgid": tgid, "comm": "c", "start_ns": T0, "container": container}
+
+    rec = make(
+        {
+            "threads": [process(10, "c1"), process(20, "c2"), process(30, "")],
+            "containers": [{"id": "c1", "name": "web", "cgroup": "/a"}, {"id": "c2", "cgroup": "/b"}],
+            "files": [file(n, f"/srv/{n}") for n in (2, 3, 4, 5, 6)],
+            "syscalls": [
+                call(n * MS, MS, "read", tid=tgid, ino=ino, ret=1) | {"tgid": tgid}
+                for n, (tgid, ino) in enumerate([(10, 2), (10, 6), (30, 2), (10, 3), (20, 3), (20, 4), (30, 5)])
+            ],
+        }
+    )  # fmt: skip
+    found = {r["path"]: r["container"] for r in run(rec, "files").to_pylist()}
+    # 2 is read by one that is in none as well, 3 by two of them.
+    assert found == {"/srv/2": None, "/srv/3": None, "/srv/4": "c2", "/srv/5": "", "/srv/6": "web"}

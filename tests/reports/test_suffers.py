@@ -28,7 +28,7 @@ def machine(make: Make) -> Recording:
                 {"tid": 30, "tgid": 30, "comm": "writes", "start_ns": T0, "container": ""},
             ],
             "containers": [
-                {"id": "c1", "name": "web", "cgroup": "/a"},
+                {"id": "c1", "name": "web", "image": "nginx:1", "pod": "web-0", "pod_namespace": "prod", "cgroup": "/a"},
                 {"id": "c2", "name": "backup.service", "cgroup": "/b"},
             ],
             "neighbours": [{"tgid": 77, "comm": "kworker/1", "container": ""}],
@@ -77,6 +77,9 @@ def test_who_suffers_from_what_and_who_loads_it(machine: Recording) -> None:
 def test_containers_have_the_sums_of_their_processes(machine: Recording) -> None:
     rows = {row["container"]: row for row in run(machine, "containers").to_pylist()}
     assert set(rows) == {"web", "backup.service", None}
+    assert (rows["web"]["pod"], rows["web"]["image"]) == ("prod/web-0", "nginx:1")
+    for name in ("backup.service", None):
+        assert rows[name]["pod"] is rows[name]["image"] is None
     assert (rows["web"]["waited_ns"], rows["web"]["mostly"]) == (400 * MS, "waiting to read")
     assert (rows[None]["processes"], rows[None]["waited_ns"]) == (2, 200 * MS)
     processes = run(machine, "processes").to_pylist()

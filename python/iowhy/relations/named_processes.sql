@@ -2,7 +2,8 @@
 -- column tgid: process, id
 -- column comm: name of its first thread, text
 -- column container: name of the container or service, its id where it has none; NULL in none, text
-SELECT n.tgid, n.comm, coalesce(c.name, nullif(n.container, '')) AS container
+-- column in_none: it was in none; NULL where that is not known, bool
+SELECT n.tgid, n.comm, coalesce(c.name, nullif(n.container, '')) AS container, n.container = '' AS in_none
 FROM (
     SELECT tgid, max(comm) AS comm, max(container) AS container
     FROM (

@@ -14,6 +14,8 @@
 -- column evicted_pages: pages that it took out of the page cache, or for which the kernel did so in its name, pages
 -- column cpu_ns: time of its threads on a CPU, ns
 -- column runnable_ns: ready and waiting for a CPU, ns
+-- column pod: its pod, as NAMESPACE/NAME where the namespace is known; NULL in none, text
+-- column image: image that it was made from, text
 -- The sums of `report processes`. Those that wait most come first, then those that moved most.
 WITH spent AS (
     SELECT tgid, sum(cpu_ns) AS cpu_ns, sum(runnable_ns) AS runnable_ns FROM thread_totals GROUP BY tgid
@@ -42,6 +44,15 @@ WITH spent AS (
     FROM ranked r
     JOIN budget_classes c ON c.key = r.class
     WHERE r.place = 1
+), known AS (
+    -- Several may have one name, one after the other; what they do not share is not told.
+    SELECT
+        coalesce(name, id) AS container,
+        CASE WHEN min(image) = max(image) THEN max(image) END AS image,
+        CASE WHEN min(concat_ws('/', pod_namespace, pod)) = max(concat_ws('/', pod_namespace, pod))
+            THEN nullif(max(concat_ws('/', pod_namespace, pod)), '') END AS pod
+    FROM containers
+    GROUP BY coalesce(name, id)
 ), summed AS (
     SELECT
         n.container,
@@ -74,8 +85,11 @@ SELECT
     s.dirtied_pages,
     s.evicted_pages,
     s.cpu_ns,
-    s.runnable_ns
+    s.runnable_ns,
+    k.pod,
+    k.image
 FROM summed s
 CROSS JOIN recording r
+LEFT JOIN known k ON k.container = s.container
 LEFT JOIN heaviest w ON w.container IS NOT DISTINCT FROM s.container
 ORDER BY coalesce(w.parts, 0) DESC, coalesce(s.request_ns, 0) DESC, s.container

@@ -26,6 +26,7 @@
 -- column inodes: files that had this path one after the other, count
 -- column request_ns: of its requests, from queue to completion, summed, ns
 -- column deleted: was gone at the end, bool
+-- column container: container or service whose processes made calls on it; empty: those of none; NULL: of several, or not known, text
 WITH asked AS (
     -- The range of an msync is what may be dirty of a mapping, not what was changed: no call tells that.
     SELECT
@@ -40,9 +41,12 @@ WITH asked AS (
         sum(CASE WHEN k.kind = 'sync' THEN s.total_ns ELSE 0 END) AS sync_ns,
         sum(s.blocked_ns) AS blocked_ns,
         sum(CASE WHEN k.kind IN ('read', 'copy') THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes
+        sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes,
+        min(CASE WHEN p.in_none THEN '' ELSE p.container END) AS first_container,
+        max(CASE WHEN p.in_none THEN '' ELSE p.container END) AS last_container
     FROM call_addends s
     LEFT JOIN call_kinds k ON k.name = s.name
+    LEFT JOIN named_processes p ON p.tgid = s.tgid
     WHERE s.ino IS NOT NULL
     GROUP BY s.dev, s.ino
 ), operations AS (
@@ -118,7 +122,8 @@ WITH asked AS (
         sum(q.jumps) AS jumps,
         sum(q.steps) AS steps,
         sum(e.extents_before) AS extents_before,
-        sum(e.extents_after) AS extents_after
+        sum(e.extents_after) AS extents_after,
+        CASE WHEN min(a.first_container) = max(a.last_container) THEN max(a.last_container) END AS container
     FROM ids i
     LEFT JOIN named_files n ON n.dev = i.dev AND n.ino = i.ino
     LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
@@ -173,7 +178,8 @@ SELECT
     inodes,
     coalesce(request_ns, CASE WHEN ran_block_requests AND coalesce(requests, 0) = 0 THEN 0 END)
         AS request_ns,
-    deleted
+    deleted,
+    container
 FROM told
 -- A file that is read through mapped memory or asynchronous calls has no time in calls of its own: its
 -- requests show what it costs.

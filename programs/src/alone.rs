@@ -50,10 +50,44 @@ pub fn user_behind_sudo() -> Option<String> {
     Some(account.name)
 }
 
-/// Where the recording is, and who can read it.
-pub fn say_where(out: &Path) {
-    if out.join("manifest.json").exists() {
+/// Where the recording is, who can read it, and what it lacks where no programs ran although they might have (`asked`).
+pub fn say_where(out: &Path, asked: bool) {
+    let manifest = std::fs::read(out.join("manifest.json"));
+    if let Ok(manifest) = manifest {
+        if let Some(why) = why_from_proc(&manifest).filter(|_| asked) {
+            eprintln!(
+                "iowhy: recorded from /proc alone, without calls and requests: {}",
+                visible(&why)
+            );
+        }
         let name = visible(&out.to_string_lossy());
         eprintln!("iowhy: recorded in {name}; where iowhy is installed, `iowhy why {name}` says why it was slow");
+    }
+}
+
+/// Why no programs ran, of a recording from /proc alone.
+fn why_from_proc(manifest: &[u8]) -> Option<String> {
+    let manifest: serde_json::Value = serde_json::from_slice(manifest).ok()?;
+    if manifest["source"] != "proc" {
+        return None;
+    }
+    let sensors = manifest["sensors"].as_array()?;
+    let calls = sensors.iter().find(|one| one["name"] == "syscalls")?;
+    calls["why"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::why_from_proc;
+
+    #[test]
+    fn why_there_were_no_programs_is_said_of_recordings_from_proc() {
+        let sensors = r#""sensors":[{"name":"waits","ran":false,"why":"x"},{"name":"syscalls","ran":false,"why":"only root"}]"#;
+        let of = |source: &str| {
+            why_from_proc(format!(r#"{{"source":"{source}",{sensors}}}"#).as_bytes())
+        };
+        assert_eq!(of("proc").as_deref(), Some("only root"));
+        assert_eq!(of("live"), None);
+        assert_eq!(why_from_proc(b"{"), None);
     }
 }

@@ -190,7 +190,7 @@ fn main() {
         failure.status
     });
     if !named {
-        alone::say_where(&request.out);
+        alone::say_where(&request.out, request.backend != Backend::Proc);
     }
     std::process::exit(status);
 }

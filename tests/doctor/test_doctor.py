@@ -1,12 +1,15 @@
 """What stops or limits recording is named, with what to do; near misses are not."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from iowhy.doctor import Examination, examine
 from iowhy.doctor.check import checks
+from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine, probed, this_machine
+from iowhy.doctor.there import FILES, machine_there
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Sensor
 from tests.doctor.machines import (
@@ -170,10 +173,26 @@ def test_a_sensor_that_does_not_run_is_named_with_its_module(tmp_path: Path) -> 
     )
 
 
+def test_of_a_program_that_the_kernel_refuses_it_says_what_to_do(tmp_path: Path) -> None:
+    lost = (*RAN, Sensor("page_cache", False, "this kernel refuses on_page_add: R1 invalid"))
+    for release, times in (("6.1.0", 1), ("99.1.0", 1)):
+        found = examine(machine(tmp_path, release=release, sensors=lost))
+        said = " ".join(one.remedy for _, one in found.conditions)
+        # Of a kernel that is not known that is what its own check says.
+        assert said.count("pip install --upgrade iowhy") == times
+
+
 def test_a_kernel_from_the_future_is_named_only_where_a_sensor_is_lost(tmp_path: Path) -> None:
     lost = (*RAN, Sensor("waits", False, "this kernel refuses on_wait: R1 invalid"))
     assert states(examine(machine(tmp_path, release="99.1.0", sensors=lost)))["kernel"] == "limits"
     assert states(examine(machine(tmp_path, release="99.1.0")))["kernel"] == "works"
+
+
+def test_the_newest_known_kernel_is_not_older_than_one_that_was_booted() -> None:
+    found = Path(__file__).parents[1] / "kernels/found.json"
+    releases = [one["release"] for one in json.loads(found.read_text()).values()]
+    booted = [tuple(int(n) for n in release.split(".")[:2]) for release in releases]
+    assert max(booted) <= NEWEST
 
 
 def test_without_a_reason_of_ours_the_kernel_s_own_is_told(tmp_path: Path) -> None:
@@ -221,3 +240,50 @@ def test_each_subject_is_told_once_and_remedies_end_as_sentences(tmp_path: Path)
 
 def test_this_machine_is_read_without_a_recording() -> None:
     assert Machine().release and ALL_RIGHTS
+
+
+class Answers:
+    """Who is asked of another machine, and answers as it does."""
+
+    name = "db1"
+
+    def __init__(self, found: dict[str, str]) -> None:
+        self.found = {"user": "1000\n", "machine": "aarch64", "probe": "", **found}
+
+    def probe(self, recorder: Path, files: tuple[str, ...]) -> dict[str, str]:
+        assert recorder.name == "recorder"
+        assert set(self.found) - {"user", "machine", "probe"} <= set(files)
+        return self.found
+
+
+def test_of_another_machine_its_own_files_and_rights_are_told() -> None:
+    status = f"CapEff:\t{NO_RIGHTS}\n"
+    probe = '{"sensors": [{"name": "syscalls", "ran": false, "why": "only root"}]}'
+    there = {f"/{BTF}": "", "/proc/self/status": status, "/proc/sys/kernel/osrelease": "5.10.1\n"}
+    with machine_there(Answers({"probe": probe, **there}), Path("recorder")) as machine:
+        found = examine(machine)
+    assert found.answer.startswith(
+        "eBPF cannot run on db1: only root may load eBPF programs. As root: `iowhy run --on db1 --sudo -- CMD`."
+    )
+    kernel = next(one for check, one in found.conditions if check.subject == "kernel")
+    assert kernel.found == "Linux 5.10.1 on aarch64, with BTF"
+    with machine_there(Answers({"probe": "x", **there}), Path("recorder")) as machine:
+        assert "recorder" in states(examine(machine))
+
+
+def test_all_that_the_checks_read_is_asked_for_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = set()
+    for name in ("text", "exists"):
+        before = getattr(Machine, name)
+        monkeypatch.setattr(
+            Machine, name, lambda self, path, before=before: asked.add(path) or before(self, path)
+        )
+    for different in (
+        {},
+        {"capabilities": DOCKER_RIGHTS, "seccomp": 2, "sensors": EPERM},
+        {"capabilities": CAP_BPF_AND_PERFMON, "seccomp": 2, "sensors": EPERM, "release": "5.10.0"},
+    ):
+        examine(machine(tmp_path, **different))  # type: ignore[arg-type]
+    assert asked == set(FILES)

@@ -1,5 +1,6 @@
 """`iowhy run --on HOST`: over a real sshd on this machine."""
 
+import json
 import os
 import signal
 import subprocess
@@ -82,4 +83,30 @@ def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> 
     other = iowhy(tmp_path, ssh, "--", "true", IOWHY_RECORD=str(foreign))
     assert other.returncode == 2 and "and the recorder here is for" in other.stderr
     assert not list(tmp_path.glob("*.iowhy"))
+    assert not list(Path("/var/tmp").glob("iowhy.??????"))
+
+
+@pytest.mark.parametrize(
+    ("fewer", "said"), [("", "sensors run on"), ("-bpf,-sys_admin", "lacks CAP_BPF")]
+)
+def test_what_can_be_seen_there_is_said(tmp_path: Path, ssh: str, fewer: str, said: str) -> None:
+    """Rights are those that one has there, whatever they are here."""
+    if fewer:
+        drop = f"exec setpriv --bounding-set={fewer} --inh-caps={fewer}"
+        key = tmp_path / "user.pub"
+        key.write_text(f'command="{drop} sh -c \\"$SSH_ORIGINAL_COMMAND\\"" {key.read_text()}')
+    done = subprocess.run(
+        [sys.executable, "-m", "iowhy", "doctor", "--on", HOST, "--json"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == bool(fewer), done.stderr
+    answer = json.loads(done.stdout)
+    assert said in answer["answer"] and HOST in answer["answer"]
+    kernel = next(one for one in answer["conditions"] if one["subject"] == "kernel")
+    assert os.uname().release in kernel["found"] and "with BTF" in kernel["found"]
     assert not list(Path("/var/tmp").glob("iowhy.??????"))

@@ -23,6 +23,7 @@ from iowhy.messages import say
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.given_names import one_name
+from iowhy.options.hosts import checked_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
@@ -345,8 +346,7 @@ def _check_live(options: Options) -> None:
 
 
 def _check_elsewhere(options: Options) -> None:
-    if options.on is None or options.on.startswith("-") or not options.on.isprintable():
-        raise Problem("--on: give a machine as ssh knows it, HOST or USER@HOST")
+    checked_name(options.on or "")
     if options.as_json and options.argv:
         raise Problem(
             "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"

@@ -26,14 +26,17 @@ class Examination:
     def answer(self) -> str:
         """One sentence, or two where something is to be done."""
         stopped = self.stopped
+        where = "here" if self.machine.on is None else f"on {self.machine.on}"
         if stopped is not None:
-            return f"eBPF cannot run here: {stopped.found}. {stopped.remedy} {FROM_PROC}".replace(
-                "  ", " "
+            return (
+                f"eBPF cannot run {where}: {stopped.found}. {stopped.remedy} {FROM_PROC}".replace(
+                    "  ", " "
+                )
             )
         sensors, lost = self.machine.sensors, self.machine.lost
         if lost:
-            return f"{len(sensors) - len(lost)} of {len(sensors)} sensors run here."
-        return f"All {len(sensors)} sensors run here."
+            return f"{len(sensors) - len(lost)} of {len(sensors)} sensors run {where}."
+        return f"All {len(sensors)} sensors run {where}."
 
 
 def examine(machine: Machine) -> Examination:

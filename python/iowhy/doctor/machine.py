@@ -24,7 +24,8 @@ _PROBE_SECONDS = 60
 class Machine:
     """A machine below `root`, which tests replace by a tree of their own.
 
-    `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked.
+    `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked. `on`: the name
+    by which ssh reaches it, where it is not the one that we run on.
     """
 
     root: Path = Path("/")
@@ -33,6 +34,7 @@ class Machine:
     architecture: str = field(default_factory=platform.machine)
     sensors: tuple[Sensor, ...] = ()
     broken: str | None = None
+    on: str | None = None
 
     def text(self, path: str) -> str | None:
         """A file's content; None where it is not there or may not be read."""

@@ -33,6 +33,17 @@ exec "$d/iowhy-record" --version >&2"""
 
 _GET = 'cd "$1" && exec tar -cf - "$2"'
 
+#: What the recorder says of the machine, and files of it, each behind its name between zeros.
+_PROBE = r"""cd "$1" && shift && {
+./iowhy-record probe
+printf '\0user\0'; id -u
+for file do
+  [ -e "$file" ] || continue
+  printf '\0%s\0' "$file"
+  case $file in /sys/kernel/btf/*) ;; *) head -c 65536 "$file" 2> /dev/null ;; esac
+done
+} > answer && chmod 644 answer"""
+
 #: What is copied at once.
 _CHUNK_BYTES = 1 << 20
 
@@ -65,6 +76,25 @@ class Host:
             self._get(ssh, place, out)
             self._asked(ssh, f"rm -rf {shlex.quote(place)}")
         return status
+
+    def probe(self, recorder: Path, files: Sequence[str]) -> dict[str, str]:
+        """What `iowhy-record probe` prints there ("probe"), the user's number ("user"), the processor ("machine"), and
+        the beginning of each of the files that are there, empty of type information. Nothing stays there. Raises
+        Problem as `record` does.
+        """
+        with self._connection() as ssh:
+            self._check_machine(ssh, recorder)
+            place = self._put(ssh, recorder)
+            rise = ["sudo"] if self.sudo else []
+            status = self._run(ssh, [*rise, "sh", "-c", _PROBE, "sh", place, *files])
+            answer = self._asked(ssh, f"cat {shlex.quote(place)}/answer").stdout
+            self._asked(ssh, f"rm -rf {shlex.quote(place)}")
+        first, *more = answer.decode(errors="replace").split("\0")
+        found = {"probe": first, "machine": _machine_of(recorder)}
+        found |= dict(zip(more[::2], more[1::2], strict=False))
+        if "user" not in found:
+            raise Problem(f"--on {self.name}: nothing was learned there (status {status})")
+        return found
 
     @contextmanager
     def _connection(self) -> Iterator[list[str]]:

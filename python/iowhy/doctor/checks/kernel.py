@@ -4,7 +4,7 @@ from iowhy.doctor.check import Check, Condition
 from iowhy.doctor.machine import Machine
 
 #: The newest that the tests have run on; docs/architecture.md lists all.
-NEWEST = (6, 18)
+NEWEST = (7, 3)
 _BTF = "/sys/kernel/btf/vmlinux"
 
 

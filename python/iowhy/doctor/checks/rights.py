@@ -18,9 +18,8 @@ def _look(machine: Machine) -> Condition | None:
     if lacking and (0, 0) < machine.kernel < _DIVIDED:
         lacking = ("CAP_SYS_ADMIN",)
     if lacking and machine.user_id != 0:
-        return Condition(
-            "stops", "only root may load eBPF programs", f"As root: `{as_root()} run -- CMD`."
-        )
+        how = f"{as_root()} run" if machine.on is None else f"iowhy run --on {machine.on} --sudo"
+        return Condition("stops", "only root may load eBPF programs", f"As root: `{how} -- CMD`.")
     if lacking:
         named = " and ".join(lacking)
         return Condition("stops", f"root here lacks {named}", _remedy(machine, lacking))

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 
 from iowhy.doctor.check import Check, Condition
+from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine
+
+#: How the recorder tells that the kernel's verifier did not take a program (recorder/src/kernel/choice.rs).
+_REFUSED = "this kernel refuses "
 
 
 def _look(machine: Machine) -> Condition | None:
@@ -38,10 +42,16 @@ def _remedy(machine: Machine) -> str:
             if f"{name} is not loaded" in (sensor.why or "")
         }
     )
-    if not unloaded:
-        return ""
-    modules = " ".join(unloaded)
-    return f"If the command uses them: `modprobe -a {modules}` before it is recorded."
+    said = []
+    if unloaded:
+        modules = " ".join(unloaded)
+        said.append(f"If the command uses them: `modprobe -a {modules}` before it is recorded.")
+    if machine.kernel <= NEWEST and any(_REFUSED in (one.why or "") for one in machine.sensors):
+        said.append(
+            "What the kernel refuses is left out, all else is recorded; a newer iowhy may know better:"
+            " `pip install --upgrade iowhy`."
+        )
+    return " ".join(said)
 
 
 CHECK = Check("sensors", 80, _look, otherwise=True)

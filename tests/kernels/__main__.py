@@ -10,7 +10,19 @@ from pathlib import Path
 from iowhy.recording import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
-from . import agent, guest, network, overlay, packages, proc, stacks, table
+from . import (
+    agent,
+    drivers,
+    filesystems,
+    guest,
+    host,
+    network,
+    overlay,
+    packages,
+    proc,
+    stacks,
+    table,
+)
 from .check import Check, one
 
 #: Packages of kernels, and what was recorded in each.
@@ -36,13 +48,16 @@ record libaio operations /mnt/libaio libaio
 {overlay.script()}
 {stacks.script()}
 {network.script()}
+{filesystems.script()}
+{host.script()}
+{drivers.script()}
 """
 #: Sensors that run where they are asked for.
 STARTED = ("user_stacks",)
-#: What makes devices that lie on others. mdadm is unpacked, not installed (tools/setup test-kernels).
+#: What makes devices that lie on others, and filesystems. mdadm is unpacked, not installed (tools/setup test-kernels).
 TOOLS = (
     Path("/sbin/dmsetup"),
-    Path("/sbin/mkfs.ext4"),
+    *(Path(f"/sbin/mkfs.{kind}") for kind in ("ext4", "xfs", "btrfs")),
     Path(__file__).parents[2] / "target/packages/mdadm/sbin/mdadm",
 )
 
@@ -55,6 +70,9 @@ def checks(out: Path) -> Iterator[Check]:
     yield from overlay.checks(out)
     yield from stacks.checks(out)
     yield from network.checks(out)
+    yield from filesystems.checks(out)
+    yield from host.checks(out)
+    yield from drivers.checks(out)
 
 
 def plain(out: Path) -> Iterator[Check]:
@@ -158,9 +176,8 @@ def _missing(out: Path) -> Iterator[str]:
     for sensor in open_recording(out / "calls.iowhy").manifest.sensors:
         if sensor.name == "user_stacks" and sensor.why:
             yield f"user_stacks: {sensor.why}"
-    # XFS and btrfs are not loaded.
     for sensor in agent.kept(out).manifest.sensors:
-        if sensor.name == "agent_syncs_ext4" and sensor.why:
+        if sensor.name.startswith("agent_syncs_") and sensor.why:
             yield f"{sensor.name}: {sensor.why}"
 
 
@@ -189,7 +206,9 @@ def main(folder: Path, suites: list[str]) -> int:
         place = _place_of(folder, kernel.suite)
         has_types = packages.SUITES[name].has_types
         script = SCRIPT if has_types else proc.script()
-        out = guest.run(kernel, programs, script, place, stacks.DISKS)
+        disks = (*stacks.DISKS, *filesystems.DISKS)
+        more = drivers.words(place)
+        out = guest.run(kernel, programs, script, place, disks, host.share(place), more)
         found = list(checks(out) if has_types else proc.checks(out))
         wrong = [check for check in found if not check.holds]
         failed += bool(wrong)

@@ -91,8 +91,21 @@ def _disk(path: Path, mebibytes: int) -> Path:
 
 def _drives(images: Sequence[Path]) -> list[str]:
     """The words that give the machine its disks."""
-    disks = [f"file={image},format=raw,if=virtio,cache=unsafe" for image in images]
-    return [word for disk in disks for word in ("-drive", disk)]
+    # As devices of their own: those that `more` adds come behind them.
+    return [
+        word
+        for number, image in enumerate(images)
+        for word in (
+            *("-drive", f"if=none,id=disk{number},file={image},format=raw,cache=unsafe"),
+            *("-device", f"virtio-blk-pci,drive=disk{number}"),
+        )
+    ]
+
+
+def _shared(folder: Path | None) -> list[str]:
+    if folder is None:
+        return []
+    return ["-virtfs", f"local,path={folder},mount_tag=host,security_model=none,readonly=on"]
 
 
 def run(
@@ -101,11 +114,14 @@ def run(
     script: str,
     folder: Path,
     disks: Sequence[int] = (),
-    seconds: int = 900,
+    share: Path | None = None,
+    more: Sequence[str] = (),
+    seconds: int = 1800,
 ) -> Path:
     """Boot the kernel, run the script in it, and give the folder of what it left in /out.
 
-    `disks`: sizes in MiB of empty ones, vdc and on. The machine is emulated, so that it needs no rights and no hardware;
+    `disks`: sizes in MiB of empty ones, vdc and on. `share`: a folder of this machine, which is mounted there as 9p `host`.
+    `more`: words of the emulator. The machine is emulated, so that it needs no rights and no hardware;
     the console is in `console.txt`.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -141,6 +157,8 @@ def run(
                 f"console={terminal} panic=-1 quiet no_timer_check",
                 *RANDOM,
                 *_drives([scratch, answer, *empty]),
+                *_shared(share),
+                *more,
             ],
             stdin=subprocess.DEVNULL,
             stdout=console,

@@ -86,6 +86,16 @@ MODULES_OF_STACKS = (
 )
 #: And for a server of files, and its client.
 MODULES_OF_NFS = ("nfsd", "nfsv4")
+#: Of filesystems, and the checksums that they ask for by name; of the host's folder.
+MODULES_OF_FILESYSTEMS = (
+    "crc32c_generic",
+    "xxhash_generic",
+    "blake2b_generic",
+    "xfs",
+    "btrfs",
+    "9pnet_virtio",
+    "9p",
+)
 
 
 @dataclass(frozen=True)
@@ -211,7 +221,7 @@ def _kernel(suite: str, trees: list[Path]) -> Kernel:
         for file in (root / "modules" / release / "kernel").rglob("*.ko*")
     }
     ordered: list[Path] = []
-    for name in (*MODULES, *MODULES_OF_STACKS, *MODULES_OF_NFS):
+    for name in (*MODULES, *MODULES_OF_STACKS, *MODULES_OF_NFS, *MODULES_OF_FILESYSTEMS):
         _load(name, files, ordered)
     return Kernel(suite, release, image, tuple(ordered))
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from iowhy.recording import Recording, open_recording
+from iowhy.relations import Relations
+from iowhy.whys.facts.layers import below
 
 from .check import Check, of_relations, one
 
@@ -13,6 +15,8 @@ DISKS = (48, 48, 48)
 WRITTEN = 4 * MEBIBYTE
 DIRECT_READS, DIRECT_BYTES = 97, 8192
 READ = DIRECT_READS * DIRECT_BYTES
+#: By how much one member of the mirror is late.
+DELAY_MS = 40
 #: Each stack: how it is made, the device with the filesystem, how it is taken apart. dm-delay makes one member of the mirror late.
 _MD = "mdadm --quiet --create /dev/md0 --run --force --assume-clean --metadata=1.2"
 _SECTORS = 80000
@@ -25,7 +29,7 @@ STACKS = {
         "dmsetup remove top; dmsetup remove low",
     ),
     "mirror": (
-        f'dmsetup create slow --table "0 {_SECTORS} delay /dev/vdd 0 40"\n'
+        f'dmsetup create slow --table "0 {_SECTORS} delay /dev/vdd 0 {DELAY_MS}"\n'
         f"{_MD} --level=1 --raid-devices=2 /dev/vdc /dev/mapper/slow\n"
         'dmsetup create top --uuid LVM-iowhy --table "0 60000 linear /dev/md0 0"',
         "/dev/mapper/top",
@@ -78,6 +82,25 @@ def checks(out: Path) -> Iterator[Check]:
         yield from _owned(name, recording)
         yield from _once(name, recording)
         yield Check(f"lost of {name}", recording.manifest.lost(), 0)
+    yield from _named(open_recording(out / "stack-mirror.iowhy"))
+
+
+def _named(recording: Recording) -> Iterator[Check]:
+    """What the chain of a finding says of the mirror: what it lies on, and which member answers late."""
+    with Relations.of(recording) as relations:
+        ((top,),) = relations.rows("SELECT dev FROM devices WHERE mapper_name = 'top'")
+        layers = below(relations, int(top))
+    assert layers is not None
+    yield Check(
+        "layers of the mirror",
+        (layers.shown.split(" on vd")[0].split(" on device")[0], set(layers.members.values())),
+        ("LVM top on md0 (raid1)", {"vdc", "device-mapper slow"}),
+    )
+    writes = [one for one in layers.answers if one.op == "write"]
+    latest = max(writes, key=lambda one: one.mean_ns)
+    yield Check(
+        "member of the mirror that answers late", layers.members[latest.dev], "device-mapper slow"
+    )
 
 
 def _owned(name: str, recording: Recording) -> Iterator[Check]:

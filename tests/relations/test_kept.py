@@ -74,8 +74,25 @@ def test_other_definitions_are_asked_anew(
     recording: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(recording)
-    monkeypatch.setattr(kept, "_definitions", lambda _: "others")
+    monkeypatch.setattr(kept, "_installed", lambda: "others")
     assert ask(recording)[1]
+
+
+def test_definitions_are_known_by_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in kept.DEFINITIONS:
+        (tmp_path / package.removeprefix("iowhy.")).mkdir()
+    file = tmp_path / "relations" / "one.sql"
+    file.write_text("SELECT 1")
+    monkeypatch.setattr(kept, "__file__", str(tmp_path / "relations" / "kept.py"))
+    installed = kept._installed.__wrapped__
+    first = installed()
+    now = file.stat()
+    os.utime(file, ns=(now.st_atime_ns, now.st_mtime_ns + 1))
+    later = installed()
+    (tmp_path / "recording" / "two.py").write_text("")
+    assert len({first, later, installed()}) == 3
 
 
 @given(text=st.binary(max_size=80) | st.sampled_from([b"[]", b"{}", b'{"a": 1}', b'{"a": [1, 2]}']))

@@ -1,14 +1,13 @@
 """Answers to queries over a recording, kept in the user's cache from one call to the next.
 
 A recording does not change once it is made, so what a query found in it holds. An answer is found again by
-the recording (its manifest, the names, sizes and times of its files), by the definitions of all relations,
+the recording (its manifest, the names, sizes and times of its files), by the definitions of all relations (likewise),
 and by the query's own text; whatever of these differs, the query is run.
 
 They lie in `$XDG_CACHE_HOME/iowhy` (XDG Base Directory Specification 0.8), one file per recording, and
 nowhere else: a recording may come from anybody, and answers that it brought with it would have to be believed.
 """
 
-import hashlib
 import json
 import os
 import stat
@@ -28,6 +27,14 @@ from iowhy.recording.plain_file import read_plain, write_whole
 from iowhy.recording.schema import tables
 from iowhy.relations.rows import Row
 
+try:  # without OpenSSL, which takes longer to load than all that is digested here
+    from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found,no-redef,unused-ignore]
+    except ImportError:
+        from hashlib import sha256
+
 #: Answers are a handful of rows; what is larger is not worth keeping.
 MOST_ROWS = 1_000
 MOST_FILE_BYTES = 4 << 20
@@ -35,6 +42,7 @@ MOST_FILE_BYTES = 4 << 20
 MOST_FILES = 64
 
 DEFINITIONS = ("iowhy.relations", "iowhy.tables", "iowhy.recording")
+_DEFINING = (".sql", ".py", ".toml")
 
 
 @dataclass
@@ -94,9 +102,9 @@ def _place(recording: Recording) -> Path | None:
     return None if folder is None or found is None else folder / f"{found}.json"
 
 
-def fingerprint(recording: Recording, packages: Sequence[str] = DEFINITIONS) -> str | None:
+def fingerprint(recording: Recording, packages: Sequence[str] | None = None) -> str | None:
     """By what an answer about a recording is found again: its manifest, the names, sizes and times of its files, and
-    the definitions in `packages`. None where it cannot be read.
+    the definitions in `packages`, by themselves those of answers, as they are installed here. None where it cannot be read.
     """
     try:
         parts = [(recording.folder / MANIFEST).read_bytes()]
@@ -106,15 +114,19 @@ def fingerprint(recording: Recording, packages: Sequence[str] = DEFINITIONS) -> 
                 parts.append(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
     except OSError:
         return None
-    return digest_of(packages, *parts)
+    return _digest_of(_installed(), *parts) if packages is None else digest_of(packages, *parts)
 
 
 def digest_of(packages: Sequence[str], *parts: bytes) -> str:
     """Of what a recording is, with the definitions in `packages`."""
-    whole = hashlib.sha256(_definitions(tuple(packages)).encode())
+    return _digest_of(_definitions(tuple(packages)), *parts)
+
+
+def _digest_of(definitions: str, *parts: bytes) -> str:
+    whole = sha256(definitions.encode())
     for part in parts:
         whole.update(part)
-    return whole.hexdigest()[:40]
+    return str(whole.hexdigest())[:40]
 
 
 def cache_folder() -> Path | None:
@@ -148,16 +160,34 @@ def _write(file: Path, text: bytes) -> None:
 
 
 @cache
+def _installed() -> str:
+    """What says what a query means, as it lies here: its files' names, sizes and times, as Python knows by them whether
+    what it compiled is of now. To read them all takes as long as to draw a verdict.
+    """
+    root = Path(__file__).parents[1]
+    if not root.is_dir():  # in an archive
+        return _definitions(DEFINITIONS)
+    found = [f"{__version__} {root}"]
+    for package in DEFINITIONS:
+        with os.scandir(root / package.removeprefix("iowhy.")) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.name.endswith(_DEFINING):
+                    now = entry.stat()
+                    found.append(f"{package} {entry.name} {now.st_size} {now.st_mtime_ns}")
+    return "\n".join(found)
+
+
+@cache
 def _definitions(packages: tuple[str, ...]) -> str:
     """A digest of all that says what a query means."""
-    whole = hashlib.sha256(__version__.encode())
+    whole = sha256(__version__.encode())
     for package in packages:
         for entry in sorted(resources.files(package).iterdir(), key=lambda entry: entry.name):
-            if entry.name.endswith((".sql", ".py", ".toml")):
+            if entry.name.endswith(_DEFINING):
                 whole.update(entry.name.encode())
                 whole.update(entry.read_bytes())
-    return whole.hexdigest()
+    return str(whole.hexdigest())
 
 
 def _digest(sql: str) -> str:
-    return hashlib.sha256(sql.encode()).hexdigest()[:40]
+    return str(sha256(sql.encode()).hexdigest())[:40]

@@ -1,7 +1,7 @@
 """A relation: an SQL file with a header, in one body or several to choose from."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 
@@ -81,13 +81,14 @@ def parse(name: str, text: str) -> Relation:
     bodies: list[tuple[str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         here = f"{name}.sql:{number}"
-        when, header = _WHEN.match(line), _HEADER.match(line)
+        comment = line.startswith("--")
+        when, header = (_WHEN.match(line), _HEADER.match(line)) if comment else (None, None)
         if when is not None:
             _check_condition(when[1] or "", here)
             bodies.append((when[1] or "", []))
         elif bodies:
             bodies[-1][1].append(line)
-        elif header is None and line.startswith("--"):
+        elif header is None and comment:
             notes.append(line[2:].strip())
         elif header is None and line.strip():
             bodies.append(("", [line]))
@@ -144,19 +145,40 @@ def column(name: str, value: str, where: str) -> Column:
     return Column(name, meaning.strip(), unit)
 
 
+class _Relations(Mapping[str, Relation]):
+    """Those of this folder, each read when it is first asked for: of a short command that is few of them."""
+
+    def __init__(self) -> None:
+        folder = resources.files("iowhy.relations")
+        files = sorted(folder.iterdir(), key=lambda entry: entry.name)
+        self._files = {
+            file.name.removesuffix(".sql"): file for file in files if file.name.endswith(".sql")
+        }
+        self._read = {
+            name: Relation(name, title, "", columns, "nothing", False, ())
+            for name, (title, columns) in _literal_columns().items()
+        }
+        self._names = dict.fromkeys((*self._read, *self._files))
+
+    def __getitem__(self, name: str) -> Relation:
+        if name not in self._read:
+            self._read[name] = parse(name, self._files[name].read_text("utf-8"))
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+
 @cache
 def relations() -> Mapping[str, Relation]:
     """All relations by name."""
-    found = {
-        name: Relation(name, title, "", columns, "nothing", False, ())
-        for name, (title, columns) in _literal_columns().items()
-    }
-    folder = resources.files("iowhy.relations")
-    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".sql"):
-            name = file.name.removesuffix(".sql")
-            found[name] = parse(name, file.read_text("utf-8"))
-    return found
+    return _Relations()
 
 
 @cache

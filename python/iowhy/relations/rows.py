@@ -50,10 +50,11 @@ def plain(value: object) -> object:
 @cache
 def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
     """By name: the types that a field takes, and whether it must be given."""
-    hints = typing.get_type_hints(kind)
     found = {}
     for item in fields(kind):
-        hint = hints[item.name]
+        hint = item.type
+        if isinstance(hint, str):  # a name that stood for a type not yet made
+            hint = typing.get_type_hints(kind)[item.name]
         union = typing.get_origin(hint) in (types.UnionType, typing.Union)
         allowed = typing.get_args(hint) if union else (hint,)
         required = item.default is MISSING and item.default_factory is MISSING

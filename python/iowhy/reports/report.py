@@ -23,6 +23,7 @@ import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
@@ -30,6 +31,9 @@ from iowhy.relations.relation import Column, relations
 from iowhy.relations.sql_header import parse_headed
 from iowhy.reports import drawing
 from iowhy.reports.drawing import Drawing
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 #: Of a report that names none.
 FILTERS = ("since", "until", "pid", "container", "file")
@@ -113,7 +117,12 @@ def reports() -> dict[str, Report]:
     A user's report of the same name takes the place of the package's. Raises Problem for one that
     cannot be read.
     """
-    found = dict(_built_in())
+    return built_in() | _own()
+
+
+def _own() -> dict[str, Report]:
+    """The user's own. Raises Problem for one that cannot be read."""
+    found: dict[str, Report] = {}
     folder = user_folder()
     try:
         files = sorted(folder.glob("*.sql"))
@@ -130,20 +139,23 @@ def reports() -> dict[str, Report]:
 
 def built_in() -> dict[str, Report]:
     """The reports of this package, by name."""
-    return dict(_built_in())
+    return {name: _built_in(name) for name in _files()}
 
 
 def find(name: str) -> Report:
     """The report of that name. Raises Problem that lists the names there are."""
-    known = reports()
-    if name not in known:
-        from difflib import get_close_matches  # of use for slips of the hand only
+    own = _own()
+    if name in own:
+        return own[name]
+    if name in _files():
+        return _built_in(name)
+    from difflib import get_close_matches  # of use for slips of the hand only
 
-        near = get_close_matches(name, known, 1)
-        if near:
-            raise Problem(f"{name}: no such report; did you mean `iowhy report {near[0]}`?")
-        raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
-    return known[name]
+    known = {*_files(), *own}
+    near = get_close_matches(name, sorted(known), 1)
+    if near:
+        raise Problem(f"{name}: no such report; did you mean `iowhy report {near[0]}`?")
+    raise Problem(f"{name}: no such report; there are {', '.join(sorted(known))}")
 
 
 def user_folder() -> Path:
@@ -154,18 +166,17 @@ def user_folder() -> Path:
 
 
 @cache
-def _built_in() -> dict[str, Report]:
+def _files() -> "dict[str, Traversable]":
+    """The files of the package's reports, by name."""
     folder = resources.files("iowhy.reports")
-    files = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".sql")),
-        key=lambda entry: entry.name,
-    )
-    return {
-        file.name.removesuffix(".sql"): parse(
-            file.name.removesuffix(".sql"), file.read_text("utf-8"), file.name
-        )
-        for file in files
-    }
+    files = sorted(folder.iterdir(), key=lambda entry: entry.name)
+    return {file.name.removesuffix(".sql"): file for file in files if file.name.endswith(".sql")}
+
+
+@cache
+def _built_in(name: str) -> Report:
+    file = _files()[name]
+    return parse(name, file.read_text("utf-8"), file.name)
 
 
 def _text(file: Path) -> str:

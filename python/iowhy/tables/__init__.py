@@ -4,11 +4,11 @@ The TOML files beside this module are the one truth. The crates are built from t
 and the crate `store`, which makes rows from schema.toml). Each file is read once, when it is first asked for.
 """
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from iowhy import own_toml
 from iowhy.data_class import dataclass
 
 
@@ -187,7 +187,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def _load(name: str) -> dict[str, Any]:
-    return tomllib.loads((_HERE / f"{name}.toml").read_text("utf-8"))
+    return own_toml.read((_HERE / f"{name}.toml").read_text("utf-8"))
 
 
 def _sensor(entry: dict[str, Any]) -> Sensor:

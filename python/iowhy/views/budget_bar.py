@@ -1,17 +1,19 @@
 """The time budget as a bar with its legend."""
 
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from iowhy import units
 from iowhy.overview import Overview
 from iowhy.views.class_marks import COLOURS, LETTERS, cells_of
+from iowhy.views.styled import Text
 from iowhy.whys.budget import Line
 
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
-def show(out: Console, overview: Overview) -> None:
+
+def show(out: "Console", overview: Overview) -> None:
     """Nothing where the time is not known."""
     budget = overview.verdict.budget
     lines = [line for line in budget.lines if line.elapsed_share >= 0.0005]
@@ -19,7 +21,7 @@ def show(out: Console, overview: Overview) -> None:
         return
     told = ", ".join(about(overview))
     out.print()
-    out.print(Text.assemble(("Time", "bold"), (f"  {told}" if told else "", "dim")))
+    out.print(Text.assemble(("Time", "bold"), (f"  {told}" if told else "", "dim")), soft_wrap=True)
     _bar(out, lines)
     _legend(out, lines)
 
@@ -38,7 +40,7 @@ def about(overview: Overview) -> list[str]:
     return told
 
 
-def _bar(out: Console, lines: Sequence[Line]) -> None:
+def _bar(out: "Console", lines: Sequence[Line]) -> None:
     total = sum(line.elapsed_share for line in lines) or 1.0
     cells = cells_of([line.elapsed_share / total for line in lines], out.width - 4)
     bar = Text("  ")
@@ -50,7 +52,7 @@ def _bar(out: Console, lines: Sequence[Line]) -> None:
     out.print(bar, soft_wrap=True)
 
 
-def _legend(out: Console, lines: Sequence[Line]) -> None:
+def _legend(out: "Console", lines: Sequence[Line]) -> None:
     legend, length = Text("  "), 2
     for line in sorted(lines, key=lambda line: -line.elapsed_share):
         mark = LETTERS[line.cls] if out.color_system is None else "█"

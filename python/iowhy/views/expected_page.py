@@ -1,13 +1,15 @@
 """Expectations and the measures that there are, for people and for scripts."""
 
 from collections.abc import Iterable, Sequence
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from iowhy.expect import Outcome
 from iowhy.measures import Measure
 from iowhy.messages import say
 from iowhy.views.terminal import Field, paragraph, print_rows
+
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
 
 def show(outcomes: Sequence[Outcome], *, partly: bool = False) -> None:
@@ -53,7 +55,7 @@ def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
 _UNITS = {"count": "N", "ns": "TIME", "bytes": "SIZE", "share": "N %"}
 
 
-def show_measures(measures: Iterable[Measure], out: Console) -> None:
+def show_measures(measures: Iterable[Measure], out: "Console") -> None:
     """The names that an expectation may have."""
     table = [(one.name, _UNITS[one.unit], one.title) for one in measures]
     table.append(

@@ -6,13 +6,15 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-
-from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.text import Text
+from functools import partial
+from typing import TYPE_CHECKING, TextIO, cast
 
 from iowhy.data_class import dataclass
 from iowhy.messages import printable
+from iowhy.views.styled import Lines, Text, cell_len, set_cell_size
+
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
 WIDTH = 100  # of sentences, and of a pipe that does not say how wide it is
 WIDEST = 200  # of a table: beyond that the eye loses the line
@@ -29,13 +31,7 @@ _MEASURE = re.compile(r"(?<![^\s(])[\d.,]+ (?=%|(?:[kKMGT]i?)?B\b|(?:[mnµ]s|s|m
 _NEAR = "\ue001"
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leaves it to the command: rich would end the process with status 1."""
-        raise BrokenPipeError
-
-
-def console(to_stderr: bool = False) -> Console:
+def console(to_stderr: bool = False) -> "Console":
     """A console on stdout or stderr; NO_COLOR and a pipe get plain text.
 
     A terminal's width is its own; a pipe's is COLUMNS where that is set, within 60 to 200 columns.
@@ -48,9 +44,21 @@ def console(to_stderr: bool = False) -> Console:
     if width <= 0:  # a pipe, or a terminal that does not know its size
         columns = os.environ.get("COLUMNS", "")
         width = min(WIDEST, max(NARROWEST, int(columns))) if columns.isdecimal() else WIDTH
-    return _Console(
+    width = max(40, width)
+    return cast("Console", Lines(stream, width, partial(_rich, stream, width)))
+
+
+def _rich(stream: TextIO, width: int) -> "Console":
+    from rich.console import Console
+
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            """Leaves it to the command: rich would end the process with status 1."""
+            raise BrokenPipeError
+
+    return Ours(
         file=stream,
-        width=max(40, width),
+        width=width,
         # Without colours rich would still write in bold and dim: to ask for none is to ask for text.
         color_system=None if os.environ.get("NO_COLOR") else "auto",
         highlight=False,
@@ -132,7 +140,7 @@ def _fitting(
 
 
 def print_rows(
-    out: Console, fields: Sequence[Field], values: Iterable[Sequence[object]], whole: str = ""
+    out: "Console", fields: Sequence[Field], values: Iterable[Sequence[object]], whole: str = ""
 ) -> None:
     """Print a table; `whole` says where the columns are for which there was no room."""
     laid = rows(fields, values, out.width)
@@ -157,10 +165,10 @@ def _line(
         short = shorten(cell, width)
         space = " " * max(0, width - cell_len(short))
         parts.append(short + space if field.left else space + short)
-    return Text((" " * indent + "  ".join(parts)).rstrip(), style=style, no_wrap=True)
+    return Text((" " * indent + "  ".join(parts)).rstrip(), style=style)
 
 
-def paragraph(out: Console, text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
+def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
     """Print text in lines that fit, later ones indented by `hang` more.
 
     Commands in it (`…`) stay whole, and so do numbers with their units.

@@ -3,10 +3,7 @@
 import signal
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from iowhy import units
 from iowhy.expect import Outcome
@@ -16,9 +13,13 @@ from iowhy.overview import Overview
 from iowhy.recording import Recording
 from iowhy.recording.experiments import Tested
 from iowhy.views import budget_bar, expected_page, verdict_tables
+from iowhy.views.styled import Text
 from iowhy.views.terminal import console, paragraph
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict_json import as_json as verdict_as_json
+
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
 SHOWN = 3
 
@@ -59,7 +60,7 @@ def as_document(overview: Overview) -> dict[str, Any]:
     return made
 
 
-def show(overview: Overview, out: Console, *, every: bool = False, kept: bool = True) -> None:
+def show(overview: Overview, out: "Console", *, every: bool = False, kept: bool = True) -> None:
     """Draw it; `every`: all findings, not only the first three."""
     found, recording = overview.verdict, overview.recording
     paragraph(out, f"iowhy: {found.answer}", "bold")
@@ -127,7 +128,7 @@ _STATUSES = {
 }
 
 
-def _finding(out: Console, number: int, finding: Finding, proven: Tested | None) -> None:
+def _finding(out: "Console", number: int, finding: Finding, proven: Tested | None) -> None:
     sure = f"confidence {units.percent(proven.confidence if proven else finding.confidence)}"
     paragraph(
         out,
@@ -168,9 +169,9 @@ def limits(overview: Overview) -> list[tuple[str, list[str]]]:
     return [(title, list(dict.fromkeys(lines))) for title, lines in every if lines]
 
 
-def _unknown(out: Console, overview: Overview) -> None:
+def _unknown(out: "Console", overview: Overview) -> None:
     for title, lines in limits(overview):
         out.print()
-        out.print(Text(title, style="bold"))
+        out.print(Text(title, style="bold"), soft_wrap=True)
         for text in lines:
             paragraph(out, text, "dim", 2)

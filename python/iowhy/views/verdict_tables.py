@@ -1,21 +1,23 @@
 """The tables below a verdict: calls, devices and files that took most of the time."""
 
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from iowhy import units
 from iowhy.overview import Row
 from iowhy.views.cells import number_or_none
+from iowhy.views.styled import Text
 from iowhy.views.terminal import Field, print_rows
+
+if TYPE_CHECKING:  # slow to import
+    from rich.console import Console
 
 ROOMY = 80  # columns from which a name may carry a remark
 SHOWN = 5
 
 
 def show(
-    out: Console,
+    out: "Console",
     calls: Sequence[Row],
     devices: Sequence[Row],
     files: Sequence[Row],
@@ -28,7 +30,7 @@ def show(
 
 
 def show_machine(
-    out: Console, suffering: Sequence[Row], containers: Sequence[Row], place: str = ""
+    out: "Console", suffering: Sequence[Row], containers: Sequence[Row], place: str = ""
 ) -> None:
     """Of a whole machine: who suffers, from what and how much, and who causes it; its containers and services."""
     values = [[row.get(key) for key in _SUFFERING] for row in suffering[:SHOWN]]
@@ -43,7 +45,7 @@ def show_machine(
         _table(out, "Containers and services", "", about, list(_CONTAINERS.values()), values)
 
 
-def show_calls(out: Console, report: Sequence[Row], place: str = "") -> None:
+def show_calls(out: "Console", report: Sequence[Row], place: str = "") -> None:
     """The calls that took most time."""
     found = sorted(
         (row for row in report if row["total_ns"]),
@@ -60,7 +62,7 @@ def show_calls(out: Console, report: Sequence[Row], place: str = "") -> None:
     )
 
 
-def show_devices(out: Console, report: Sequence[Row], place: str = "") -> None:
+def show_devices(out: "Console", report: Sequence[Row], place: str = "") -> None:
     """The devices that did something."""
     found = [
         row
@@ -71,7 +73,7 @@ def show_devices(out: Console, report: Sequence[Row], place: str = "") -> None:
     _table(out, "Devices", "", ("devices", place), list(_DEVICES.values()), values)
 
 
-def show_files(out: Console, report: Sequence[Row], place: str = "") -> None:
+def show_files(out: "Console", report: Sequence[Row], place: str = "") -> None:
     """The files whose calls or requests took most time."""
     # Files whose pages were only looked at have neither calls nor requests; the report has them.
     used = [row for row in report if row.get("path") or row.get("time_ns") or row.get("requests")]
@@ -86,7 +88,7 @@ def show_files(out: Console, report: Sequence[Row], place: str = "") -> None:
 
 
 def _table(
-    out: Console,
+    out: "Console",
     title: str,
     about: str,
     report: tuple[str, str],

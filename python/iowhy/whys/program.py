@@ -46,12 +46,12 @@ A remedy that ends only some of the syncs gains no more than their share of the 
 it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate).
 """
 
-import tomllib
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from iowhy import own_toml
 from iowhy.data_class import dataclass
 from iowhy.units import percent
 from iowhy.whys import classes
@@ -147,7 +147,7 @@ def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
     folder = resources.files("iowhy.whys") / "programs"
     texts = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(".toml")}
-    return tuple(_read(tomllib.loads(texts[name].decode())) for name in sorted(texts))
+    return tuple(_read(own_toml.read(texts[name].decode())) for name in sorted(texts))
 
 
 def at_work(facts: Facts) -> tuple[Program, ...]:

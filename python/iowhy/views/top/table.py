@@ -139,7 +139,8 @@ class RowsTable(Widget, can_focus=True):
         self._top = max(0, min(self._top, len(self.rows) - 1))
         seen = self.rows[self._top : self._top + height]
         values = [[row.get(column.key) for column in self.columns] for row in seen]
-        lines = laid_out([column.field for column in self.columns], values, max(width, 20), 1).lines
+        laid = laid_out([column.field for column in self.columns], values, max(width, 20), 1)
+        lines = [line.__rich__() for line in laid.lines]
         head = lines[0]
         column = next((one for one in self.columns if one.key == self.sorted_by), None)
         if column is not None:

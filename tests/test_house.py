@@ -24,6 +24,9 @@ BASE = {
     "proc_stat",
     "project_file",
     "callable_package",
+    "free_name",
+    "cache_folder",
+    "own_toml",
 }
 MAY_IMPORT = {
     "": set(),
@@ -39,6 +42,9 @@ MAY_IMPORT = {
     "project_file": set(),
     "invocation": set(),
     "callable_package": set(),
+    "free_name": set(),
+    "cache_folder": set(),
+    "own_toml": set(),
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},

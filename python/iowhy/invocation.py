@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,11 @@ def as_root() -> str:
 
     In a virtual environment it lies where sudo does not look. Without sudo it is `iowhy`, for root to type.
     """
-    if os.geteuid() == 0 or shutil.which("sudo") is None:
+    if os.geteuid() == 0:
+        return "iowhy"
+    import shutil  # of use for others than root only
+
+    if shutil.which("sudo") is None:
         return "iowhy"
     own = own_program()
     found = shutil.which("iowhy", path=OF_SUDO)

@@ -44,17 +44,23 @@ class Overview:
     containers: Sequence[Row] = ()
 
 
-def overview(recording: Recording, *, keep: bool = False, measured: bool = False) -> Overview:
+def overview(
+    recording: Recording,
+    *,
+    keep: bool = False,
+    measured: bool = False,
+    relations: Relations | None = None,
+) -> Overview:
     """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell.
 
     `keep`: answers are taken from the user's cache and kept there, so that the next call is quick. `measured`:
-    the measures as well.
+    the measures as well. `relations` are the recording's, where they are being opened already; they are closed here.
     """
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
     machine: Sequence[Sequence[Row]] = ((), ())
     known: Mapping[str, float | None] = {}
-    with facts_of(recording, keep=keep) as facts:
+    with facts_of(recording, keep=keep, relations=relations) as facts:
         facts.relations.ask_beside(_last_first(facts))
         causes()  # slow to import, which needs no recording yet
         verdict = verdict_of(facts)

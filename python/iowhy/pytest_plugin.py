@@ -100,7 +100,7 @@ class Recorder:
     @contextmanager
     def recording(self) -> Iterator[Run]:
         """Records this process, and what it starts, while the block runs."""
-        from iowhy.recording.free_name import free_name
+        from iowhy.free_name import free_name
 
         with _recorded(free_name(self.folder, "test")) as run:
             yield run
@@ -276,7 +276,7 @@ def _place(keep: Path | None, name: str) -> Iterator[Path]:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return
-    from iowhy.recording.free_name import free_name
+    from iowhy.free_name import free_name
 
     yield free_name(keep, "".join(one if one.isalnum() or one in "-_." else "_" for one in name))
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.free_name import free_name
 from iowhy.recording.days import day_folder
-from iowhy.recording.free_name import free_name
 from iowhy.recording.manifest import MANIFEST, read_manifest
 
 OPEN = ".open"

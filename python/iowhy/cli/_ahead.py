@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 def steps() -> Sequence[Callable[[], object]]:
     """In the order in which a verdict takes them; what is not done ahead is done then."""
-    return (_facts, _relations, _overview, _causes, _database, _page)
+    return (_facts, _overview, _causes, _page, _database, _connection, _relations)
 
 
 def _facts() -> None:
@@ -19,7 +19,8 @@ def _facts() -> None:
 def _relations() -> None:
     from iowhy.relations.relation import relations
 
-    relations()
+    for name in relations():
+        relations()[name]
 
 
 def _overview() -> None:
@@ -34,6 +35,12 @@ def _causes() -> None:
 
 def _database() -> None:
     import iowhy.recording.database  # noqa: F401
+
+
+def _connection() -> None:
+    from iowhy.recording.database import connect_ahead
+
+    connect_ahead()
 
 
 def _page() -> None:

@@ -1,6 +1,5 @@
 """Which commands there are; the module of one is imported when it is used."""
 
-import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -132,6 +131,8 @@ def _summaries() -> list[tuple[str, str]]:
 
 
 def _read_summaries() -> Iterator[tuple[str, str]]:
+    import ast  # of use for help only
+
     for name in COMMANDS:
         tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
         for node in tree.body:

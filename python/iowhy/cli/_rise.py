@@ -1,7 +1,6 @@
 """`--sudo`: iowhy starts itself again as root."""
 
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,8 @@ def rise(argv: Sequence[str]) -> None:
     """
     if os.geteuid() == 0:
         return
+    import shutil  # of use for others than root only
+
     sudo, own = shutil.which("sudo"), own_program()
     if sudo is None:
         raise Problem("--sudo: there is no sudo here; as root, leave it out")
@@ -38,6 +39,8 @@ def rise(argv: Sequence[str]) -> None:
 
 
 def _found(name: str) -> str:
+    import shutil
+
     here = shutil.which(name)
     if here is None or os.sep in name or here == shutil.which(name, path=OF_SUDO):
         return name

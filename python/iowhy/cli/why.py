@@ -1,6 +1,8 @@
 """`iowhy why`: the verdict of a recording made before."""
 
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
 from iowhy.cli._statuses import DONE
@@ -48,13 +50,19 @@ def command(options: Options) -> None:
             )
         _of_processes(options)
         return
-    from iowhy.overview import overview
+    if _is_first(options.recording):
+        Thread(target=_connect).start()  # of its own, or it could be broken off
     from iowhy.recording import open_recording
-    from iowhy.views import verdict_page
+    from iowhy.relations.opened import Relations
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
-        found = overview(recording, keep=True, measured=options.as_json)
+        with Relations.of(recording, keep=True) as relations:
+            relations.open_ahead()  # while what judges is imported
+            from iowhy.overview import overview
+            from iowhy.views import verdict_page
+
+            found = overview(recording, keep=True, measured=options.as_json, relations=relations)
         judged = judge_asked(recording, found.verdict, expected)
     verdict_page.print_verdict(
         found, as_json=options.as_json, every=options.every, outcomes=judged.outcomes
@@ -63,6 +71,25 @@ def command(options: Options) -> None:
     status = status_of(judged, expected, found.verdict)
     if status != DONE:
         raise SystemExit(status)
+
+
+def _is_first(recording: Path) -> bool:
+    """Whether nothing is kept in the user's cache since the recording was made, so that it will have to be asked."""
+    from iowhy.cache_folder import cache_folder
+
+    folder = cache_folder()
+    if folder is None:
+        return True
+    with suppress(OSError):
+        made = (recording / "manifest.json" if recording.is_dir() else recording).stat().st_mtime
+        return all(file.stat().st_mtime < made for file in folder.glob("*.json"))
+    return False
+
+
+def _connect() -> None:
+    from iowhy.recording.database import connect_ahead
+
+    connect_ahead()
 
 
 def _of_processes(options: Options) -> None:

@@ -23,11 +23,12 @@ from queue import Empty, SimpleQueue
 from typing import Any, cast
 
 import iowhy
+from iowhy.cache_folder import cache_folder
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.day_packs import Entry
 from iowhy.recording.object_store import written
-from iowhy.relations.kept import DEFINITIONS, cache_folder, digest_of
+from iowhy.relations.kept import DEFINITIONS, digest_of
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000

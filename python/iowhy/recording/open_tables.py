@@ -1,6 +1,6 @@
 """The tables of one recording on a DuckDB connection: each is there when it is first needed."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,11 +25,36 @@ if TYPE_CHECKING:  # slow to import
 FEW_FILES, SMALL_FILE_ROWS = 16, 20_000
 #: Files that take no more together are read by the thread that asks: what they hold is less work than to wake others.
 SMALL_BYTES = 2 << 20
+#: No thread but those that ask. Of three that it believes in a table for GROUP BY has room for 32,768 groups at first, of one
+#: or two for 262,144: to make that empty takes longer than to group few rows.
+ALONE = "SET threads = 3; SET external_threads = 3;"
 #: What DuckDB does to a plan that takes longer than it saves where rows are few. Of a million calls our own statements
 #: take a twentieth longer without all of it; SQL of others may join in an order that needs it.
 ONLY_FOR_MANY_ROWS = (
     "aggregate_function_rewriter",
     "build_side_probe_side",
+    "projection_pullup",
+    "duplicate_groups",
+    "join_elimination",
+    "aggregate_reuse",
+    "outer_join_simplification",
+    "grouping_sets",
+    "partial_aggregate_pushdown",
+    "redundant_order_keys",
+    "partitioned_execution",
+    "window_self_join",
+    "top_n_window_elimination",
+    "common_aggregate",
+    "row_group_pruner",
+    "sampling_pushdown",
+    "type_pushdown",
+    "row_number_rewriter",
+    "regex_range",
+    "reorder_filter",
+    "filter_pullup",
+    "limit_pushdown",
+    "scalar_fn_pushdown",
+    "cte_filter_pusher",
     "column_lifetime",
     "common_subexpressions",
     "common_subplan",
@@ -65,7 +90,7 @@ class OpenTables:
         small = _bytes_of(every) <= SMALL_BYTES
         self._first = reading(
             [*every, *map(str, written)],
-            "SET threads = 1;" if small else "",
+            ALONE if small else "",
             passed_over=ONLY_FOR_MANY_ROWS if small and own_sql else (),
         )
         self._own = local()
@@ -180,7 +205,9 @@ class OpenTables:
             empty = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in table.columns)
             return f"SELECT {empty} WHERE false"
         source = f"read_parquet({listed(files)})"
-        found = self._described(name, source)
+        found = self._columns.get(files[0], {})
+        if any(found.get(column.name) != column.sql_type for column in table.columns):
+            found = self._described(name, source)  # which says why, where it cannot be read
         columns = []
         for column in table.columns:
             if column.name not in found:
@@ -196,6 +223,26 @@ class OpenTables:
                 columns.append(f'"{column.name}"')
         return f"SELECT {', '.join(columns)} FROM {source}"
 
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, str]]:
+        """The columns and their types of each table's first file, which are those of the table: of all tables by one
+        question, as to describe one after the other takes longer than to read what few rows they have. Empty where this
+        DuckDB, or one of the files, does not tell.
+        """
+        first = [files[0] for files in self._files.values() if files]
+        try:
+            told = self.connection.execute(
+                f"SELECT file_name, name, duckdb_type, num_children FROM parquet_schema({listed(first)})"
+            ).fetchall()
+        except Exception as error:
+            if not is_query_error(error):
+                raise
+            return {}
+        by_file: dict[str, list[tuple[str, str, int]]] = {}
+        for file, *element in told:
+            by_file.setdefault(file, []).append((element[0], element[1], element[2] or 0))
+        return {file: _outermost(elements) for file, elements in by_file.items()}
+
     def _described(self, name: str, source: str) -> dict[str, str]:
         """The columns of a table's files and their types."""
         try:
@@ -207,6 +254,17 @@ class OpenTables:
                 f"{self.path / name}: {str(error).splitlines()[0]}; {self._way_out()}"
             ) from None
         return {row[0]: row[1] for row in described}
+
+
+def _outermost(elements: Sequence[tuple[str, str, int]]) -> dict[str, str]:
+    """Names and types of the columns, of a schema's elements: each is followed by those that it is made of, the first is all."""
+    found: dict[str, str] = {}
+    inside = 0
+    for name, kind, parts in elements[1:]:
+        if inside == 0:
+            found[name] = kind
+        inside += parts - (inside > 0)
+    return found
 
 
 def _bytes_of(files: Collection[str]) -> int:
@@ -225,9 +283,9 @@ def reading(
 
     `passed_over` are passes of DuckDB's optimizer that it leaves out, those that this version has.
     """
-    from iowhy.recording.database import database  # slow to import
+    from iowhy.recording.database import connect  # slow to import
 
-    connection = database.connect(":memory:")
+    connection = connect()
     try:
         bound(connection)
         without_progress_bar(connection)

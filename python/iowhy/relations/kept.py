@@ -10,7 +10,6 @@ nowhere else: a recording may come from anybody, and answers that it brought wit
 
 import json
 import os
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -19,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from iowhy import __version__
+from iowhy.cache_folder import cache_folder
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Recording
@@ -127,27 +127,6 @@ def _digest_of(definitions: str, *parts: bytes) -> str:
     for part in parts:
         whole.update(part)
     return str(whole.hexdigest())[:40]
-
-
-def cache_folder() -> Path | None:
-    """The user's own directory for what can be made again; None where there is none to trust."""
-    given, home = (Path(os.environ.get(name, "")) for name in ("XDG_CACHE_HOME", "HOME"))
-    folder = (given if given.is_absolute() else home / ".cache") / "iowhy"
-    if not folder.is_absolute():
-        return None
-    # Root that runs with a user's HOME does not write there, nor believe what lies there.
-    for above in (folder, *folder.parents):
-        with suppress(FileNotFoundError, NotADirectoryError):
-            return folder if _own(above.lstat()) else None
-    return None
-
-
-def _own(found: os.stat_result) -> bool:
-    """Whether it is this user's directory, which nobody else writes to."""
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return (
-        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & others
-    )
 
 
 def _write(file: Path, text: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
+from threading import Thread
 from types import TracebackType
 
 from iowhy.recording import Recording
@@ -43,6 +44,7 @@ class Relations:
         self._asked = Once()
         self._shared = False
         self._beside: Beside | None = None
+        self._ahead: Beside | None = None
 
     @classmethod
     def of(
@@ -66,10 +68,12 @@ class Relations:
 
     def close(self) -> None:
         """Closes the connection and keeps what was learnt."""
-        if self._beside is not None:
-            self._beside.end(self._interrupt)
+        for other in (self._ahead, self._beside):
+            if other is not None:
+                other.end(self._interrupt)
         if self._opened is not None:
-            self._opened.close()
+            # Whoever has an answer need not wait until its tables are put away.
+            Thread(target=self._opened.close).start() if self._shared else self._opened.close()
             self._opened = None
             self._kept.save()
 
@@ -139,6 +143,15 @@ class Relations:
         """The single row of a query as a dataclass."""
         (found,) = self.read(kind, sql)
         return found
+
+    def open_ahead(self) -> None:
+        """Opens the recording on a thread of its own, where answers are not kept, while the caller does what needs none of it."""
+        if not self._kept.answers:
+            self._ahead = Beside(self._opens())
+
+    def _opens(self) -> Iterator[object]:
+        yield self._tables()
+        yield self.facts
 
     def ask_beside(self, steps: Iterable[object]) -> None:
         """Takes `steps`, which ask what is going to be asked here as well, on a thread of their own.

@@ -2,19 +2,17 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
+from iowhy.free_name import free_name
 from iowhy.messages import say
-from iowhy.recording.free_name import free_name
 from iowhy.sources import ending, orphans
 from iowhy.users import invoking_user
 
@@ -43,13 +41,24 @@ def program(name: str) -> Path:
         if not os.access(path, os.X_OK):
             raise Problem(f"IOWHY_RECORD={chosen}: {path} is not a program that can be run")
         return path
-    beside = Path(sysconfig.get_path("scripts")) / name
+    beside = _scripts() / name
     if os.access(beside, os.X_OK):
         return beside
+    import shutil
+
     found = shutil.which(name)
     if found is None:
         raise Problem(f"{name} is not installed; `pip install iowhy` brings it along")
     return Path(found)
+
+
+def _scripts() -> Path:
+    """Where programs of this Python are installed."""
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.prefix, "bin")  # of a virtual environment, as sysconfig has it too
+    import sysconfig  # it takes longer than all else here
+
+    return Path(sysconfig.get_path("scripts"))
 
 
 def name_for(argv: Sequence[str], folder: Path) -> Path:

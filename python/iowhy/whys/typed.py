@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from iowhy.data_class import dataclass
+from iowhy.free_name import free_name
 from iowhy.invocation import as_root, joined, quoted, typed
-from iowhy.recording.free_name import free_name
 from iowhy.users import is_everything
 from iowhy.whys.facts import Facts, started, used_files
 

@@ -112,7 +112,11 @@ def verdict_of(facts: Facts) -> Verdict:
 
 def asked_by_causes(facts: Facts) -> Iterator[object]:
     """Steps that ask what `verdict_of` asks for its causes, those first that it comes to last."""
-    for cause in reversed(_looked_for(facts)):
+    yield failures(facts)
+    looked_for = _looked_for(facts)
+    if looked_for:
+        yield program.at_work(facts)
+    for cause in reversed(looked_for):
         yield cause.find(facts)
 
 

@@ -45,11 +45,16 @@ class Facts:
     """The facts of one recording; use as a context, which closes the connection."""
 
     def __init__(
-        self, recording: Recording, *, keep: bool = False, narrowed: Narrowed | None = None
+        self,
+        recording: Recording,
+        *,
+        keep: bool = False,
+        narrowed: Narrowed | None = None,
+        relations: Relations | None = None,
     ) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.relations = Relations.of(recording, keep=keep, narrowed=narrowed)
+        self.relations = relations or Relations.of(recording, keep=keep, narrowed=narrowed)
 
     def __enter__(self) -> "Facts":
         return self
@@ -195,13 +200,21 @@ class Facts:
 
 @contextmanager
 def facts_of(
-    recording: Recording, *, keep: bool = False, narrowed: Narrowed | None = None
+    recording: Recording,
+    *,
+    keep: bool = False,
+    narrowed: Narrowed | None = None,
+    relations: Relations | None = None,
 ) -> Iterator[Facts]:
     """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage.
 
-    `keep` takes answers from the user's cache and keeps them there; `narrowed` is the part that is looked at.
+    `keep` takes answers from the user's cache and keeps them there; `narrowed` is the part that is looked at. `relations`
+    are those of the recording, where they are being opened already; they are closed here.
     """
-    with recording.damage_named(), Facts(recording, keep=keep, narrowed=narrowed) as facts:
+    with (
+        recording.damage_named(),
+        Facts(recording, keep=keep, narrowed=narrowed, relations=relations) as facts,
+    ):
         yield facts
 
 

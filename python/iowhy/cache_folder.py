@@ -1,0 +1,27 @@
+"""The user's own directory for what can be made again."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+
+def cache_folder() -> Path | None:
+    """The user's own directory for what can be made again; None where there is none to trust."""
+    given, home = (Path(os.environ.get(name, "")) for name in ("XDG_CACHE_HOME", "HOME"))
+    folder = (given if given.is_absolute() else home / ".cache") / "iowhy"
+    if not folder.is_absolute():
+        return None
+    # Root that runs with a user's HOME does not write there, nor believe what lies there.
+    for above in (folder, *folder.parents):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return folder if _own(above.lstat()) else None
+    return None
+
+
+def _own(found: os.stat_result) -> bool:
+    """Whether it is this user's directory, which nobody else writes to."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return (
+        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & others
+    )

@@ -6,7 +6,6 @@ values are None; keys that this version does not know are ignored: newer recordi
 
 import json
 import os
-import platform
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -145,7 +144,7 @@ class Manifest:
     ) -> "Manifest":
         """A manifest with handy defaults; a sensor given by name is one that ran."""
         if host is None:
-            host = Host(cpus=os.cpu_count(), machine=platform.machine(), page_bytes=4096)
+            host = Host(cpus=os.cpu_count(), machine=os.uname().machine, page_bytes=4096)
         return cls(
             source=source,
             host=host,

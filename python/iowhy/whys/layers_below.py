@@ -1,7 +1,5 @@
 """Links on the layers below the device that a finding speaks of, and on the one disk of an array that keeps it waiting."""
 
-from statistics import median
-
 from iowhy.whys import classes
 from iowhy.whys.chain import duration, link
 from iowhy.whys.facts import Facts
@@ -35,6 +33,8 @@ def _late(found: Layers) -> Link | None:
         if len(answers) < 2:
             continue
         *others, last = answers
+        from statistics import median  # slow to import, and of use for arrays only
+
         usual = median(map(_takes, others))
         if last.requests >= REQUESTS_MIN and usual > 0 and last.mean_ns >= LATE * usual:
             return link(

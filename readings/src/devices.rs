@@ -85,15 +85,19 @@ impl Disks {
         })
     }
 
-    /// The whole disk of a device file, by its number, or, where it is not seen from here, by its name.
+    /// The whole disk of a device file.
     pub fn of_device_file(&self, file: &Path) -> Option<i64> {
+        self.whole(self.number_of_file(file)?)
+    }
+
+    /// The number of a device file's disk or partition; where the file is not seen from here, by its name.
+    pub fn number_of_file(&self, file: &Path) -> Option<i64> {
         let by_file = std::fs::metadata(file)
             .ok()
             .map(|m| crate::dev_of_stat(m.rdev()));
-        by_file.and_then(|number| self.whole(number)).or_else(|| {
-            let name = file.strip_prefix("/dev").ok()?.to_str()?;
-            self.whole(self.number(name)?)
-        })
+        by_file
+            .filter(|number| self.whole.contains_key(number))
+            .or_else(|| self.number(file.strip_prefix("/dev").ok()?.to_str()?))
     }
 
     /// The number of a disk or partition by its name.

@@ -8,6 +8,7 @@ use iowhy_store::{rows, Name};
 use crate::devices::Disks;
 use crate::log_disks;
 use crate::mounts::{Mount, Mounts};
+use crate::several_disks;
 use crate::Roots;
 
 /// A row per mounted filesystem, by device number. One that is mounted several times is named by the mount
@@ -126,6 +127,7 @@ fn row(
         options: Name::Owned(options.join(",")),
         disk_dev,
         log_dev: log_disks::of_mount(roots, mount, disks),
+        disk_devs: several_disks::of_mount(roots, mount, disks),
         daemon_tgid: daemons.get(&mount.dev).copied(),
         block_bytes: blocks
             .and_then(|fs| i64::try_from(fs.block_size()).ok())

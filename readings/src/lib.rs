@@ -15,6 +15,7 @@ pub mod names;
 mod proc_file;
 mod reading;
 pub mod sampler;
+mod several_disks;
 pub mod threads;
 pub mod watcher;
 

@@ -42,6 +42,15 @@ static __always_inline void wake(struct thread *t, __u64 now)
 	advance(t, now, RUNNABLE);
 }
 
+/* Also where a signal may end the sleep (FUSE): people and peers are waited for in other calls. */
+static __always_inline bool waits_for_names(const struct thread *t)
+{
+	__u32 nr = t->call;
+
+	barrier_var(nr);
+	return nr < CALLS && (calls[nr].how & HOW_OF_NAMES);
+}
+
 static __always_inline int switched(void *ctx, bool preempt, struct task_struct *prev, struct task_struct *next,
 				    unsigned int prev_state)
 {
@@ -69,7 +78,8 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			advance(t, now, SLEEPING);
 			emit_exit(prev, t, 1);
 			forget_thread(prev);
-		} else if ((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) {
+		} else if (((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) ||
+			   ((prev_state & TASK_INTERRUPTIBLE) && waits_for_names(t))) {
 			advance(t, now, BLOCKED);
 			t->wait_since = now;
 			t->wait_io = BPF_CORE_READ_BITFIELD(prev, in_iowait);

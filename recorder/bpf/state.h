@@ -17,6 +17,7 @@ enum call_how {
 	HOW_IOVEC = 1, /* bytes_arg is an array of iovec, the argument after it its length */
 	HOW_OFFSET_POINTER = 2, /* the offset argument points to the offset; NULL means f_pos */
 	HOW_FILE_POSITION = 4, /* the offset is the file position */
+	HOW_OF_NAMES = 8, /* on names and inodes: nothing to sleep for but what answers them */
 };
 
 struct call_shape {

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use iowhy_store::Name;
-use iowhy_tables::calls::{self, Call, OffsetIn, Record};
+use iowhy_tables::calls::{self, Call, Effect, Kind, OffsetIn, Record};
 
 use crate::event::layout;
 
@@ -35,22 +35,43 @@ pub fn total_name(number: u32) -> Name {
     }
 }
 
-/// The calls of this machine that get a row of their own, by number.
-pub fn recorded() -> impl Iterator<Item = (usize, &'static Call, Record)> {
+/// The calls of this machine of which something is known, by number.
+pub fn known() -> impl Iterator<Item = (usize, &'static Call)> {
     (0..MOST).filter_map(|number| {
         let call = calls::by_name(name(number as u16)?.as_bytes())?;
-        Some((number, call, call.record?))
+        Some((number, call))
     })
 }
 
-/// Bits that say where the programs find the length and the offset (bpf/state.h, enum call_how).
+/// Those that get a row of their own.
+pub fn recorded() -> impl Iterator<Item = (usize, &'static Call, Record)> {
+    known().filter_map(|(number, call)| Some((number, call, call.record?)))
+}
+
+/// Bits that say where the programs find the length and the offset, and what is slept for (bpf/state.h, enum call_how).
 pub fn how(call: &Call) -> u8 {
     let offset = match call.offset_in {
         OffsetIn::Argument => 0,
         OffsetIn::Position => layout::HOW_FILE_POSITION,
         OffsetIn::Pointer => layout::HOW_OFFSET_POINTER,
     };
-    offset | if call.vector { layout::HOW_IOVEC } else { 0 }
+    let vector = if call.vector { layout::HOW_IOVEC } else { 0 };
+    let names = if is_of_names(call) {
+        layout::HOW_OF_NAMES
+    } else {
+        0
+    };
+    offset | vector | names
+}
+
+/// Whether it asks for or changes names and inodes alone. To open one may be to wait for who opens its other end, and to close
+/// it, for what a peer has not taken yet.
+fn is_of_names(call: &Call) -> bool {
+    match call.kind {
+        Some(Kind::Lookup) => call.record != Some(Record::Open),
+        Some(Kind::Change) => call.effect != Some(Effect::Close),
+        _ => false,
+    }
 }
 
 /// Whether the call's result is a number of bytes read or written.
@@ -87,6 +108,30 @@ mod tests {
         assert_eq!(total_name(500), "syscall_500");
         assert_eq!(total_name(3 | layout::CALL_COMPAT), "syscall32_3");
         assert_eq!(total_name(layout::CALL_X32), "syscallx32_0");
+    }
+
+    #[test]
+    fn sleep_in_calls_on_names_is_for_what_answers_them() {
+        let of_names =
+            |name: &str| how(calls::by_name(name.as_bytes()).unwrap()) & layout::HOW_OF_NAMES != 0;
+        for name in [
+            "newfstatat",
+            "statx",
+            "readlink",
+            "execve",
+            "unlinkat",
+            "rename",
+            "ftruncate",
+        ] {
+            assert!(of_names(name), "{name}");
+        }
+        for name in [
+            "openat", "creat", "close", "read", "fsync", "futex", "ppoll", "clone",
+        ] {
+            assert!(!of_names(name), "{name}");
+        }
+        let known: Vec<&str> = known().map(|(_, call)| call.name).collect();
+        assert!(known.contains(&"statx") && !recorded().any(|(_, call, _)| call.name == "statx"));
     }
 
     #[test]

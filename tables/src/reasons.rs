@@ -196,6 +196,62 @@ mod tests {
     }
 
     #[test]
+    fn a_page_of_the_filesystems_own_that_is_being_read_is_metadata() {
+        for (frames, expected) in [
+            (
+                &["__folio_lock", "__get_node_folio", "f2fs_iget"][..],
+                "metadata_read",
+            ),
+            (
+                &["__lock_page", "__get_node_page.isra.0", "f2fs_lookup"],
+                "metadata_read",
+            ),
+            (
+                &["folio_wait_bit_common", "f2fs_find_entry", "f2fs_lookup"],
+                "metadata_read",
+            ),
+            // The same pages: written, and looked for under a lock.
+            (
+                &["folio_wait_writeback", "__get_node_folio"],
+                "page_writeback",
+            ),
+            (
+                &["rwsem_down_read_slowpath", "__get_node_folio"],
+                "inode_lock",
+            ),
+            (&["__folio_lock", "truncate_inode_pages_range"], "page_lock"),
+        ] {
+            assert_eq!(reason(frames), expected, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn what_removed_files_had_taken_is_given_back_by_a_worker() {
+        let unlink = [
+            "wait_for_completion",
+            "__flush_work",
+            "flush_delayed_work",
+            "xfs_inode_mark_reclaimable",
+            "destroy_inode",
+            "do_unlinkat",
+        ];
+        assert_eq!(reason(&unlink), "inode_freeing");
+        // For want of space, for want of memory, and a worker of something else.
+        let room = [
+            "__flush_work",
+            "xfs_inodegc_flush",
+            "xfs_blockgc_free_space",
+        ];
+        assert_eq!(reason(&room), "make_room");
+        let memory = ["__flush_work", "xfs_inode_mark_reclaimable", "shrink_node"];
+        assert_eq!(reason(&memory), "memory_reclaim");
+        assert_eq!(
+            reason(&["__flush_work", "lru_add_drain_all"]),
+            "kernel_sync"
+        );
+    }
+
+    #[test]
     fn direct_io_waits_for_its_data_or_first_for_where_it_lies() {
         let data = ["blk_io_schedule", "__iomap_dio_rw", "iomap_dio_rw"];
         assert_eq!(reason(&data), "direct_io");
@@ -266,6 +322,27 @@ mod tests {
             "file_update_time",
         ];
         assert_eq!(reason(&shadow), "journal_space");
+        // XFS: freed blocks that the log has still to write, a pinned block that is to be used again, and an fsync.
+        for (frames, expected) in [
+            (
+                &[
+                    "xlog_wait_on_iclog",
+                    "xfs_log_force",
+                    "xfs_extent_busy_flush",
+                ][..],
+                "journal_space",
+            ),
+            (
+                &["xlog_wait_on_iclog", "xfs_log_force", "xfs_buf_lock"],
+                "journal_space",
+            ),
+            (
+                &["xlog_wait_on_iclog", "xfs_log_force_seq", "xfs_file_fsync"],
+                "log_force",
+            ),
+        ] {
+            assert_eq!(reason(frames), expected, "{frames:?}");
+        }
         let sync = ["wait_for_completion", "__flush_workqueue", "ext4_sync_fs"];
         assert_eq!(reason(&sync), "page_writeback");
     }

@@ -1,4 +1,4 @@
-"""A filesystem whose log lies on a partition of another filesystem's disk: what is flushed there is for who syncs."""
+"""A filesystem whose log, or second device, lies on a partition of another filesystem's disk: what is flushed there is for who syncs."""
 
 from pathlib import Path
 
@@ -56,6 +56,45 @@ def test_flushes_of_a_log_beside_another_filesystem_are_of_who_syncs(
         waited = relations.rows("SELECT DISTINCT dev FROM waited_devices WHERE dev IS NOT NULL")
     assert SYNCED <= found <= flushed
     assert (log_disk,) in waited
+
+
+@pytest.mark.parametrize("profile", ["raid1", "single"])
+def test_flushes_of_a_second_device_beside_another_filesystem_are_of_who_syncs(
+    tmp_path: Path, profile: str
+) -> None:
+    """btrfs on a device of its own and on a partition of another filesystem's disk: a sync flushes both."""
+    parts = ((2048, 600_000), (602_112, 400_000))
+    with (
+        loop_device(tmp_path / "shared.img", 512 * MEBIBYTE) as shared,
+        loop_device(tmp_path / "first.img", 512 * MEBIBYTE) as first,
+    ):
+        for number, (start, length) in enumerate(parts, 1):
+            run("addpart", shared, str(number), str(start), str(length))
+        others, own = tmp_path / "others", tmp_path / "own"
+        others.mkdir()
+        own.mkdir()
+        run("mkfs.ext4", "-q", "-F", f"{shared}p1")
+        run("mkfs.btrfs", "-q", "-m", profile, "-d", "single", first, f"{shared}p2")
+        run("mount", f"{shared}p1", str(others))
+        try:
+            run("mount", "-o", "noatime", first, str(own))
+            try:
+                name = Path(shared).name
+                before = disk_counters(name)
+                recording = record(python(WORK, own, str(SYNCED)), tmp_path / "a.iowhy")
+                flushed = disk_counters(name)["flushes"] - before["flushes"]
+            finally:
+                run("umount", str(own))
+        finally:
+            run("umount", str(others))
+        disks = [disk_number(Path(first).name), disk_number(name)]
+    with Relations.of(recording) as relations:
+        asked = f"SELECT disk_devs FROM filesystems WHERE mount = '{own}'"
+        assert relations.rows(asked) == [(sorted(disks),)]
+        ((found,),) = relations.rows(
+            f"SELECT sum(flushes) FROM flush_groups WHERE dev = {disks[1]} AND of_command AND counted"
+        )
+    assert SYNCED <= found <= flushed
 
 
 def disk_number_of(relations: Relations, name: str) -> int:

@@ -1,5 +1,7 @@
 """What a process serves: sleeps and waits in calls on its files, and their part of all such."""
 
+import pytest
+
 from iowhy.relations import Relations
 from tests.reports.conftest import MS, Make, call, file, wait
 
@@ -37,7 +39,34 @@ def test_of_which_filesystem_and_what_part(make: Make) -> None:
     assert rows == [
         ("close", "network_filesystem", None, "server", 1, MS, 1.0),
         ("fsync", "page_writeback", 10, "server", 1, 2 * MS, 1.0),
-        ("newfstatat", "fuse", None, "process", 1, MS, 1.0),
+        ("newfstatat", "fuse", 9, "process", 1, MS, 1.0),
         ("read", "page_read", 9, "process", 1, MS, 0.2),
         ("read", None, 9, "process", 1, 3 * MS, 0.75),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (["ext4", "fuse.sshfs"], (2, "process")),
+        (["ext4", "fuse.sshfs", "nfs4"], (2, "process")),
+        (["fuse", "fuse.sshfs"], (None, "process")),
+        (["fuse", "virtiofs"], (None, "process")),
+        (["virtiofs"], (1, "server")),
+        (["ext4"], (None, "process")),
+    ],
+)
+def test_a_call_on_names_has_no_file_and_may_mean_only_one(
+    make: Make, kinds: list[str], expected: tuple[int | None, str]
+) -> None:
+    rec = make(
+        {
+            "filesystems": [
+                {"dev": dev, "kind": kind, "mount": f"/{dev}", "options": "rw"}
+                for dev, kind in enumerate(kinds, 1)
+            ],
+            "waits": [wait(0, MS, "fuse", syscall="newfstatat", ino=None, dev=None)],
+        }
+    )
+    with Relations.of(rec) as relations:
+        assert relations.rows("SELECT dev, served_by FROM served_waits") == [expected]

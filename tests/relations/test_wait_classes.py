@@ -43,6 +43,8 @@ WAITS = [
     ("discard", "fsync", True, "sync"),
     ("journal_space", "unlink", False, "write"),
     ("journal_space", "rename", False, "write"),
+    ("inode_freeing", "unlinkat", False, "write"),
+    ("inode_freeing", "close", False, "write"),
     ("dirty_throttle", "write", False, "throttled"),
     ("io_throttle", "fsync", False, "throttled"),
     ("writeback_throttle", "write", True, "write"),

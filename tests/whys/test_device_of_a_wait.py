@@ -1,5 +1,9 @@
 """The device that is spoken of is the one that was waited for, not the one with most requests of the command's own."""
 
+from pathlib import Path
+
+from iowhy.whys.facts import Facts
+
 from .conftest import Judge, absent, chain, leads
 from .made import KIB, MS, START, Story
 from .made.base import DISK, FS
@@ -133,3 +137,38 @@ def test_a_commit_waits_for_the_disk_of_the_log(judged: Judge) -> None:
     found = leads(judged(story), "flush-cost", 0.4)
     assert "cache flushes of sdb for the command" in chain(found)
     assert "sda" not in found.summary
+
+
+def on_several(story: Story, dev: int, disks: list[int]) -> Story:
+    """A btrfs of several devices."""
+    for row in story.tables["filesystems"]:
+        if row["dev"] == dev:
+            row.update(kind="btrfs", disk_devs=disks)
+    return story
+
+
+def test_flushes_of_another_device_of_the_same_filesystem(judged: Judge) -> None:
+    """A partition of the disk of another filesystem; the near miss is a second device of that other one."""
+    found = leads(
+        judged(on_several(two_filesystems(syncs()), FS, [DISK, OTHER])), "flush-cost", 0.4
+    )
+    assert "of sdb" in chain(found) and "400 cache flushes of sda for the command" in chain(found)
+    third = 10 << 20
+    near = on_several(two_filesystems(syncs()), OTHER | 1, [OTHER, third])
+    found = leads(judged(near), "flush-cost", 0.4)
+    assert "sdb" not in chain(found)
+
+
+def test_a_wait_on_several_devices_is_for_the_one_that_moves(tmp_path: Path) -> None:
+    """The mount names the first device; the data lie on the second."""
+
+    def device(disks: list[int]) -> str | None:
+        story = Story(2.0).caller("read", 400, blocked=int(4.5 * MS), bytes_=4 * KIB)
+        with_disks(story).requests(4, service=MS)
+        story.requests(400, service=int(4.4 * MS), dev=OTHER, jump=True)
+        recording = on_several(story, FS, disks).write(tmp_path / f"{len(disks)}.iowhy")
+        with Facts(recording) as facts:
+            return facts.requests.device
+
+    assert device([DISK, OTHER]) == "sdb"
+    assert device([]) == "sda"

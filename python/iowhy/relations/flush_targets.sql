@@ -1,9 +1,9 @@
 -- title: A device whose cache may be emptied for who waits on a filesystem
 -- filtered as: nothing
 -- kept: table
--- A filesystem's flushes are of the disks that it and its log lie on, by its mount, by requests of its files, and by
--- what those lie on in turn (four layers); and of devices that no filesystem in use is mounted from nor has its log on, which may be
--- another device of the same filesystem, or hold its log where that is not known. The device of another filesystem is none of them. A filesystem that is not in here is one of which no
+-- A filesystem's flushes are of the disks that it and its log lie on, by its mount, by the devices that it has, by requests of its
+-- files, and by what those lie on in turn (four layers); and of devices that no filesystem in use is known to lie or to have its log on,
+-- which may be another device of the same filesystem, or hold its log where that is not known. The device of another filesystem is none of them. A filesystem that is not in here is one of which no
 -- device is known: it may be any.
 -- column dev: the filesystem, or a block device that is used as such, id
 -- column disk_dev: block device; each filesystem has a row with NULL as well, id
@@ -15,6 +15,8 @@ WITH layers AS (
     SELECT dev, disk_dev FROM main.filesystems WHERE disk_dev IS NOT NULL
     UNION
     SELECT dev, log_dev FROM main.filesystems WHERE log_dev IS NOT NULL
+    UNION
+    SELECT dev, unnest(disk_devs) FROM main.filesystems
 ), upper AS (
     SELECT dev, disk_dev FROM mounted
     UNION

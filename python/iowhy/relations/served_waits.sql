@@ -10,13 +10,17 @@
 -- column waits: waits, or calls that slept, count
 -- column total_ns: summed, ns
 -- column part: of all waits in this call for this reason, share
-WITH found AS (
+WITH alone AS (
+    SELECT max(dev) AS dev FROM served_filesystems WHERE served_by = 'process' OR kind = 'virtiofs' HAVING count(*) = 1
+), found AS (
     SELECT
         w.syscall, w.reason, v.dev, w.dur_ns AS ns,
-        -- Of a wait without a file the reason tells: the host of virtiofs is not told from a process then.
+        -- Of a wait without a file (of a call on names) the reason tells, where only one can be meant also which filesystem it
+        -- is; else the host of virtiofs is not told from a process then.
         coalesce(v.served_by, CASE w.reason WHEN 'fuse' THEN 'process' WHEN 'network_filesystem' THEN 'server' END) AS served_by
     FROM main.waits w
-    LEFT JOIN served_filesystems v ON v.dev = w.dev
+    LEFT JOIN alone a ON w.dev IS NULL AND w.reason = 'fuse'
+    LEFT JOIN served_filesystems v ON v.dev = coalesce(w.dev, a.dev)
     WHERE w.dur_ns > 0
     UNION ALL
     SELECT s.syscall, NULL, v.dev, s.sleeping_ns, v.served_by

@@ -2,16 +2,18 @@
 -- filtered as: nothing
 -- kept: table
 -- The device of a wait is that of the filesystem of its file, for a commit that of its log, and where that shows no requests (a mapped
--- device) what lies below. What a process (FUSE) or a server serves is no device. A wait without a file, or on a filesystem without a disk of its
--- own (tmpfs), has none; sync(2)
+-- device) what lies below. What a process (FUSE) or a server serves is no device. A wait without a file, on a filesystem without a disk of its
+-- own (tmpfs), or on one of several (btrfs) has none; sync(2)
 -- waits for every filesystem.
 -- column dev: block device; NULL where the file tells none, id
 -- column everywhere: it is sync(2), bool
 -- column waited_ns: waits for storage, summed, ns
-WITH places AS (
-    SELECT dev, max(disk_dev) AS disk_dev, false AS commits FROM main.filesystems GROUP BY dev
+WITH one_disk AS (
+    SELECT dev, CASE WHEN coalesce(array_length(disk_devs), 0) = 0 THEN disk_dev END AS disk_dev, log_dev FROM main.filesystems
+), places AS (
+    SELECT dev, max(disk_dev) AS disk_dev, false AS commits FROM one_disk GROUP BY dev
     UNION ALL
-    SELECT dev, max(coalesce(log_dev, disk_dev)) AS disk_dev, true AS commits FROM main.filesystems GROUP BY dev
+    SELECT dev, max(coalesce(log_dev, disk_dev)) AS disk_dev, true AS commits FROM one_disk GROUP BY dev
 )
 SELECT
     CASE

@@ -1,11 +1,13 @@
 -- title: A device that the command wrote to, by its requests or to a filesystem on it by its calls
 -- filtered as: nothing
--- Shared work on other devices (journal, metadata, flush) is not of the command. A filesystem is on the device of its log, too.
+-- Shared work on other devices (journal, metadata, flush) is not of the command. A filesystem is on the device of its log, and on each of several that it has, too.
 -- column dev: block device, id
 WITH places AS (
     SELECT dev, disk_dev FROM main.filesystems WHERE disk_dev IS NOT NULL
     UNION
     SELECT dev, log_dev FROM main.filesystems WHERE log_dev IS NOT NULL
+    UNION
+    SELECT dev, unnest(disk_devs) FROM main.filesystems
 )
 SELECT dev FROM main.request_addends WHERE in_scope AND op = 'write'
 UNION

@@ -192,7 +192,9 @@ fn set_constants(
         shape.fd_arg = argument(fd);
         shape.bytes_arg = argument(bytes);
         shape.offset_arg = argument(offset);
-        shape.how = calls::how(call);
+    }
+    for (number, call) in calls::known() {
+        rodata.calls[number].how = calls::how(call);
     }
     rodata.take_stacks = stacks;
     rodata.whole_machine = options.whole_machine;

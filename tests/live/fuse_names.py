@@ -1,0 +1,66 @@
+"""A filesystem in user space that has any name one asks for, as an empty file, and lets nothing be kept: each answer takes its time.
+
+python fuse_names.py DIRECTORY MILLISECONDS: mounts itself there (as root), prints a line, and answers until it is unmounted.
+The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+import sys
+import time
+
+LOOKUP, FORGET, GETATTR, UNLINK, INIT, BATCH_FORGET, INTERRUPT = 1, 2, 3, 10, 26, 42, 36
+IN_HEADER = struct.Struct("<IIQQIIII")
+OUT_HEADER = struct.Struct("<IiQ")
+ATTRIBUTES = struct.Struct("<6Q3I7I")
+FILE, DIRECTORY = 0o100644, 0o040755
+ROOT = 1
+
+
+def attributes(node: int) -> bytes:
+    """Of the root, a directory, or of any other node, a file."""
+    mode = DIRECTORY if node == ROOT else FILE
+    return ATTRIBUTES.pack(node, *[0] * 5, *[0] * 3, mode, 1, 0, 0, 0, 4096, 0)
+
+
+def answer(opcode: int, node: int, asked: bytes) -> tuple[int, bytes]:
+    """An error and what is said besides."""
+    if opcode == INIT:
+        return 0, struct.pack("<4I2H2I2HI28x", 7, 31, 65536, 0, 8, 8, 65536, 1, 0, 0, 0)
+    if opcode == LOOKUP:
+        found = 2 + sum(asked.rstrip(b"\0"))
+        return 0, struct.pack("<4Q2I", found, 0, 0, 0, 0, 0) + attributes(found)
+    if opcode == GETATTR:
+        return 0, struct.pack("<Q2I", 0, 0, 0) + attributes(node)
+    return (0 if opcode == UNLINK else -errno.ENOSYS), b""
+
+
+def main(directory: str, milliseconds: float) -> None:
+    device = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"names", directory.encode(), b"fuse.names", 0, options):
+        raise OSError(ctypes.get_errno(), "mount")
+    print("mounted", flush=True)
+    while True:
+        try:
+            request = os.read(device, 1 << 20)
+        except OSError as error:
+            if error.errno == errno.ENODEV:
+                return
+            if error.errno in (errno.ENOENT, errno.EINTR):
+                continue
+            raise
+        _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
+        if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
+            continue
+        if opcode in (LOOKUP, GETATTR, UNLINK):
+            time.sleep(milliseconds / 1000)
+        error, said = answer(opcode, node, request[IN_HEADER.size :])
+        os.write(device, OUT_HEADER.pack(OUT_HEADER.size + len(said), error, unique) + said)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]))

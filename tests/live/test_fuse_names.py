@@ -1,0 +1,91 @@
+"""Calls on names of a filesystem that a process serves: they sleep so that a signal may wake them, and wait for that process all the same."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.relations import Relations
+from iowhy.whys.verdict import judge
+from machine import python, record, run
+
+pytestmark = pytest.mark.usefixtures("live")
+
+LOOKED_AT, REMOVED, DELAY_MS = 150, 40, 4
+WORK = """
+import os, sys
+for number in range(int(sys.argv[2])):
+    os.stat(f"{sys.argv[1]}/looked-at-{number}")
+for number in range(int(sys.argv[3])):
+    os.unlink(f"{sys.argv[1]}/removed-{number}")
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[Path, int]]:
+    """Where it is mounted, and the process that serves it."""
+    mount = tmp_path / "names"
+    mount.mkdir()
+    program = Path(__file__).with_name("fuse_names.py")
+    with subprocess.Popen(
+        [sys.executable, program, mount, str(DELAY_MS)], stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"mounted\n"
+        try:
+            yield mount, server.pid
+        finally:
+            run("umount", str(mount))
+
+
+def test_names_are_waited_for_at_the_process_that_serves_them(
+    tmp_path: Path, served: tuple[Path, int]
+) -> None:
+    mount, server = served
+    argv = python(WORK, mount, str(LOOKED_AT), str(REMOVED))
+    recording = record(argv, tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        waits = relations.rows(
+            "SELECT syscall LIKE '%stat%' AS looks, count(*), sum(dur_ns) FROM waits"
+            " WHERE reason = 'fuse' AND (syscall LIKE '%stat%' OR syscall LIKE 'unlink%') GROUP BY 1 ORDER BY 1"
+        )
+        sums = "SELECT sum(total_ns) FROM wait_groups g JOIN wait_classes c USING (reason, syscall) WHERE c.class = '{}'"
+        ((filesystems,),) = relations.rows("SELECT count(*) FROM served_filesystems")
+        ((writing,),) = relations.rows(sums.format("write"))
+    (_, removed, removed_ns), (_, looked_at, looked_at_ns) = waits
+    # A request for the name, and one for what it is: nothing may be kept.
+    assert looked_at >= LOOKED_AT and removed >= REMOVED
+    assert looked_at_ns >= LOOKED_AT * DELAY_MS * 1e6
+    assert removed_ns >= REMOVED * DELAY_MS * 1e6
+    assert writing >= REMOVED * DELAY_MS * 1e6
+    found = judge(recording).findings[0]
+    assert found.cause == "fuse-daemon"
+    assert found.share > 0.5
+    # A path is no file that is open: which filesystem it means is known where there is only one.
+    if filesystems == 1:
+        assert f"process {server}" in found.summary and str(mount) in found.summary
+    else:
+        assert "a filesystem of FUSE" in found.summary
+
+
+def test_who_waits_for_a_peer_in_other_calls_waits_for_no_storage(tmp_path: Path) -> None:
+    """The near miss: opening a FIFO, and sleeping for the time."""
+    fifo = tmp_path / "fifo"
+    run("mkfifo", str(fifo))
+    work = f"""
+import os, time
+if os.fork() == 0:
+    time.sleep(0.4)
+    os.open({str(fifo)!r}, os.O_WRONLY)
+    os._exit(0)
+os.open({str(fifo)!r}, os.O_RDONLY)
+os.wait()
+"""
+    recording = record(python(work), tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        ((blocked,),) = relations.rows(
+            "SELECT coalesce(sum(dur_ns), 0) FROM waits WHERE syscall = 'openat'"
+        )
+    assert blocked < 100_000_000

@@ -6,17 +6,23 @@
 -- column comm: its name; NULL where it was not seen, text
 -- column own: it is the command's, bool
 -- column how: kswapd, damon, reclaim, dropped; NULL where the source does not tell, text
+-- column again: of files of which pages were read again, bool
 -- column pages: evicted, pages
-WITH split AS (
-    SELECT tgid, evicted_pages - reclaimed_pages AS pages, 'dropped' AS how
+WITH counted AS (
+    SELECT
+        tgid, evicted_pages, reclaimed_pages,
+        coalesce(sum(refault_pages) OVER (PARTITION BY dev, ino) > 0, false) AS again
     FROM main.page_cache
+), split AS (
+    SELECT tgid, again, evicted_pages - reclaimed_pages AS pages, 'dropped' AS how
+    FROM counted
     WHERE reclaimed_pages IS NOT NULL
     UNION ALL
-    SELECT tgid, reclaimed_pages, 'reclaim' FROM main.page_cache WHERE reclaimed_pages IS NOT NULL
+    SELECT tgid, again, reclaimed_pages, 'reclaim' FROM counted WHERE reclaimed_pages IS NOT NULL
     UNION ALL
-    SELECT tgid, evicted_pages, CAST(NULL AS VARCHAR) FROM main.page_cache WHERE reclaimed_pages IS NULL
+    SELECT tgid, again, evicted_pages, CAST(NULL AS VARCHAR) FROM counted WHERE reclaimed_pages IS NULL
 ), named AS (
-    SELECT s.tgid, s.how, s.pages, coalesce(n.comm, t.comm) AS comm, t.tgid IS NOT NULL AS own
+    SELECT s.tgid, s.how, s.again, s.pages, coalesce(n.comm, t.comm) AS comm, t.tgid IS NOT NULL AS own
     FROM split s
     LEFT JOIN (SELECT tgid, max(comm) AS comm FROM main.neighbours GROUP BY tgid) n ON n.tgid = s.tgid
     LEFT JOIN (
@@ -33,6 +39,7 @@ SELECT
         WHEN how = 'reclaim' AND NOT own AND comm LIKE 'kdamond%' THEN 'damon'
         ELSE how
     END AS how,
+    again,
     sum(pages) AS pages
 FROM named
-GROUP BY 1, 2, 3, 4
+GROUP BY 1, 2, 3, 4, 5

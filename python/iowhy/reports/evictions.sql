@@ -9,6 +9,7 @@
 -- column pages: pages of the command's files, pages
 -- column bytes: their bytes, bytes
 -- column share: of all that were evicted, share
+-- column again: of files of which pages were read again: what else left was not missed, bool
 SELECT
     e.comm,
     e.tgid,
@@ -16,7 +17,8 @@ SELECT
     e.how,
     e.pages,
     e.pages * r.page_bytes AS bytes,
-    e.pages / sum(e.pages) OVER () AS share
+    e.pages / sum(e.pages) OVER () AS share,
+    e.again
 FROM page_evictors e
 CROSS JOIN recording r
-ORDER BY e.pages DESC, e.tgid, e.how
+ORDER BY e.pages DESC, e.tgid, e.how, e.again

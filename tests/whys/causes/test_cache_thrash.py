@@ -59,8 +59,9 @@ def test_a_limit_evicts(judged: Judge) -> None:
     story = reader().passes([0.0] * 4, pages=16_384).evicted(40_000, reclaimed=40_000)
     story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, memory_limit_hits=900)
     found = leads(judged(story), "cache-thrash", 0.6)
-    assert "100 % of the 40,000 pages that left the cache went for one reason: the limit" in chain(
-        found
+    assert (
+        "100 % of the 40,000 pages of what was read again that left the cache went for one reason: the limit"
+        in chain(found)
     )
     assert any("raise the memory limit" in text for text in found.remedies)
 
@@ -99,3 +100,20 @@ def test_kswapd_is_named_beside_a_little_of_others(judged: Judge) -> None:
     found = leads(judged(story), "cache-thrash", 0.6)
     assert "75 % of the 40,000 pages" in chain(found)
     assert "kswapd, as the machine is short of memory; most by kswapd0" in chain(found)
+
+
+def test_what_was_removed_is_no_reason_for_what_was_read_again(judged: Judge) -> None:
+    """Most of what left the cache were files that the command removed itself; nobody missed these."""
+    story = reader().passes([0.0] * 4, pages=16_384).evicted(40_000, reclaimed=40_000)
+    story.evicted(200_000, reclaimed=0, ino=707)
+    story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, memory_limit_hits=900)
+    found = leads(judged(story), "cache-thrash", 0.6)
+    assert "100 % of the 40,000 pages of what was read again" in chain(found)
+    assert "the limit of its control group" in chain(found)
+    assert any("raise the memory limit" in text for text in found.remedies)
+    # The near miss: what was given up is what was read again.
+    story = reader().passes([0.0] * 4, pages=16_384).evicted(40_000, reclaimed=40_000)
+    story.evicted(200_000, reclaimed=0)
+    story.group(memory_limit_bytes=48 * MIB, memory_bytes=48 * MIB, memory_limit_hits=900)
+    found = leads(judged(story), "cache-thrash", 0.6)
+    assert "the command itself gave them up" in chain(found)

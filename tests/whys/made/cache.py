@@ -39,7 +39,13 @@ class Cache(Rows):
         return self
 
     def evicted(
-        self, pages: int, *, reclaimed: int, tgid: int = 10, comm: str | None = None
+        self,
+        pages: int,
+        *,
+        reclaimed: int,
+        tgid: int = 10,
+        comm: str | None = None,
+        ino: int = FILE,
     ) -> Self:
         """Pages of the file that a process took out of the cache, `reclaimed` of them for want of memory."""
         if comm is not None:
@@ -50,7 +56,7 @@ class Cache(Rows):
             interval_ns=self.elapsed,
             tgid=tgid,
             dev=FS,
-            ino=FILE,
+            ino=ino,
             evicted_pages=pages,
             reclaimed_pages=reclaimed,
             estimated=False,

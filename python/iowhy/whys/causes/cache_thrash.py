@@ -123,8 +123,8 @@ def _evicted(facts: Facts) -> Link | None:
     if largest is None:
         return None
     return link(
-        f"{percent(largest.share)} of the {count(sum(one.pages for one in facts.evictors))} pages that left the "
-        f"cache went for one reason: {_in_words(largest)}",
+        f"{percent(largest.share)} of the {count(sum(one.pages for one in facts.evictors))} pages of what was read again "
+        f"that left the cache went for one reason: {_in_words(largest)}",
         largest.share,
         "share",
         "evictions",

@@ -21,7 +21,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Evictor:
-    """`pages` of the command's files, and their `share` (0..1) of all that were evicted. `name` is of the process."""
+    """`pages` of the command's files that were read again, and their `share` (0..1) of all of these that were evicted. `name` is of the process."""
 
     kind: Kind
     name: str | None
@@ -36,16 +36,21 @@ class _Row:
     comm: str | None
     own: bool
     how: str | None
+    again: bool
     pages: int
 
 
 def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
-    """The largest first. Empty where nothing was evicted, or the source does not tell how."""
+    """The largest first, of files that were read again where there are any. Empty where nothing was evicted, or the source does not tell how."""
     if not relations.has("page_cache"):
         return ()
     rows = relations.read(
-        _Row, "SELECT tgid, comm, own, how, pages FROM page_evictors ORDER BY pages DESC, tgid, how"
+        _Row,
+        """SELECT tgid, comm, own, how, again, pages FROM page_evictors
+        ORDER BY pages DESC, tgid, how, again""",
     )
+    # A file that was removed lost its pages too, and nobody missed them.
+    rows = [row for row in rows if row.again] or rows
     whole = sum(row.pages for row in rows)
     if not whole or any(row.how is None for row in rows):
         return ()

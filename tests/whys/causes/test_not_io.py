@@ -58,3 +58,17 @@ def test_a_file_lock_is_named_though_the_call_is_not_one_of_idleness(judged: Jud
     found = leads(judged(story), "not-io", 0.9)
     assert "most of it in flock" in chain(found) and "a lock on a file" in chain(found)
     assert not any("not known" in text for text in found.lowered_by)
+
+
+def test_a_call_that_explains_next_to_nothing_is_not_what_is_waited_for(judged: Judge) -> None:
+    """A moment in futex beside seconds of which no call is known: those are not for another thread."""
+    story = Story(2.0).thread(user=0.02).idle_call("futex", 0.0001)
+    found = leads(judged(story), "not-io", 0.95)
+    assert "futex" not in chain(found) and "for another thread" not in found.summary
+    assert found.lowered_by == ("which call it sleeps in is not known",)
+
+
+def test_a_lock_is_named_beside_a_moment_in_another_call(judged: Judge) -> None:
+    story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
+    found = leads(judged(story.idle_call("futex", 0.0001)), "not-io", 0.9)
+    assert "most of it in flock" in chain(found)

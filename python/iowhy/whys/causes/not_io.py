@@ -9,6 +9,8 @@ from iowhy.whys.finding import Candidate, Claim
 from iowhy.whys.program import server_behind
 
 SHARE = 0.15
+# Of the time without work: what explains less says nothing of it.
+MOST = 0.5
 
 _CHILD = "for a child process"
 _FILE_LOCK = "for a lock on a file that another process holds"
@@ -49,13 +51,11 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are no idle command: how many there are is not known.
         return None
-    # Calls of another kind sleep too: to lock a file, say.
-    calls = facts.calls.idle_by_name or _sleeping(facts)
-    whole = sum(calls.values())
+    known = _most(facts, idle)
     words, what = "", ""
     most = None
-    if whole:
-        name, time = max(calls.items(), key=lambda item: item[1])
+    if known is not None:
+        name, time = known
         what = _WORDS.get(name, "for events, a peer or a timer")
         words = f" {what}"
         group = facts.calls.by_name.get(name)
@@ -79,9 +79,26 @@ def find(facts: Facts) -> Candidate | None:
         remedies=_of_server(facts)
         or (() if what in _UNSEEN else _SEEN if facts.calls.by_name else _NO_CALLS),
         needs=("thread_time",),
-        confidence=0.9 if whole else 0.75,
-        lowered_by=() if whole or facts.run.pasted else ("which call it sleeps in is not known",),
+        confidence=0.75 if known is None else 0.9,
+        lowered_by=()
+        if known is not None or facts.run.pasted
+        else ("which call it sleeps in is not known",),
     )
+
+
+def _most(facts: Facts, idle: float) -> tuple[str, float] | None:
+    """The call in which most of that time is, and how long over all threads; None where no call explains half of it.
+
+    Calls of another kind sleep too: to lock a file, say.
+    """
+    # Shares of traced calls are of no elapsed time.
+    elapsed_ns = facts.shares_of_ns if facts.budget.basis == "threads" else None
+    for calls in (facts.calls.idle_by_name, _sleeping(facts)):
+        if any(calls.values()):
+            name, time = max(calls.items(), key=lambda item: item[1])
+            if elapsed_ns is None or time >= MOST * idle * elapsed_ns:
+                return name, time
+    return None
 
 
 def _of_server(facts: Facts) -> tuple[str, ...]:
@@ -114,9 +131,13 @@ CAUSE = Cause(
     measured="Time in which every thread is in interruptible sleep, outside I/O calls on files.",
     thresholds=(
         Threshold("idle time", SHARE, "share", "a shell between two commands idles for less"),
+        Threshold(
+            "of it, in the call that says what is waited for, at least", MOST, "share",
+            "a call that explains less says nothing of the rest",
+        ),
     ),
     fooled_by=(
-        "a network file system or FUSE that sleeps interruptibly outside recorded calls",
+        "a network file system or FUSE that sleeps interruptibly outside calls on files and names",
         "a server that does the I/O for the command: attach to it with -p",
     ),
     remedies=(

@@ -81,3 +81,47 @@ def test_the_neighbour_is_the_process_with_most_time_whatever_its_files(judged: 
     story.add("neighbours", tgid=77, comm="backup").add("neighbours", tgid=78, comm="other")
     verdict = judged(story)
     assert "most by backup (process 77" in chain(leads(verdict, "device-contended", 0.7))
+
+
+def placed(story: Story, since: int, begin: float, end: float) -> Story:
+    """The requests from number `since` on, in a part of the run."""
+    for row in story.tables["block_requests"][since:]:
+        took = row["complete_ns"] - row["queue_ns"]
+        row["queue_ns"] = (
+            START + int(begin * story.elapsed) + int((row["queue_ns"] - START) * (end - begin))
+        )
+        row["issue_ns"] = row["queue_ns"]
+        row["complete_ns"] = row["queue_ns"] + took
+    return story
+
+
+def sync_behind_others(name: str, count: int, ours_from: float) -> Story:
+    """What others made dirty is written first; then, or all the time, what the commit writes."""
+    story = Story(2.0).caller(
+        name, count, blocked=1900 * MS // count, bytes_=None, reason="page_writeback"
+    )
+    story.requests(
+        1600, op="write", bytes_=512 * KIB, service=8 * MS, depth=8, own=False, ino=None, tgid=77
+    )
+    placed(story, 0, 0.0, 0.7)
+    since = len(story.tables["block_requests"])
+    story.requests(90, op="write", service=4 * MS, own=None, kind="journal")
+    story.requests(6, op="write", service=20 * MS)
+    return placed(story, since, ours_from, 0.98)
+
+
+def test_a_sync_that_commits_after_what_others_made_dirty(judged: Judge) -> None:
+    """Its own requests come when those of the others are done: it waited for these all the same."""
+    leads(judged(sync_behind_others("syncfs", 1, 0.75)), "device-contended", 0.8)
+
+
+def test_not_where_its_own_requests_are_what_it_waits_for(judged: Judge) -> None:
+    """The near miss: a request that may be its own is in flight most of the time, and hardly ever beside theirs."""
+    story = Story(2.0).caller("fsync", 100, blocked=18 * MS, bytes_=None, reason="journal_commit")
+    story.requests(180, op="write", service=9 * MS, own=None, kind="journal")
+    since = len(story.tables["block_requests"])
+    story.requests(
+        3200, op="write", bytes_=512 * KIB, service=MS, depth=8, own=False, ino=None, tgid=77
+    )
+    placed(story, since, 0.0, 0.3)
+    absent(judged(story), "device-contended")

@@ -9,7 +9,7 @@ from iowhy.whys.finding import Candidate, Claim
 OTHERS = 0.5
 BUSY = 0.6
 BESIDE = 0.5
-OWN_PART = 0.1
+OURS = 0.5
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -63,9 +63,9 @@ def find(facts: Facts) -> Candidate | None:
 
 
 def _has_requests(facts: Facts) -> bool:
-    """Whether its own requests are a part of what it waits for: else when others' are beside them says nothing."""
-    waiting, own = facts.budget.elapsed(*classes.STORAGE), facts.requests.own_busy_share
-    return own is not None and own >= OWN_PART * waiting
+    """Whether requests that may be its own (shared ones too) are what it mostly waits for: else when others' are beside them says nothing."""
+    waiting, ours = facts.budget.elapsed(*classes.STORAGE), facts.requests.ours_busy_share
+    return ours is not None and ours >= OURS * waiting
 
 
 def _waits_for_writeback(facts: Facts) -> bool:
@@ -122,8 +122,8 @@ CAUSE = Cause(
             "what others do while the command asks for nothing does not delay it",
         ),
         Threshold(
-            "time with a request of its own in flight, of its waiting, for that to count", OWN_PART, "share",
-            "who syncs what others made dirty waits for their requests, without any of its own",
+            "time with a request in flight that may be its own, of its waiting, for that to count", OURS, "share",
+            "who syncs what others made dirty waits for their requests first, and for the commit and its own after them",
         ),
     ),
     fooled_by=(

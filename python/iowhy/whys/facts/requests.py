@@ -53,6 +53,7 @@ class Requests:
     slow_count: int = 0
     busy_share: float | None = None
     own_busy_share: float | None = None
+    ours_busy_share: float | None = None
     depth: float | None = None
     own_depth: float | None = None
     errors: int = 0
@@ -213,6 +214,7 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         slow_count=shape.slow_count,
         busy_share=_over(load.busy_ns, elapsed_ns),
         own_busy_share=_over(load.own_busy_ns, elapsed_ns),
+        ours_busy_share=_over(load.ours_busy_ns, elapsed_ns),
         depth=_over(load.area_ns, load.busy_ns),
         own_depth=_over(load.own_area_ns, load.own_busy_ns),
         errors=totals.errors,

@@ -236,6 +236,15 @@ mod tests {
             "do_unlinkat",
         ];
         assert_eq!(reason(&unlink), "inode_freeing");
+        // As Linux 6.18 shows it.
+        let tail = [
+            "schedule_timeout",
+            "wait_for_completion",
+            "__flush_work",
+            "destroy_inode",
+            "vfs_rmdir",
+        ];
+        assert_eq!(reason(&tail), "inode_freeing");
         // For want of space, for want of memory, and a worker of something else.
         let room = [
             "__flush_work",
@@ -262,6 +271,23 @@ mod tests {
             "__iomap_dio_rw",
         ];
         assert_eq!(reason(&map), "metadata_read");
+        // What the page cache has of the same range is written first; nobody asked for it to be durable.
+        for frames in [
+            [
+                "folio_wait_writeback",
+                "filemap_write_and_wait_range.part.0",
+                "kiocb_invalidate_pages",
+                "blkdev_write_iter",
+            ],
+            [
+                "folio_wait_writeback",
+                "__filemap_fdatawait_range",
+                "generic_file_direct_write",
+                "__generic_file_write_iter",
+            ],
+        ] {
+            assert_eq!(reason(&frames), "direct_io");
+        }
         let raw = [
             "folio_wait_writeback",
             "__filemap_fdatawait_range",

@@ -16,6 +16,7 @@ from . import (
     filesystems,
     guest,
     host,
+    limits,
     network,
     overlay,
     packages,
@@ -51,6 +52,7 @@ record libaio operations /mnt/libaio libaio
 {filesystems.script()}
 {host.script()}
 {drivers.script()}
+{limits.script()}
 """
 #: Sensors that run where they are asked for.
 STARTED = ("user_stacks",)
@@ -73,6 +75,7 @@ def checks(out: Path) -> Iterator[Check]:
     yield from filesystems.checks(out)
     yield from host.checks(out)
     yield from drivers.checks(out)
+    yield from limits.checks(out)
 
 
 def plain(out: Path) -> Iterator[Check]:

@@ -279,53 +279,6 @@ fn a_log_on_a_device_of_its_own() {
     assert_eq!(logs, expected);
 }
 
-#[test]
-fn a_filesystem_of_several_devices() {
-    let files = tempfile::tempdir().unwrap();
-    let root = files.path();
-    put_disks(root);
-    for (part, number) in [("vdb1", "254:17"), ("vdb2", "254:18")] {
-        put(root, &format!("sys/block/vdb/{part}/dev"), number);
-        put(root, &format!("sys/block/vdb/{part}/partition"), "1\n");
-    }
-    put(
-        root,
-        "proc/self/mountinfo",
-        "1 1 254:1 / /own rw - ext4 /dev/vda1 rw\n\
-         2 1 0:50 / /two rw - btrfs /dev/cciss/c0d0 rw\n\
-         3 1 0:51 / /alone rw - btrfs /dev/loop0 rw\n\
-         4 1 0:52 / /parts rw - btrfs /dev/vdb1 rw\n\
-         5 1 0:53 / /unseen rw - btrfs /dev/mapper/gone rw\n\
-         6 1 0:54 / /no_such rw - btrfs /dev/loop3 rw\n",
-    );
-    for device in [
-        "aaaa/devices/vda1",
-        "aaaa/devices/cciss!c0d0",
-        "bbbb/devices/loop0",
-        "cccc/devices/vdb1",
-        "cccc/devices/vdb2",
-        "dddd/devices/loop1",
-        "dddd/devices/gone",
-        "features/raid56",
-    ] {
-        put(root, &format!("sys/fs/btrfs/{device}"), "");
-    }
-    let roots = Roots {
-        proc: root.join("proc"),
-        sys: root.join("sys"),
-    };
-    let mounts = Mounts::read(&roots).unwrap();
-    let all = filesystems::rows(&roots, &mounts).unwrap();
-    let several: Vec<_> = all
-        .iter()
-        .filter(|row| !row.disk_devs.is_empty())
-        .map(|row| (&*row.mount, row.disk_dev, row.disk_devs.clone()))
-        .collect();
-    // Two partitions of one disk are on one.
-    let expected = ("/two", Some(104 << 20), vec![104 << 20, VDA]);
-    assert_eq!(several, [expected]);
-}
-
 /// A file of its own on the filesystem of the build, which may be any; what holds on all is asserted.
 #[test]
 fn extents_of_a_file_with_a_hole() {

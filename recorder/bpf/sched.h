@@ -51,6 +51,13 @@ static __always_inline bool waits_for_names(const struct thread *t)
 	return nr < CALLS && (calls[nr].how & HOW_OF_NAMES);
 }
 
+static __always_inline bool is_blocked(const struct thread *t, unsigned int state)
+{
+	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
+		return true;
+	return (state & TASK_INTERRUPTIBLE) && waits_for_names(t);
+}
+
 static __always_inline int switched(void *ctx, bool preempt, struct task_struct *prev, struct task_struct *next,
 				    unsigned int prev_state)
 {
@@ -78,8 +85,7 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			advance(t, now, SLEEPING);
 			emit_exit(prev, t, 1);
 			forget_thread(prev);
-		} else if (((prev_state & TASK_UNINTERRUPTIBLE) && !(prev_state & TASK_NOLOAD)) ||
-			   ((prev_state & TASK_INTERRUPTIBLE) && waits_for_names(t))) {
+		} else if (is_blocked(t, prev_state)) {
 			advance(t, now, BLOCKED);
 			t->wait_since = now;
 			t->wait_io = BPF_CORE_READ_BITFIELD(prev, in_iowait);

@@ -13,8 +13,8 @@ from .check import Check, one
 MEBIBYTE = 2**20
 SIZE, MEMORY = 20 * MEBIBYTE, 12 * MEBIBYTE
 #: So slow that neither an emulated CPU nor an emulated disk counts beside it.
-RATE, READS_PER_S = 2 * MEBIBYTE, 8
-READS, BLOCK = 40, 4096
+RATE, READS_PER_S = 2 * MEBIBYTE, 2
+READS, BLOCK = 16, 4096
 CORES = 0.3
 #: By group: what is written to it, `DISK` for the number of the disk, and what runs in it.
 _GROUPS = {

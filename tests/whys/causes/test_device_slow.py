@@ -96,3 +96,11 @@ def test_what_can_be_gained_is_what_a_disk_of_its_kind_takes(
     story = Story(4.0).device(rotational=turns).caller("pread64", 90, blocked=40 * MS, jump=True)
     found = leads(judged(story.requests(90, service=40 * MS, jump=True)), "device-slow", 0.85)
     assert found.share * gain - 0.05 < found.gain <= found.share * gain + 0.05
+
+
+def test_not_the_time_in_which_it_has_no_request(judged: Judge) -> None:
+    """A limit above the queue lets through four reads a second, each of which takes 50 ms."""
+    story = Story(4.0).caller("pread64", 16, blocked=240 * MS, jump=True)
+    story.requests(16, service=50 * MS, depth=1, jump=True)
+    found = next(one for one in judged(story).findings if one.cause == "device-slow")
+    assert 0.15 < found.share < 0.25

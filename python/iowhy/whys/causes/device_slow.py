@@ -81,8 +81,10 @@ def _found(facts: Facts) -> Candidate | None:
     beyond = Part.of(allowed, median, usual) if slow else Part(late, 1.0)
     if failing:
         beyond = Part(1.0, 1.0)
+    # Where it has no request meanwhile, what is waited for is not its answer (a limit above the queue, say).
+    busy = evidence.busy_while_waiting(facts) if slow and not (outliers or failing) else None
     return Candidate(
-        claims=(Claim(classes.STORAGE, fraction=beyond.claimed),),
+        claims=(Claim(classes.STORAGE, fraction=beyond.claimed * (1.0 if busy is None else busy)),),
         chain=_chain(facts, median, (count, late) if outliers else None, failing),
         summary=f"waits for {requests.device}, which answers late"
         + (" though its queue is short" if shallow else ": it stalls"),

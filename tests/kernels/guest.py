@@ -89,6 +89,14 @@ def _disk(path: Path, mebibytes: int) -> Path:
     return path
 
 
+def _scratch(folder: Path) -> Path:
+    """A disk with ext4, for /mnt."""
+    scratch = _disk(folder / "scratch.img", 256)
+    lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazy, scratch], check=True)
+    return scratch
+
+
 def _drives(images: Sequence[Path]) -> list[str]:
     """The words that give the machine its disks."""
     # As devices of their own: those that `more` adds come behind them.
@@ -126,11 +134,10 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     initramfs = _image(kernel, programs, script, folder)
-    scratch = _disk(folder / "scratch.img", 256)
-    lazy = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazy, scratch], check=True)
+    scratch = _scratch(folder)
     answer = _disk(folder / "answer.img", 64)
     empty = [_disk(folder / f"disk-{i}.img", size) for i, size in enumerate(disks)]
+    attached = [*_drives([scratch, answer, *empty]), *_shared(share), *more]
     emulator, machine, terminal = MACHINES[kernel.machine]
     with (folder / "console.txt").open("wb") as console:
         subprocess.run(
@@ -156,9 +163,7 @@ def run(
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
                 f"console={terminal} panic=-1 quiet no_timer_check",
                 *RANDOM,
-                *_drives([scratch, answer, *empty]),
-                *_shared(share),
-                *more,
+                *attached,
             ],
             stdin=subprocess.DEVNULL,
             stdout=console,

@@ -6,7 +6,7 @@ from iowhy.cli._statuses import NO
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
-from iowhy.options.hosts import checked_name
+from iowhy.options.ssh_hosts import checked_name
 from iowhy.views.progress import working
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from iowhy.messages import say
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.given_names import one_name
-from iowhy.options.hosts import checked_name
 from iowhy.options.process_ids import pids_given
 from iowhy.options.recordings import check_new, recording_kept
+from iowhy.options.ssh_hosts import checked_name
 from iowhy.quantities import positive_duration_ns, positive_size_bytes
 from iowhy.sources import live
 from iowhy.sources.descendants import name_of, with_descendants

@@ -34,6 +34,15 @@ def as_root() -> str:
     return "sudo iowhy"
 
 
+def by_root(command: str) -> str:
+    """Another program's command with root's rights: behind `sudo` for others than root, where there is one."""
+    if os.geteuid() == 0:
+        return command
+    import shutil
+
+    return command if shutil.which("sudo") is None else f"sudo {command}"
+
+
 def own_program() -> Path:
     """Where the command `iowhy` of this Python lies, if it was installed."""
     import sysconfig  # it takes longer than all else here

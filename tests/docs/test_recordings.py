@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from iowhy.whys.verdict import judge
 from tests.command_line import invoke
 from tests.docs.pages import Screen, missing, printed, renewed, rewrite, screens
 from tests.docs.recordings import FOLDER, OWN, SERVICE, kept
+from tests.whys import advice
 
 TUTORIALS = sorted((FOLDER.parent / "tutorials").glob("*.md"))
 #: Of these the tutorial of continuous integration speaks by other names.
@@ -31,6 +33,30 @@ def test_each_shows_what_it_is_kept_for(one) -> None:  # type: ignore[no-untyped
     assert recording.manifest.complete
     if one.cause is not None:
         assert judge(recording).findings[0].cause == one.cause
+
+
+@pytest.mark.parametrize("one", kept(), ids=lambda one: one.name)
+def test_what_is_printed_of_each_can_be_typed(
+    one, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
+    """The lab's recordings: each command is one that the command line takes; what reads the recording is run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(one.path, f"{one.name}.zip")
+    verdict = judge(open_recording(Path(f"{one.name}.zip")))
+    advice.holds(verdict)
+    page = invoke(["why", "--all", f"{one.name}.zip"], env={"COLUMNS": "1000"})
+    assert page.exception is None and page.exit_code == 0
+    printed = {*advice.commands_of(verdict), *_READS.findall(page.output)}
+    for command in sorted(printed):
+        words = shlex.split(command)
+        if words[:2] != ["iowhy", "report"]:
+            continue
+        done = invoke(words[1:])
+        assert done.exception is None and done.exit_code == 0, (command, done.output)
+
+
+#: Beside what findings say: `Devices  iowhy report devices x.zip`.
+_READS = re.compile(r"(?:^|[\s`])(iowhy report [a-z-]+(?: \S+\.zip)?)(?=`|$)", re.MULTILINE)
 
 
 def test_every_cause_has_one() -> None:

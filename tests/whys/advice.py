@@ -11,24 +11,27 @@ from iowhy.whys.thresholds import LEADS
 from iowhy.whys.verdict import Verdict
 from tests.whys.typed_advice import NOT_TYPED, TYPED, kind
 
+#: Whatever stands between backticks is there to be typed.
+_TYPED = re.compile(r"`([^`]+)`")
 _QUOTED = re.compile(r"`((?:cd \S+ && )?(?:sudo )?\S*iowhy [^`]+)`")
 #: Words that stand for something that the reader would have to know.
-_BARE = {"CMD", "PID", "NAME", "FILE", "REC", "RECORDING"}
+_BARE = {"CMD", "PID", "NAME", "FILE", "DIR", "REC", "RECORDING", "TRACE", "COPY"}
+
+
+def texts_of(verdict: Verdict) -> list[str]:
+    """Every sentence of a verdict."""
+    texts = [verdict.answer, *verdict.unknowns, *verdict.notes, *verdict.failures]
+    for one in verdict.findings:
+        texts += [*one.remedies, *one.against, *one.lowered_by, one.summary, one.gain_condition]
+        texts += [link.statement for link in one.chain]
+    return texts
 
 
 def commands_of(verdict: Verdict) -> list[str]:
     """Every command of ours that a verdict names, as one types it."""
-    texts = [
-        verdict.answer,
-        *verdict.unknowns,
-        *verdict.notes,
-        *(verdict.commands.compare_again() or ()),
-    ]
-    found = [text for text in texts if text.startswith(("iowhy ", "sudo "))]
-    for one in verdict.findings:
-        texts += [*one.remedies, *one.against, *one.lowered_by, one.summary, one.gain_condition]
-        found += [one.proof] if one.proof else []
-    return [*found, *(command for text in texts for command in _QUOTED.findall(text))]
+    found = [*(verdict.commands.compare_again() or ())]
+    found += [one.proof for one in verdict.findings if one.proof]
+    return [*found, *(command for text in texts_of(verdict) for command in _QUOTED.findall(text))]
 
 
 def parses(command: str) -> list[str]:
@@ -50,6 +53,8 @@ def parses(command: str) -> list[str]:
 
 def holds(verdict: Verdict) -> None:
     """Asserts of a verdict what must be true of each."""
+    for command in (found for text in texts_of(verdict) for found in _TYPED.findall(text)):
+        assert not _BARE & set(re.findall(r"[A-Z]+", command)), f"nobody can type this: {command}"
     for command in commands_of(verdict):
         words = parses(command)
         assert kind(words) in {*TYPED, *NOT_TYPED}, f"no test types it, and no reason: {command}"
@@ -61,6 +66,9 @@ def holds(verdict: Verdict) -> None:
             before.cause,
             after.cause,
         )
+    for one in verdict.findings:
+        # A program that its user does not program is not left without any.
+        assert one.remedies, f"nothing to do about {one.cause}"
     short = {one.cause for one in verdict.findings if one.share >= LEADS}
     for one in verdict.findings:
         if short & {"memory-pressure", "cpu-saturated"}:

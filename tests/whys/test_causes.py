@@ -151,7 +151,8 @@ def one_more(tmp_path: Path) -> Iterator[None]:
 def test_a_cause_is_added_by_its_module_alone(judged: Judge) -> None:
     leads(judged(Story(2.0).thread(user=0.9)), "made-up", 0.85)
     assert "made-up.md" in cause_pages.pages({})
-    steps = next_steps("made-up", None, set(), set(), "Linux", (), Commands(Path("x"), "paste"))
+    made = Commands(Path("x"), "paste")
+    steps = next_steps("made-up", None, set(), set(), "Linux", (), made, pid=4711)
     assert steps[0].command.startswith("strace")
 
 

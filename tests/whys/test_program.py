@@ -360,6 +360,8 @@ def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, aga
     found = judged(_at_work(name, f"/usr/bin/{name}", story))
     (cold,) = (one for one in found.findings if one.cause == "cache-cold")
     assert any("run it again" in one for one in cold.remedies) is again
+    # Nor in a trial: rsync would find all of it there.
+    assert (cold.experiment is not None) is again
     assert not any("a smaller format" in one for one in cold.remedies)
 
 
@@ -392,3 +394,30 @@ def test_an_order_gains_the_way_and_not_the_data(
     else:
         assert not any("--sort" in one for one in found.remedies)
         assert found.gain_condition == "when the data are in memory"
+
+
+@pytest.mark.parametrize(
+    ("path", "servers"),
+    [
+        (
+            "/venv/lib/python3.11/site-packages/psycopg2_binary.libs/libpq-e8a033dd.so.5.16",
+            "postgres",
+        ),
+        ("/app/lib/postgresql-42.7.4.jar", "postgres"),
+        ("/usr/lib/x86_64-linux-gnu/libmariadb.so.3", "'mysqld|mariadbd'"),
+        ("/app/node_modules/ioredis/built/index.js", "'redis-server|valkey-server'"),
+    ],
+)
+def test_a_client_is_known_by_what_it_asks_with(judged: Judge, path: str, servers: str) -> None:
+    story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97).file(201, path)
+    remedy = leads(judged(story), "not-io", 0.9).remedies[0]
+    assert f'"$(pgrep -d, -x {servers})"' in remedy
+
+
+@pytest.mark.parametrize("comm", ["python3", "python3.11", "python", "pip3"])
+def test_a_version_in_the_name_is_the_same_program(comm: str, tmp_path: Path) -> None:
+    having = [
+        (f"/usr/bin/{comm}", comm),
+        ("/usr/lib/python3/dist-packages/pip/_internal/cli/main.py", ""),
+    ]
+    assert "pip" in known(tmp_path / "x", having)

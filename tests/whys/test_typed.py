@@ -192,7 +192,7 @@ def test_a_paste_is_settled_by_recording_what_can_be_named() -> None:
     (*_, last) = next_steps(None, None, set(), set(), "Linux", (), verdict.commands)
     assert last.command == "sudo iowhy run -a --duration 30s"
     taken(last.command)
-    steps = next_steps("sync-storm", None, set(), set(), "Linux", (), verdict.commands, 4711)
+    steps = next_steps("sync-storm", None, set(), set(), "Linux", (), verdict.commands, pid=4711)
     assert steps[0].command.endswith("-p 4711")
 
 

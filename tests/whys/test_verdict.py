@@ -1,6 +1,7 @@
 """The verdict: what leads, who gets the time, what lowers confidence, and the JSON form."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from iowhy.recording.manifest import Kept, Manifest, Recorder
 from iowhy.recording.writer import write_recording
 from iowhy.whys import classes
 from iowhy.whys.budget import Piece
-from iowhy.whys.cause import Cause
+from iowhy.whys.cause import Cause, causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.settle import settle
@@ -162,3 +163,41 @@ def test_a_run_of_milliseconds_is_not_judged(judged: Judge) -> None:
     assert verdict.answer.startswith("Too short to judge: 40 ms") and not verdict.findings
     assert "for i in" in verdict.answer
     assert judged(Story(0.06).thread(user=0.9)).findings
+
+
+@pytest.mark.parametrize("ended", [{"exit_status": 1}, {"signal": 11}])
+def test_what_failed_at_once_is_not_told_to_be_done_a_hundred_times(
+    ended: dict[str, int], tmp_path: Path
+) -> None:
+    recording = Story(0.04).thread(user=0.9).write(tmp_path / "x")
+    command = replace(recording.manifest.command, **{"exit_status": None, **ended})
+    manifest = replace(recording.manifest, command=command)
+    assert (
+        judge(replace(recording, manifest=manifest)).answer
+        == "Too short to judge: 40 ms is mostly start and end."
+    )
+
+
+def test_who_did_not_write_the_program_is_told_something_all_the_same(judged: Judge) -> None:
+    """cp has no remedy of its own for syncs, and no change of it is its user's: also where it is too little to lead."""
+    for count, length in ((200, 15 * MS), (40, 15 * MS)):
+        story = Story(4.0).caller(
+            "fsync", count, blocked=length, bytes_=None, reason="journal_commit"
+        )
+        story.file(201, "/usr/bin/cp").tables["threads"][0]["comm"] = "cp"
+        verdict = judged(story)
+        found = next(one for one in verdict.findings if one.cause == "sync-storm")
+        assert found.remedies and not any("transaction" in one for one in found.remedies)
+
+
+def test_each_cause_has_a_remedy_for_those_who_only_run_the_program() -> None:
+    for cause in causes():
+        assert set(cause.remedies) - cause.for_authors - cause.by_again, cause.name
+
+
+def test_an_answer_ends_in_what_to_do_and_not_in_where_that_is_documented(judged: Judge) -> None:
+    story = Story(4.0).caller("fsync", 40, blocked=15 * MS, bytes_=None, reason="journal_commit")
+    story.file(201, "/usr/bin/sqlite3").file(202, "/srv/a.db-journal")
+    story.tables["threads"][0]["comm"] = "sqlite3"
+    verdict = judged(story.idle_call("epoll_wait", 0.3))
+    assert "https:" not in verdict.answer and "risk:" not in verdict.answer, verdict.answer

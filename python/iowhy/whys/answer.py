@@ -45,6 +45,9 @@ def answer(
     of = _whole(facts)
     if too_short(facts) and facts.run.part_of_ns is not None:
         return f"Too short to judge: {of} is mostly start and end."
+    if too_short(facts) and _failed(facts):
+        # Doing that a hundred times would say no more.
+        return f"Too short to judge: {of} is mostly start and end."
     if too_short(facts):
         longer = (
             f"repeat it within one run: `{made.repeat(100)}`"
@@ -79,11 +82,17 @@ def answer(
         )
     if findings:
         first = findings[0]
+        said = f": {_to_do(first)}" if first.remedies else ""
         text += (
             f"; {first.cause} explains {percent(first.share)}, of which at most "
-            f"{percent(first.gain)} can be gained: {first.remedies[0]}"
+            f"{percent(first.gain)} can be gained{said}"
         )
     return f"{text}."
+
+
+def _failed(facts: Facts) -> bool:
+    command = facts.manifest.command
+    return bool(command.exit_status) or command.signal is not None
 
 
 def _whole(facts: Facts) -> str:
@@ -98,9 +107,13 @@ def _whole(facts: Facts) -> str:
     return f"{duration(facts.shares_of_ns)}{within}"
 
 
+def _to_do(finding: Finding) -> str:
+    """Its first remedy; what that risks, and where it is documented, stands with the finding."""
+    return re.split(r"; risk: | \(https?:", finding.remedies[0])[0] if finding.remedies else ""
+
+
 def _lead(finding: Finding, of: str) -> str:
-    # What it risks, and where that is documented, stands with the finding.
-    remedy = re.split(r"; risk: | \(https?:", finding.remedies[0])[0] if finding.remedies else ""
+    remedy = _to_do(finding)
     if finding.share_of in ("the time", WITHOUT_RECORDER, THE_PART):
         of = THE_PART if finding.share_of == THE_PART else of
         words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"

@@ -138,6 +138,11 @@ def without_durable_writes(facts: Facts) -> str | None:
     return "write without O_SYNC, and fsync once for many writes"
 
 
+def direct_io(facts: Facts) -> bool:
+    """Whether calls wait for requests of direct I/O, which passes the page cache by."""
+    return any(piece.reason == "direct_io" for piece in facts.budget.pieces)
+
+
 def reclaim_cpu(facts: Facts) -> float:
     """Share of the elapsed time that threads are on a CPU to free memory for themselves, for want of it.
 

@@ -4,6 +4,8 @@ A cause names those that settle it (`Cause.settled_by`). They come in groups her
 layer are settled by the same tools.
 """
 
+from string import Formatter
+
 from iowhy.data_class import dataclass
 from iowhy.whys import classes
 
@@ -12,7 +14,8 @@ from iowhy.whys import classes
 class NextCommand:
     """A command, and what its output would show.
 
-    `fills` is the table of a recording that the output fills: where that has rows already, the
+    Where it stands in `command`, `{pid}` is the process that is looked at, `{file}` the file; a command whose word is not known
+    is not named, as nobody could type it. `fills` is the table of a recording that the output fills: where that has rows already, the
     command brings nothing new ("": none). `system` is the manifest's `os` on which it exists.
     `after` are tables of which one must have rows before this is what is missing most.
     """
@@ -22,6 +25,11 @@ class NextCommand:
     shows: str
     system: str = "Linux"
     after: frozenset[str] = frozenset()
+
+
+def asks_for(command: str) -> frozenset[str]:
+    """The words that must be known to type it: `pid`, `file`."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(command) if name)
 
 
 _IOSTAT = "iostat -x 1 10"
@@ -54,23 +62,37 @@ CPU = (
 )
 #: How the file lies and how it is asked for.
 FILE = (
-    NextCommand("extents", "filefrag -v FILE", "in how many extents the file lies"),
+    NextCommand("extents", "filefrag -v {file}", "in how many extents the file lies"),
     NextCommand("block_requests", "sudo biosnoop 10", "size and place of each request"),
-    NextCommand("", "fileplace -pv FILE", "how contiguous the file is on disk", "AIX"),
+    NextCommand("", "fileplace -pv {file}", "how contiguous the file is on disk", "AIX"),
     NextCommand("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks", "AIX"),
     NextCommand(
-        "", "cp FILE COPY", "whether work on a copy, which is written in order, is faster", "AIX"
+        "",
+        "cp {file} {file}.copy",
+        "whether work on a copy, which is written in order, is faster",
+        "AIX",
     ),
+)
+_CURT = NextCommand(
+    "",
+    "trace -afo trace.raw; sleep 10; trcstop; trcrpt -r trace.raw > trace.r; curt -e -i trace.r",
+    "elapsed and CPU time of each call",
+    "AIX",
 )
 #: What the sync calls wait for.
 SYNC = (
     NextCommand(
         "syscalls",
-        "strace -f -ttt -T -e trace=fsync,fdatasync,msync -p PID",
+        "strace -f -ttt -T -e trace=fsync,fdatasync,msync -p {pid}",
+        "each sync's time",
+    ),
+    NextCommand(
+        "syscalls",
+        "sudo perf trace -a -T -e fsync,fdatasync,msync sleep 10",
         "each sync's time",
     ),
     NextCommand("block_requests", "sudo biosnoop 10", "which requests a sync waits for"),
-    NextCommand("", "curt -e -i TRACE", "elapsed and CPU time of each call", "AIX"),
+    _CURT,
 )
 #: What is written back when, against the limits of dirty memory.
 DIRTY = (
@@ -79,21 +101,23 @@ DIRTY = (
 )
 #: In which calls threads sleep.
 CALLS = (
-    NextCommand("syscalls", "strace -f -ttt -T -p PID", "which calls take the time, one by one"),
-    NextCommand("syscall_totals", "sudo perf trace -s -p PID", "in which calls each thread is"),
-    NextCommand("", "curt -e -i TRACE", "elapsed and CPU time of each call", "AIX"),
+    NextCommand("syscalls", "strace -f -ttt -T -p {pid}", "which calls take the time, one by one"),
+    NextCommand(
+        "syscall_totals", "sudo perf trace -s -a sleep 10", "in which calls each thread is"
+    ),
+    _CURT,
 )
 #: How full the filesystem is, and how long writes wait.
 SPACE = (
     NextCommand("", "df -h", "how much is free where it writes"),
-    NextCommand("syscalls", "strace -f -ttt -T -p PID", "which calls take the time, one by one"),
+    NextCommand("syscalls", "strace -f -ttt -T -p {pid}", "which calls take the time, one by one"),
 )
 #: The machine as a whole, whatever the cause.
 GENERAL = (
     NextCommand("cpu_samples", "vmstat 1 10", "whether CPUs are busy, idle or waiting for I/O"),
     NextCommand("disk_samples", _IOSTAT, "whether a device is busy"),
     NextCommand("", "filemon -u -v -O lf,lv,pv", "sizes of requests and share of seeks", "AIX"),
-    NextCommand("", "fileplace -pv FILE", "how contiguous the file is on disk", "AIX"),
+    NextCommand("", "fileplace -pv {file}", "how contiguous the file is on disk", "AIX"),
     NextCommand(
         "",
         "iostat -x -w 1 -c 10",

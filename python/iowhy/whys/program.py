@@ -6,15 +6,15 @@ documentation says so:
     name = "SQLite"
     version = "3"                       # whose documentation was read
     documentation = "https://…"
-    clients = ["libpq.so"]              # optional: libraries of those who ask its server to do the work
-    server = "postgres"                 # optional: the name of that server's process
+    clients = ["libpq.so", "*/pg/lib/client.js"]  # optional: libraries, or patterns of files, of those who ask its server to do the work
+    server = ["postgres"]               # optional: the names that that server's process may have
     finished = true                     # optional: who runs it does not program it: what only its authors can do is left out
-    once = true                         # optional: what it has done is done: a second run is no remedy
+    once = true                         # optional: what it has done is done: a second run is no remedy, and no trial
     typed_as = ["npm"]                  # optional: what is typed to start it, beside the names of its executables
 
     [[known_by]]                        # one of these, with all that it names
     executable = "sqlite3"              # its file was opened, and a process of that name did a part of the work
-    library = "libsqlite3.so"           # was mapped; versions may follow
+    library = "libsqlite3.so"           # was mapped; versions may follow, and what a wheel of Python puts into its name
     files = ["*-wal", "*-shm"]          # patterns of paths: each is that of some file
 
     [[remedies]]
@@ -130,7 +130,7 @@ class Program:
     known_by: tuple[Rule, ...]
     remedies: tuple[Remedy, ...]
     clients: tuple[str, ...] = ()
-    server: str | None = None
+    server: tuple[str, ...] = ()
     finished: bool = False
     typed_as: tuple[str, ...] = ()
     once: bool = False
@@ -232,7 +232,7 @@ def server_behind(facts: Facts) -> Program | None:
     """The program whose server did the work for this client, where its library was mapped; None without."""
     if facts.run.pasted:
         return None
-    asked = {_library(name): one for one in programs() for name in one.clients}
+    asked = {_client(name): one for one in programs() for name in one.clients}
     seen = matched(facts.relations, list(asked))
     return next((one for text, one in asked.items() if text in seen), None)
 
@@ -242,7 +242,12 @@ def _patterns(rule: Rule) -> tuple[str, ...]:
 
 
 def _library(name: str) -> str:
-    return f"*/{name}*"
+    """The pattern of a library's path; of one in a wheel too, as auditwheel renames it: libpq-e8a033dd.so.5.16."""
+    return f"*/{name.removesuffix('.so')}[-.]*so*"
+
+
+def _client(name: str) -> str:
+    return name if "/" in name else _library(name)
 
 
 def _read(table: dict[str, Any]) -> Program:

@@ -33,7 +33,8 @@ def _program(one: Program) -> str:
     lines[-1] += ", or by ".join(_rule(rule) for rule in one.known_by) + "."
     if one.clients and one.server:
         libraries = ", ".join(f"`{name}`" for name in one.clients)
-        lines[-1] += f" Behind a client with {libraries}, its process `{one.server}`."
+        servers = _listed(one.server, " or ")
+        lines[-1] += f" Behind a client with one of {libraries}: its process {servers}."
     if one.once:
         lines[-1] += " A second run is no remedy for it: what it has done is done."
     lines += ["", "| cause | what to do | risk |", "|---|---|---|"]

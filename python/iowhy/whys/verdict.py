@@ -203,13 +203,16 @@ def _finding(
 ) -> Finding:
     value, lowered = confidence(facts, candidate)
     remedies = candidate.remedies or cause.remedies
-    lever = (candidate.experiment or cause.experiment) if candidate.provable else None
+    # What has been done is not there to be done in a trial.
+    once = bool(known) and all(one.once for one in known)
+    provable = candidate.provable and not once
+    lever = (candidate.experiment or cause.experiment) if provable else None
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     not_for_them = frozenset[str]()
     if known and all(one.finished for one in known):
         not_for_them |= cause.for_authors
-    if known and all(one.once for one in known):
+    if once:
         not_for_them |= cause.by_again
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)

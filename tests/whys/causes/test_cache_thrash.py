@@ -64,6 +64,13 @@ def test_a_limit_evicts(judged: Judge) -> None:
         in chain(found)
     )
     assert any("raise the memory limit" in text for text in found.remedies)
+    assert not any("a machine with more memory" in text for text in found.remedies)
+
+
+def test_no_limit_is_raised_where_there_is_none(judged: Judge) -> None:
+    found = leads(judged(reader().passes([0.0] * 4, pages=16_384)), "cache-thrash", 0.6)
+    assert "use a machine with more memory" in found.remedies
+    assert not any("memory limit" in text for text in found.remedies)
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,16 @@ def test_threads_pinned_to_one_cpu(judged: Judge) -> None:
     verdict = judged(one_full_cpu(story))
     found = leads(verdict, "cpu-delayed", 0.6, 0.7)
     assert "one CPU is 100 % busy" in chain(found)
-    assert "taskset" in found.remedies[0]
+    assert "taskset or sched_setaffinity in how it is started" in found.remedies[0]
     absent(verdict, "cpu-saturated")
+
+
+def test_what_runs_is_asked_where_it_may_run(judged: Judge) -> None:
+    story = Story(2.0, cpus=4, mode="attach", argv=())
+    for tid in range(10, 13):
+        story.thread(tid, user=0.33, runnable=0.66)
+    found = leads(judged(one_full_cpu(story.machine(busy=0.25))), "cpu-delayed", 0.6, 0.7)
+    assert "`taskset -acp 10`" in found.remedies[0]
 
 
 def test_slow_to_wake_up(judged: Judge) -> None:

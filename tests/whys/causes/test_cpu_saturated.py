@@ -56,3 +56,13 @@ def test_the_headline_and_the_chain_name_the_same_share(judged: Judge) -> None:
     found = leads(verdict, "cpu-saturated", 0.95)
     assert "50 % ready and waiting for one, 50 % on one" in found.chain[0].statement
     assert "on CPUs that are all taken, or waiting for one" in verdict.answer
+
+
+def test_what_others_take_is_not_proven_by_taking_more_of_the_command(judged: Judge) -> None:
+    story = Story(2.0, cpus=2).thread(user=0.1, runnable=0.85).machine(busy=1.0)
+    found = leads(judged(story), "cpu-saturated", 0.8)
+    assert found.remedies[0].startswith("stop or move") and found.experiment is None
+    alone = leads(
+        judged(Story(2.0, cpus=1).thread(user=0.99).machine(busy=1.0)), "cpu-saturated", 0.9
+    )
+    assert alone.experiment == "cpu-quota"

@@ -1,7 +1,9 @@
 """device-contended: the queue is other people's."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, leads
-from ..made import KIB, MS, START, Story
+from ..made import DISK, KIB, MS, START, Story
 
 
 def reader() -> Story:
@@ -26,6 +28,23 @@ def test_the_neighbour_is_named(judged: Judge) -> None:
     story.add("neighbours", tgid=77, comm="backup")
     found = leads(judged(story), "device-contended", 0.7)
     assert "most by backup (process 77)" in chain(found)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "weighs"), [("none", False), ("kyber", False), ("bfq", True), (None, True)]
+)
+def test_a_weight_is_told_where_the_scheduler_knows_any(
+    judged: Judge, scheduler: str | None, weighs: bool
+) -> None:
+    story = reader()
+    story.requests(
+        1600, op="write", bytes_=512 * KIB, service=10 * MS, depth=8, own=False, ino=None, tgid=77
+    )
+    story.tables["devices"] = []
+    story.device(DISK, scheduler=scheduler)
+    found = leads(judged(story), "device-contended", 0.7)
+    assert any(one.startswith("give the command a higher") for one in found.remedies) is weighs
+    assert any(f"sda ({scheduler}) knows no priorities" in one for one in found.remedies) != weighs
 
 
 def test_not_at_another_time(judged: Judge) -> None:

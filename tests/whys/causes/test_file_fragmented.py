@@ -36,16 +36,37 @@ def test_msync_becomes_small_scattered_writes(judged: Judge) -> None:
         assert finding(verdict, other) is None
 
 
-@pytest.mark.parametrize(("kind", "ahead"), [("ext4", True), ("btrfs", False)])
+@pytest.mark.parametrize(
+    ("kind", "options", "ahead"),
+    [("ext4", "rw", True), ("btrfs", "rw", False), ("btrfs", "rw,nodatasum,nodatacow", True)],
+)
 def test_blocks_allocated_ahead_help_only_where_they_are_kept(
-    kind: str, ahead: bool, judged: Judge
+    kind: str, options: str, ahead: bool, judged: Judge
 ) -> None:
     story = imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True)
-    story.add("filesystems", dev=FS, kind=kind, mount="/data", options="rw", disk_dev=DISK)
+    story.add("filesystems", dev=FS, kind=kind, mount="/data", options=options, disk_dev=DISK)
     found = leads(judged(story), "file-fragmented", 0.85, 0.95)
     assert any("fallocate" in remedy for remedy in found.remedies) == ahead
     assert any("chattr +C" in remedy for remedy in found.remedies) != ahead
     assert (found.experiment == "preallocate") == ahead
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "not_its"),
+    [
+        ("ext4", "`e4defrag /data/file`", "xfs"),
+        ("xfs", "`xfs_fsr /data/file`", "bigalloc"),
+        ("btrfs", "`btrfs filesystem defragment /data/file`", "xfs"),
+        ("f2fs", "copy it", "defrag"),
+    ],
+)
+def test_a_file_is_defragmented_by_the_tool_of_its_filesystem(
+    kind: str, tool: str, not_its: str, judged: Judge
+) -> None:
+    story = imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True)
+    story.add("filesystems", dev=FS, kind=kind, mount="/data", options="nodatacow", disk_dev=DISK)
+    told = " ".join(leads(judged(story), "file-fragmented", 0.85, 0.95).remedies)
+    assert tool in told and not_its not in told
 
 
 def test_not_a_file_in_one_piece(judged: Judge) -> None:

@@ -15,11 +15,16 @@ def test_at_the_limit_of_the_group(judged: Judge) -> None:
     story = reader(MS).group(io_limit_read_bytes_per_s=7_000_000)
     found = leads(judged(story), "io-throttled", 0.9)
     assert found.confidence > 0.8
+    assert "a limit holds its requests back" in found.summary
+    assert "raise or lift the limit" in found.remedies[0]
 
 
 def test_an_idle_device_without_a_known_limit(judged: Judge) -> None:
     found = leads(judged(reader(MS)), "io-throttled", 0.9)
     assert found.confidence < 0.6 and found.lowered_by
+    # That there is a limit is not known: neither said, nor to be lifted.
+    assert "something holds its requests back" in found.summary
+    assert not any("lift the limit" in one for one in found.remedies)
 
 
 def test_not_inferred_where_the_kernel_itself_waits_for_a_cpu(judged: Judge) -> None:

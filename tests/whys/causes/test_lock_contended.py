@@ -20,6 +20,27 @@ def test_a_convoy_on_one_file(judged: Judge) -> None:
     assert "/data/file" in chain(found) and "4 threads" in chain(found)
 
 
+@pytest.mark.parametrize(
+    ("call", "reason", "told"),
+    [
+        ("pwrite64", "inode_lock", "spread the work over several files"),
+        ("unlink", "inode_lock", "spread the files over several directories"),
+        ("openat", "metadata_lock", "spread the files over several directories"),
+        ("mmap", "memory_map_lock", "map and unmap less often"),
+    ],
+)
+def test_what_helps_is_that_of_the_lock(judged: Judge, call: str, reason: str, told: str) -> None:
+    """A second file takes nothing from the lock of a directory, nor that of a memory map."""
+    story = Story(2.0)
+    for tid in range(10, 14):
+        story.caller(
+            call, 100, tid=tid, blocked=18 * MS, bytes_=None, reason=reason, io=False, gap="idle"
+        )
+    found = leads(judged(story), "lock-contended", 0.85)
+    assert found.remedies[0].startswith(told)
+    assert any("direct I/O" in one for one in found.remedies) is (call == "pwrite64")
+
+
 def test_part_of_the_time_nobody_else_is_at_work(judged: Judge) -> None:
     """One waits for a lock all the time; another works in half of it."""
     story = Story(2.0).caller("pwrite64", 100, blocked=18 * MS, reason="inode_lock", io=False)

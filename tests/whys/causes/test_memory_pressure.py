@@ -99,6 +99,18 @@ def test_cpu_time_that_frees_memory(judged: Judge, kept: str) -> None:
     assert serial is not None and serial.share < 0.46
 
 
+@pytest.mark.parametrize(("hits", "limited"), [(900, True), (0, False), (None, False)])
+def test_a_limit_is_raised_where_one_was_met(
+    judged: Judge, hits: int | None, limited: bool
+) -> None:
+    story = faulter("swap", 5000)
+    if hits is not None:
+        story.group(memory_limit_bytes=64 << 20, memory_bytes=60 << 20, memory_limit_hits=hits)
+    told = leads(judged(story), "memory-pressure", 0.7).remedies
+    assert any("raise the memory limit" in one for one in told) is limited
+    assert any("a machine with more memory" in one for one in told) is not limited
+
+
 def test_not_cache_that_is_dropped(judged: Judge) -> None:
     absent(judged(compressor(swapped=0)), "memory-pressure")
 

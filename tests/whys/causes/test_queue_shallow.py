@@ -31,6 +31,13 @@ def test_not_with_large_requests(judged: Judge) -> None:
 
 
 def test_data_can_be_asked_for_ahead(judged: Judge) -> None:
-    story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True, reason="direct_io")
+    story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True)
     found = finding(judged(story.requests(1900, service=MS, jump=True)), "queue-shallow")
     assert found is not None and "posix_fadvise" in found.remedies[0]
+
+
+def test_what_is_read_past_the_cache_is_not_read_ahead(judged: Judge) -> None:
+    story = Story(2.0).caller("pread64", 1900, blocked=MS, jump=True, reason="direct_io")
+    found = finding(judged(story.requests(1900, service=MS, jump=True)), "queue-shallow")
+    assert found is not None and not any("ahead" in one for one in found.remedies)
+    assert "several requests under way" in found.remedies[0]

@@ -145,3 +145,45 @@ def test_what_they_compute_is_not_claimed_where_another_cause_has_their_waits(
     verdict = judged(quick_disk(cpu=400_000, service=100_000))
     assert finding(verdict, "io-throttled").share == pytest.approx(0.3, abs=0.02)
     absent(verdict, "sync-storm")
+
+
+@pytest.mark.parametrize(("files", "told"), [(1, False), (40, True)])
+def test_fewer_files_are_told_where_there_are_many(judged: Judge, files: int, told: bool) -> None:
+    story = Story(4.0).caller(
+        "fsync",
+        400,
+        blocked=9 * MS,
+        bytes_=None,
+        reason="journal_commit",
+        ino=list(range(200, 200 + files)),
+    )
+    found = leads(
+        judged(story.requests(400, op="write", bytes_=4 * KIB, service=8 * MS)), "sync-storm", 0.85
+    )
+    assert any("fewer, larger files" in one for one in found.remedies) is told
+
+
+@pytest.mark.parametrize(("files", "told"), [(1, True), (200, False)])
+def test_a_file_is_kept_open_where_it_is_opened_again(
+    judged: Judge, files: int, told: bool
+) -> None:
+    """A journal that is made and removed for each transaction is another file each time."""
+    inodes = list(range(200, 200 + files))
+    story = Story(4.0).caller(
+        "fsync", 400, blocked=9 * MS, bytes_=None, reason="journal_commit", ino=inodes
+    )
+    parts = {"cpu_ns": 1000, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+    for number in range(300):
+        story.call(
+            START + number * 10 * MS,
+            "openat",
+            parts,
+            tid=10,
+            ino=inodes[number % files],
+            offset=0,
+            bytes_=None,
+        )
+    found = leads(
+        judged(story.requests(400, op="write", bytes_=4 * KIB, service=8 * MS)), "sync-storm", 0.85
+    )
+    assert found.remedies[0].startswith("keep the file open") is told

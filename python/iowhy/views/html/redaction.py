@@ -149,7 +149,7 @@ def _public() -> frozenset[str]:
     """Names of programs that stay: those of every machine, and those for which there are remedies."""
     named = [*_EVERYWHERE.split()]
     for one in programs_with_remedies():
-        named += [*one.names, *one.clients, *([one.server] if one.server else [])]
+        named += [*one.names, *(name for name in one.clients if "/" not in name), *one.server]
     return frozenset(name[:15] for name in named) | frozenset(named)
 
 

@@ -23,6 +23,12 @@ HITS_TO_LOSE = 0.2
 # Pages went without want of memory: more of it, or smaller parts, would not keep them.
 _NOT_FOR_WANT = frozenset({Kind.DAMON, Kind.GIVEN_UP, Kind.DROPPED})
 
+_PARTS = "do all steps on one part before the next, with parts that fit"
+_LIMIT = "raise the memory limit of its control group"
+_MEMORY = "use a machine with more memory"
+_EITHER = "raise the memory limit, or use a machine with more memory"
+_PAST_IT = "read with O_DIRECT what will not be used again, so that it evicts nothing"
+
 _REMEDIES = {
     Kind.DAMON: (
         "turn DAMON's proactive reclaim off, or give it what may stay (/sys/kernel/mm/damon/admin, damon_reclaim)",
@@ -40,8 +46,8 @@ _REMEDIES = {
     ),
     Kind.OTHERS_NEED: (
         "give the command memory that others cannot take (memory.low, memory.min of its control group), or the others a limit",
-        "do all steps on one part before the next, with parts that fit",
-        "use a machine with more memory",
+        _PARTS,
+        _MEMORY,
     ),
 }
 
@@ -90,11 +96,18 @@ def find(facts: Facts) -> Candidate | None:
             if room is None or not for_want
             else f"work on one part at a time, all steps on each part of at most {size(room * 0.5)}"
         ),
-        remedies=() if evictor is None else _REMEDIES.get(evictor.kind, ()),
+        remedies=_remedies(evictor, limited=limited),
         provable=limited or _can_lose(cache),
         experiment=None if limited else "memory-limit",
         needs=("page_cache",),
     )
+
+
+def _remedies(evictor: Evictor | None, *, limited: bool) -> tuple[str, ...]:
+    """What helps against who took the pages; a limit is raised where there is one."""
+    if evictor is not None and evictor.kind in _REMEDIES:
+        return _REMEDIES[evictor.kind]
+    return (_PARTS, _LIMIT if limited else _MEMORY, _PAST_IT)
 
 
 def _can_lose(cache: Cache) -> bool:
@@ -322,11 +335,8 @@ CAUSE = Cause(
         "twice",
         "files that were dropped from the cache on purpose (drop_caches, POSIX_FADV_DONTNEED)",
     ),
-    remedies=(
-        "do all steps on one part before the next, with parts that fit",
-        "raise the memory limit, or use a machine with more memory",
-        "read with O_DIRECT what will not be used again, so that it evicts nothing",
-    ),
+    remedies=(_PARTS, _EITHER, _PAST_IT),
+    for_authors=frozenset({_PAST_IT}),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("page_cache",),

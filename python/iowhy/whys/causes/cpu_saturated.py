@@ -38,6 +38,8 @@ def find(facts: Facts) -> Candidate | None:
         if crowded
         else saving.twice("CPUs"),
         remedy=evidence.stop_others(facts) if crowded else None,
+        # Less of the CPUs for the command shows nothing of what others take of them.
+        provable=not crowded,
         needs=("thread_time", "cpu_samples"),
     )
 

@@ -4,6 +4,7 @@ from iowhy.whys import classes, evidence, links, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.devices import scheduler
 from iowhy.whys.finding import Candidate, Claim
 
 OTHERS = 0.5
@@ -58,7 +59,23 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"waits for {requests.device}, which others keep busy{who}",
         saving=saving.all_of_it("with nobody else on the device"),
+        remedies=(
+            _LATER,
+            _LESS_DIRTY if dirtier is not None else _weight(facts, requests.device),
+            _ANOTHER,
+        ),
         needs=("block_requests",),
+    )
+
+
+def _weight(facts: Facts, device: str | None) -> str:
+    """Priorities are for the scheduler of the disk, and not each knows any (bfq does, mq-deadline since Linux 5.14)."""
+    found = scheduler(facts.relations, facts.requests.dev)
+    if found is None or found in WEIGHS:
+        return _WEIGHT
+    return (
+        f"limit the others (io.max); the scheduler of {device} ({found}) knows no priorities: ionice helps only with "
+        "another (bfq)"
     )
 
 
@@ -98,6 +115,13 @@ def _by_counters(facts: Facts) -> Candidate | None:
     )
 
 
+# Schedulers that heed ionice(1).
+WEIGHS = frozenset({"bfq", "mq-deadline"})
+_LATER = "run them at another time"
+_WEIGHT = "give the command a higher I/O weight (ionice, io.weight) or limit the others (io.max)"
+_LESS_DIRTY = "limit what the others leave dirty: io.max or memory.high of their group, a lower vm.dirty_bytes"
+_ANOTHER = "put them on another device"
+
 CAUSE = Cause(
     name="device-contended",
     title="Others keep the device busy",
@@ -131,9 +155,9 @@ CAUSE = Cause(
         "counts as another process",
     ),
     remedies=(
-        "run them at another time",
-        "give the command a higher I/O weight (ionice, io.weight) or limit the others (io.max)",
-        "put them on another device",
+        _LATER,
+        _WEIGHT,
+        _ANOTHER,
     ),
     experiment="fast-device",
     find=find,

@@ -1,11 +1,12 @@
 """The file lies in pieces, so what is asked for in order becomes small scattered requests."""
 
 from iowhy import units
+from iowhy.invocation import quoted
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.filesystems import of
+from iowhy.whys.facts.filesystems import Filesystem, of
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner
 from iowhy.whys.finding import Candidate, Claim, Link
@@ -33,7 +34,8 @@ def find(facts: Facts) -> Candidate | None:
         return None
     remains_ns = moved * 1e9 / order.bytes_per_s
     name = file.path or units.inode(file.ino)
-    copied = _copied_on_write(facts, file.dev)
+    filesystem = of(facts.filesystems, file.dev)
+    copied = filesystem is not None and filesystem.copies_on_write
     return Candidate(
         claims=(Claim(AMONG, fraction=share * (1 - remains_ns / waiting_ns)),),
         chain=chain_of(
@@ -54,25 +56,43 @@ def find(facts: Facts) -> Candidate | None:
             f"requests of {size(owner.median_bytes)} that jump"
         ),
         saving=saving.all_of_it("if it lies in one piece"),
-        remedies=_COPY_ON_WRITE if copied else (),
+        remedies=_remedies(filesystem, file.path),
         provable=not copied,
         needs=("block_requests", "extents"),
     )
 
 
-#: Filesystems that put what is written again to another place: blocks allocated ahead are not kept.
-COPIES_ON_WRITE = frozenset({"btrfs", "bcachefs", "zfs"})
+#: Copy-on-write puts what is written again to another place: blocks allocated ahead are not kept.
 _COPY_ON_WRITE = (
     "switch copy-on-write off for it while it is empty (chattr +C on it or its directory, nodatacow)",
     "defragment what is there (btrfs filesystem defragment, or copy it)",
     "write more at a time: what is written together is laid out together",
 )
+_ALLOCATE = "allocate it before writing (fallocate, or write it once in order)"
+_LARGER_UNITS = "use larger blocks or an extent size hint (xfs_io extsize, bigalloc)"
+_DEFRAGMENT = (
+    "defragment what is there (xfs_fsr, e4defrag, btrfs filesystem defragment, or copy it)"
+)
+#: By the kind of filesystem: how it is made to allocate in larger units, and what defragments a file.
+_OF_KIND = {
+    "ext4": ("use larger blocks (bigalloc, when it is made anew)", "e4defrag"),
+    "xfs": ("give its directory an extent size hint while it is empty (xfs_io -c 'extsize 1m')", "xfs_fsr"),
+    "btrfs": (None, "btrfs filesystem defragment"),
+}  # fmt: skip
 
 
-def _copied_on_write(facts: Facts, dev: int) -> bool:
-    """Whether the file's filesystem never overwrites in place; False where it is not known."""
-    found = of(facts.filesystems, dev)
-    return found is not None and found.kind in COPIES_ON_WRITE
+def _remedies(one: Filesystem | None, path: str | None) -> tuple[str, ...]:
+    """Those that its kind has; all where that is not known."""
+    if one is None:
+        return ()
+    if one.copies_on_write:
+        return _COPY_ON_WRITE
+    units_of, tool = _OF_KIND.get(one.kind, (None, None))
+    larger = () if units_of is None else (units_of,)
+    if tool is None:
+        return (_ALLOCATE, *larger, "copy it: a copy is written in order")
+    named = "what is there" if path is None else f"it (as root: `{tool} {quoted(path)}`)"
+    return (_ALLOCATE, *larger, f"defragment {named}, or copy it")
 
 
 def _asked(facts: Facts) -> Link | None:
@@ -263,9 +283,9 @@ CAUSE = Cause(
         "an array or thin volume that maps blocks once more",
     ),
     remedies=(
-        "allocate it before writing (fallocate, or write it once in order)",
-        "use larger blocks or an extent size hint (xfs_io extsize, bigalloc)",
-        "defragment what is there (xfs_fsr, e4defrag, btrfs filesystem defragment, or copy it)",
+        _ALLOCATE,
+        _LARGER_UNITS,
+        _DEFRAGMENT,
     ),
     experiment="preallocate",
     find=find,

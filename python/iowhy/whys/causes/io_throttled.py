@@ -64,13 +64,16 @@ def find(facts: Facts) -> Candidate | None:
     return Candidate(
         claims=tuple(claims),
         chain=chain_of(*chain),
-        summary="waits because a limit holds its requests back, not the device",
+        summary="waits because a limit holds its requests back, not the device"
+        if limits or reasons
+        else "waits while the device idles: something holds its requests back before they reach it",
         saving=saving.all_of_it("where nothing else limits it")
         if busy is None
         else Saving(1 - busy, f"the device's own work, {percent(busy)} of that time, stays"),
         confidence=confidence,
         lowered_by=lowered,
         needs=("cgroup_samples", "block_requests", "waits"),
+        remedies=() if limits or reasons else (_LOOK, _FEWER),
         # What holds it back else (the kernel's own throttling, a volume's limit) no lever takes away.
         provable=bool(limits),
     )
@@ -162,6 +165,12 @@ def _cpus_full(facts: Facts) -> bool:
     return machine.idle is not None and machine.idle + waiting < IDLE_CPUS
 
 
+_FEWER = "move fewer bytes"
+_LOOK = (
+    "look for what holds them back: limits of the volume or the virtual disk (its provider tells), io.latency and io.cost.qos, "
+    "groups above that could not be read"
+)
+
 CAUSE = Cause(
     name="io-throttled",
     title="An I/O limit holds it back",
@@ -214,7 +223,7 @@ CAUSE = Cause(
     ),
     remedies=(
         "raise or lift the limit (io.max, blkio.throttle.*, the container's or the volume's limit)",
-        "move fewer bytes",
+        _FEWER,
     ),
     experiment="io-unlimited",
     find=find,

@@ -5,7 +5,8 @@ from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.holders import held_share, waited_longest
+from iowhy.whys.facts.holders import Waited, held_share, waited_longest
+from iowhy.whys.facts.metadata import NAME_CALLS
 from iowhy.whys.finding import Candidate, Claim, Link
 
 SHARE = 0.05
@@ -22,7 +23,8 @@ def find(facts: Facts) -> Candidate | None:
     if share * fraction < SHARE:
         # Nobody else is at work: what is locked is under way to or from the device.
         return None
-    where, name = _where(facts, reasons)
+    most = waited_longest(facts.relations, [reason for reason, _ in reasons])
+    where, name = _where(most)
     on = f" of {name}" if name else ""
     return Candidate(
         claims=(Claim(frozenset({classes.LOCK}), fraction=fraction),),
@@ -54,15 +56,15 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"waits for a kernel lock{on} that another thread holds",
         saving=saving.all_of_it("if no two of them need the same lock"),
+        remedies=_remedies(reasons, most),
         needs=("waits", "stacks"),
         confidence=0.9 if held is not None else 0.75,
         lowered_by=() if held is not None else ("whether another thread holds it is not known",),
     )
 
 
-def _where(facts: Facts, reasons: list[tuple[str, float]]) -> tuple[Link | None, str | None]:
+def _where(found: Waited | None) -> tuple[Link | None, str | None]:
     """In which call and on what most of it is, and the name of the latter."""
-    found = waited_longest(facts.relations, [reason for reason, _ in reasons])
     if found is None:
         return None, None
     name = found.path
@@ -80,6 +82,27 @@ def _where(facts: Facts, reasons: list[tuple[str, float]]) -> tuple[Link | None,
         name,
     )
 
+
+def _remedies(reasons: list[tuple[str, float]], most: Waited | None) -> tuple[str, ...]:
+    """What helps against the lock that is waited for longest: that of memory, of a directory, or of a file."""
+    if reasons and reasons[0][0] == MEMORY_MAP:
+        return (_MAP_LESS, _PROCESSES)
+    if most is not None and most.call in NAME_CALLS:
+        return (_DIRECTORIES, _ONE_CHANGES)
+    return ()
+
+
+MEMORY_MAP = "memory_map_lock"
+_MAP_LESS = (
+    "map and unmap less often: larger pieces, a malloc that keeps what was freed (mallopt: M_TRIM_THRESHOLD, "
+    "M_MMAP_THRESHOLD)"
+)
+_PROCESSES = "use processes in the place of threads: each has a memory map of its own"
+_DIRECTORIES = "spread the files over several directories"
+_ONE_CHANGES = "let one thread make and remove the names of a directory"
+_SPREAD = "spread the work over several files"
+_SHARED = "use direct I/O with preallocated blocks, which takes the lock shared (XFS, ext4)"
+_ONE_WRITES = "let one thread do the I/O of a file"
 
 CAUSE = Cause(
     name="lock-contended",
@@ -101,11 +124,8 @@ CAUSE = Cause(
         "(-a) to see it",
         "the holder's own wait is the device's: a faster device shortens the lock too",
     ),
-    remedies=(
-        "spread the work over several files or directories",
-        "use direct I/O with preallocated blocks, which takes the lock shared (XFS, ext4)",
-        "let one thread do the I/O of a file",
-    ),
+    remedies=(_SPREAD, _SHARED, _ONE_WRITES),
+    for_authors=frozenset({_MAP_LESS, _ONE_CHANGES, _SHARED, _ONE_WRITES}),
     experiment=None,
     find=find,
     unseen_without=("waits",),

@@ -72,9 +72,19 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if all that it uses fits into memory"),
         needs=("waits", "vm_samples"),
         confidence=0.85,
+        remedies=_remedies(facts),
         # Of a group's limit more memory can be given for a trial; of a machine's only less.
         experiment=None if machine.memory_limit_hits else "memory-limit",
     )
+
+
+def _remedies(facts: Facts) -> tuple[str, ...]:
+    """A limit is raised where one was met; of another tool's figures that is not known."""
+    if facts.run.pasted:
+        return ()
+    hits = facts.machine.memory_limit_hits
+    limited = facts.machine.is_limited if hits is None else hits > 0
+    return (_LESS, _LIMIT) if limited else (_LESS, _MORE)
 
 
 def _limit_met(machine: Machine) -> Link | None:
@@ -194,6 +204,11 @@ def _swaps_steadily(facts: Facts) -> bool:
     return swapped / seconds >= PASTED_SWAP_PAGES_PER_S
 
 
+_LESS = "use less memory (smaller caches, fewer workers)"
+_LIMIT = "raise the memory limit of its control group"
+_WHERE_LIMITED = "raise the memory limit of its control group, where it has one"
+_MORE = "use a machine with more memory"
+
 CAUSE = Cause(
     name="memory-pressure",
     title="Memory is short",
@@ -228,11 +243,7 @@ CAUSE = Cause(
         "claimed only where pages are swapped too",
         "kswapd that spins while memory is free (a mistake of some kernels), and a program that only bears its name",
     ),
-    remedies=(
-        "use less memory (smaller caches, fewer workers)",
-        "raise the group's limit",
-        "more memory",
-    ),
+    remedies=(_LESS, _WHERE_LIMITED, _MORE),
     experiment="memory-unlimited",
     find=find,
     unseen_without=("waits",),

@@ -151,7 +151,7 @@ CAUSE = Cause(
     remedies=(
         _WALKERS,
         "keep directories and inodes in memory between runs (a lower vm.vfs_cache_pressure, or a walk "
-        "ahead of the need: find DIR > /dev/null)",
+        "ahead of the need, as find does)",
         _IN_ORDER_OF_INODES,
     ),
     for_authors=frozenset({_WALKERS, _IN_ORDER_OF_INODES}),

@@ -1,6 +1,6 @@
 """The time is elsewhere: timers, people, peers, children, user-space locks."""
 
-from iowhy.invocation import as_root
+from iowhy.invocation import as_root, quoted
 from iowhy.whys import classes, next_command, saving
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent
@@ -104,9 +104,9 @@ def _most(facts: Facts, idle: float) -> tuple[str, float] | None:
 def _of_server(facts: Facts) -> tuple[str, ...]:
     """Where a client of a known server waits: to record the server."""
     behind = server_behind(facts)
-    if behind is None or behind.server is None:
+    if behind is None or not behind.server:
         return ()
-    pids = f'"$(pgrep -d, -x {behind.server})"'
+    pids = f'"$(pgrep -d, -x {quoted("|".join(behind.server))})"'
     return (
         f"{behind.name}'s server does the work: record it, if it runs here, `{as_root()} run -p {pids} "
         "--duration 30s` while this runs again",

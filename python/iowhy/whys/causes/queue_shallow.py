@@ -51,6 +51,8 @@ def find(facts: Facts) -> Candidate | None:
             requests.bytes,
             "with as many requests under way as the device serves at once",
         ),
+        # What is read past the cache is read ahead by nobody.
+        remedies=(_SEVERAL, _AT_ONCE) if evidence.direct_io(facts) else (),
         confidence=0.8,
         needs=("block_requests", "waits"),
     )
@@ -89,6 +91,10 @@ def _chain(facts: Facts, depth: float, service: float) -> tuple[Link, ...]:
     )
 
 
+_AHEAD = "ask for more ahead: a larger readahead (blockdev --setra), posix_fadvise, larger buffers"
+_SEVERAL = "keep several requests under way: io_uring or libaio, more threads, fio --iodepth"
+_AT_ONCE = "run several of it at once, each for a part of the work (xargs -P)"
+
 CAUSE = Cause(
     name="queue-shallow",
     title="One request at a time",
@@ -116,10 +122,8 @@ CAUSE = Cause(
         "a device with a single channel (an SD card) gains nothing from depth",
         "a throttle above the queue (io.max) makes it shallow: io-throttled looks for that",
     ),
-    remedies=(
-        "ask for more ahead: posix_fadvise, readahead, larger buffers",
-        "keep several requests under way: io_uring or libaio, more threads, fio --iodepth",
-    ),
+    remedies=(_AHEAD, _SEVERAL, _AT_ONCE),
+    for_authors=frozenset({_SEVERAL}),
     experiment=None,
     find=find,
     settled_by=next_command.DEVICE,

@@ -126,6 +126,8 @@ def _printed(facts: Facts) -> Candidate | None:
     )  # fmt: skip
 
 
+_IN_ORDER = "sort the accesses by offset, or batch them"
+
 CAUSE = Cause(
     name="random-access",
     title="It jumps in its files",
@@ -175,10 +177,11 @@ CAUSE = Cause(
         "mmap shows no offsets of calls",
     ),
     remedies=(
-        "sort the accesses by offset, or batch them",
+        _IN_ORDER,
         "keep the part that is used in memory (a larger cache, a smaller index)",
         "use a device without seek time",
     ),
+    for_authors=frozenset({_IN_ORDER}),
     experiment="fast-device",
     find=find,
     unseen_without=("block_requests",),

@@ -61,7 +61,7 @@ def _wasted(facts: Facts) -> Candidate | None:
         ),
         summary="reads pages ahead that nobody asks for",
         saving=saving.all_of_it("if only what is asked for is read"),
-        remedy="tell the kernel that access is random (posix_fadvise or madvise RANDOM)",
+        remedy=_RANDOM,
         needs=("page_cache",),
         confidence=0.8,
     )
@@ -104,6 +104,9 @@ def _missing(facts: Facts) -> Candidate | None:
     )
 
 
+_RANDOM = "tell the kernel that access is random (posix_fadvise or madvise RANDOM)"
+_HINT = "give the kernel the right hint (posix_fadvise, madvise)"
+
 CAUSE = Cause(
     name="readahead-poor",
     title="Readahead does not fit the access",
@@ -132,9 +135,10 @@ CAUSE = Cause(
         "cache-thrash evicts pages that were read ahead before they are used",
     ),
     remedies=(
-        "give the kernel the right hint (posix_fadvise, madvise)",
+        _HINT,
         "set the device's readahead (blockdev --setra)",
     ),
+    for_authors=frozenset({_RANDOM, _HINT}),
     experiment=None,
     find=find,
     unseen_without=("page_cache",),

@@ -1,6 +1,6 @@
 """The application asks for little at a time."""
 
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -152,7 +152,7 @@ def _small(facts: Facts) -> Candidate | None:
 def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
     """What direct calls take of a CPU, which goes with them: they copy nothing, it is the way to the device and back."""
     kernel = facts.budget.line(classes.KERNEL)
-    if not _direct(facts) or not kernel.thread_ns:
+    if not evidence.direct_io(facts) or not kernel.thread_ns:
         return ()
     part = min(1.0, cpu_ns / kernel.thread_ns)
     if part * kernel.elapsed_share < thresholds.LISTED:
@@ -169,13 +169,9 @@ def _saving(facts: Facts, waits: list[str], on_cpu: float) -> Saving:
     return Saving((moving.part * waiting + on_cpu) / (waiting + on_cpu), moving.condition)
 
 
-def _direct(facts: Facts) -> bool:
-    return any(piece.reason == "direct_io" for piece in facts.budget.pieces)
-
-
 def _around_the_cache(facts: Facts) -> bool:
     """Whether it uses direct I/O or durable writes: only then the page cache has nothing to gather."""
-    return _direct(facts) or (facts.calls.by_write and facts.durable_writes is not False)
+    return evidence.direct_io(facts) or (facts.calls.by_write and facts.durable_writes is not False)
 
 
 _LARGER = "ask for more per call (64 KiB to 1 MiB: bs=, buffer sizes, readv/writev)"

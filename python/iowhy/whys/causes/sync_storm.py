@@ -12,6 +12,10 @@ CALLS_MIN = 20
 CALLS_FEW = 5
 FLUSH_DOMINATES = 0.5
 OWN_FILES = 0.5
+# Of files that are synced, from which fewer of them would be fewer syncs.
+FILES_MIN = 10
+# So often a file is opened, on average, that is opened for every sync.
+REOPENED = 4
 # Sizes nearer to each other show no price of a file.
 TIMES_AS_LARGE = 4
 SMALL_COSTS = 1.33
@@ -19,11 +23,13 @@ SMALL_COSTS = 1.33
 _FEWER_FILES = "write fewer, larger files, or sync once for many of them (syncfs)"
 _KEEP_OPEN = "keep the file open, and sync once for many lines or records"
 _TRANSACTION = "put more into one transaction, so that one sync serves many (group commit)"
+_LARGER_FILES = "write fewer, larger files"
 _REMEDIES = (
     "sync once for many changes (transactions, group commit, syncfs at the end)",
-    "write fewer, larger files",
+    _LARGER_FILES,
     "let losing the last seconds be acceptable (synchronous=NORMAL, async commit)",
 )
+_QUICK_DEVICE = "keep the files on a device that syncs quickly (flash with a power-safe cache), or in memory where they may be lost"
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -52,9 +58,18 @@ def find(facts: Facts) -> Candidate | None:
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
         or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else _TRANSACTION),
+        remedies=_remedies(syncs.files),
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
         lowered_by=() if each is not None else ("how much each call makes durable is not known",),
+    )
+
+
+def _remedies(files: int | None) -> tuple[str, ...]:
+    """Of one file there are not fewer."""
+    every = (*_REMEDIES, _QUICK_DEVICE)
+    return tuple(
+        one for one in every if one != _LARGER_FILES or files is None or files >= FILES_MIN
     )
 
 
@@ -144,7 +159,10 @@ def _opened_each_time(facts: Facts) -> bool:
     opened = sum(
         group.calls for name, group in facts.calls.by_name.items() if name in ("open", "openat")
     )
-    return opened >= OWN_FILES * facts.calls.syncs.calls
+    syncs = facts.calls.syncs
+    again = syncs.files is None or opened >= REOPENED * syncs.files
+    # What makes a file for each (a journal) has none to keep open.
+    return again and opened >= OWN_FILES * syncs.calls
 
 
 def _commits(facts: Facts) -> Link | None:
@@ -289,7 +307,7 @@ CAUSE = Cause(
         "a sync that is long because it computes (see cpu-serial): there only its waiting counts here",
         "O_SYNC and O_DSYNC writes sync without a call of their own",
     ),
-    remedies=_REMEDIES,
+    remedies=(*_REMEDIES, _QUICK_DEVICE),
     for_authors=frozenset({_FEWER_FILES, _KEEP_OPEN, _TRANSACTION, *_REMEDIES}),
     experiment="sync-free",
     unsafe_proof=True,

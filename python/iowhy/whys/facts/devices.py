@@ -56,6 +56,22 @@ ORDER BY s.place LIMIT 8
 """
 
 
+@dataclass(frozen=True)
+class _Scheduler:
+    scheduler: str | None
+
+
+def scheduler(relations: Relations, dev: int | None) -> str | None:
+    """The active I/O scheduler of a disk; None where it is not known, or that of the disk below decides."""
+    if dev is None or not relations.has("devices"):
+        return None
+    return relations.one(
+        _Scheduler,
+        f"""SELECT any_value(scheduler) AS scheduler FROM devices AS d WHERE dev = {dev} AND below_dev IS NULL
+        AND dev NOT IN (SELECT dev FROM device_layers)""",
+    ).scheduler
+
+
 def measure(
     relations: Relations, whole: bool, folder: str | None, filesystems: Filesystems
 ) -> Devices:

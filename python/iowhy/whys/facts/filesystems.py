@@ -4,6 +4,9 @@ from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
+#: Kinds that never overwrite in place, unless they are told to.
+COPY_ON_WRITE = frozenset({"btrfs", "bcachefs", "zfs"})
+
 
 @dataclass(frozen=True)
 class Filesystem:
@@ -24,6 +27,11 @@ class Filesystem:
     def mounted_sync(self) -> bool:
         """Whether every write to it is durable at once (mount(8), sync)."""
         return "sync" in self.options.split(",")
+
+    @property
+    def copies_on_write(self) -> bool:
+        """Whether what is written again goes to another place, as far as its kind and its mount options tell (btrfs(5), nodatacow)."""
+        return self.kind in COPY_ON_WRITE and "nodatacow" not in self.options.split(",")
 
 
 Filesystems = tuple[Filesystem, ...]

@@ -19,7 +19,8 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
     """Of some programs, those whose executable file was seen and whose processes did a part of the work, or
     those that these started: a build is done by the compilers of make.
 
-    A process carries the first 15 letters of its executable's name; threads may have names of their own.
+    A process carries the first 15 letters of its executable's name, behind which a version may stand (python3.11); threads may
+    have names of their own.
     """
     listed = ", ".join(f"('{name}')" for name in sorted(set(names)))
     if not listed or not relations.has("threads"):
@@ -33,6 +34,7 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
         ), processes AS (SELECT DISTINCT tgid, ppid FROM threads
         ), under (name, tgid) AS (
           SELECT a.name, t.tgid FROM asked AS a JOIN threads AS t ON t.comm = left(a.name, 15)
+    OR starts_with(t.comm, left(a.name || '.', 15)) OR starts_with(t.comm, left(a.name || '-', 15))
           UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
           SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM named_files

@@ -1,7 +1,9 @@
 """The scenarios as data: complete, consistent with the causes, and scaled as asked."""
 
 import random
+import re
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from iowhy.lab.scenario import Scenario, scenario, scenarios
 from iowhy.lab.scenarios import sqlite
 from iowhy.lab.stage import Choice
 from iowhy.whys.cause import causes
+from iowhy.whys.program import programs
 
 ALL = [pytest.param(one, id=one.name) for one in scenarios()]
 
@@ -106,3 +109,20 @@ def test_a_disk_of_unknown_kind_is_refused_before_anything_is_made(tmp_path: Pat
     with pytest.raises(Problem, match="--device floppy: choose one of file, memory"):
         disks.make("floppy", 1 << 20, tmp_path / "disk", undo=None)  # type: ignore[arg-type]
     assert not (tmp_path / "disk").exists()
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_fix_is_one_of_the_remedies_that_its_causes_print(one: Scenario) -> None:
+    """Else `verify` could not say which remedy was tried."""
+    if one.fixed is None:
+        return
+    assert one.remedy, "which of the remedies is the fix?"
+    printed = []
+    for cause in causes():
+        if cause.name in one.broken.causes:
+            printed.append(Path(str(sys.modules[cause.find.__module__].__file__)).read_text())
+    for program in programs():
+        printed += [
+            remedy.do for remedy in program.remedies if set(remedy.causes) & set(one.broken.causes)
+        ]
+    assert re.search(one.remedy, "\n".join(printed), re.IGNORECASE), one.remedy

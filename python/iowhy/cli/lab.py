@@ -42,7 +42,11 @@ class Stage:
     )
     seed: int = option("--seed", default=1, help="Decides every random choice of a scenario.")
     scale: float = option(
-        "--scale", default=1.0, read=_scale, metavar="FACTOR", help="Multiplies sizes and counts."
+        "--scale",
+        default=1.0,
+        read=_scale,
+        metavar="FACTOR",
+        help="Multiplies sizes and counts; 1 by itself.",
     )
 
 
@@ -174,7 +178,10 @@ def verify_(options: Verify) -> None:
     names, on = options.names, options.on
     chosen = [scenario.scenario(name) for name in names] if names else list(scenario.scenarios())
     checks: list[Check] = []
-    _say(f"{len(chosen)} scenarios, some minutes for all; Ctrl-C ends it and puts everything back")
+    several = "" if len(chosen) == 1 else "s"
+    _say(
+        f"{len(chosen)} scenario{several}, some minutes for all; Ctrl-C ends it and puts everything back"
+    )
     for check in verify.verify(
         chosen,
         fs=on.fs,

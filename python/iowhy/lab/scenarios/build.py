@@ -124,6 +124,7 @@ SCENARIOS = (
         ),
         devices=("hdd",),
         figures=(Figure("time", "s", 681, 663, lambda p: p.get("elapsed_s")),),
+        remedy="in memory then",
         tools=("gcc", "make"),
     ),
 )

@@ -26,5 +26,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("memory",),
+    remedy="run on all CPUs",
     filesystems=("ext4",),
 )

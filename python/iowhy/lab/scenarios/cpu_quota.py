@@ -34,5 +34,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("memory",),
+    remedy="raise the CPU quota",
     filesystems=("ext4",),
 )

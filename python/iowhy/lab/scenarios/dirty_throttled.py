@@ -46,5 +46,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
+    remedy="raise the dirty limits",
     filesystems=("ext4", "xfs"),
 )

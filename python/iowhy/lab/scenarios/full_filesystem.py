@@ -37,5 +37,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
+    remedy="free space on it",
     filesystems=("ext4",),
 )

@@ -36,6 +36,7 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("flush-slow", "ssd", "hdd"),
+    remedy="filesystem of the kernel's own",
     filesystems=("ext4",),
     tools=("dd",),
 )

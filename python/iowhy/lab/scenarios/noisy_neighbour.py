@@ -51,4 +51,5 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd", "ssd"),
+    remedy="run them at another time",
 )

@@ -43,5 +43,6 @@ SCENARIO = Scenario(
         ),
     ),
     devices=("hdd",),
+    remedy="raise the memory limit",
     filesystems=("ext4", "xfs"),
 )

@@ -81,6 +81,7 @@ SCENARIO = Scenario(
         Variant("journal-elsewhere", "the log on a second disk", _journal_elsewhere, _SYNC),
     ),
     devices=("hdd", "flush-slow", "ssd", "file"),
+    remedy=r"fewer, larger files",
     chain=("waits for sync", "cache flushes", "inodes a pass"),
     figures=(
         Figure("time", "s", None, None, lambda p: p.get("elapsed_s")),

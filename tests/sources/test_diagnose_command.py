@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from iowhy.errors import Problem
+from iowhy.recording import open_recording
+from iowhy.whys import classes
+from iowhy.whys.cause import causes
 from iowhy.whys.next_step import next_steps
 from iowhy.whys.typed import Commands
+from iowhy.whys.verdict import judge
 from tests.command_line import invoke
+from tests.whys import advice
 
 from .reading import FIXTURES
 
@@ -129,10 +134,24 @@ def test_one_message_instead_of_a_traceback(tmp_path: Path) -> None:
     [
         ("cache-thrash", None, {"disk_samples"}, {"iostat"}, "Linux", "sudo cachestat 1 10"),
         ("cpu-serial", None, {"cpu_samples"}, {"vmstat"}, "Linux", "pidstat -u -t 1 10"),
-        ("file-fragmented", None, set(), {"curt"}, "AIX", "fileplace -pv FILE"),
-        ("file-fragmented", None, set(), {"curt", "fileplace", "filemon"}, "AIX", "cp FILE COPY"),
+        ("file-fragmented", None, set(), {"curt"}, "AIX", "fileplace -pv '/a b'"),
+        (
+            "file-fragmented",
+            None,
+            set(),
+            {"curt", "fileplace", "filemon"},
+            "AIX",
+            "cp '/a b' '/a b'.copy",
+        ),
         (None, None, set(), set(), None, "vmstat 1 10"),
-        (None, "waiting for sync", set(), {"latencytop"}, None, "strace -f"),
+        (
+            None,
+            "waiting for sync",
+            set(),
+            {"latencytop"},
+            None,
+            "strace -f -ttt -T -e trace=fsync,fdatasync,msync -p 4711",
+        ),
         (None, None, {"cpu_samples", "disk_samples"}, set(), "Linux", "sudo iowhy run -a"),
     ],
 )
@@ -146,7 +165,9 @@ def test_the_command_that_would_settle_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("iowhy.whys.typed.as_root", lambda: "sudo iowhy")
-    steps = next_steps(cause, largest, filled, tools, system, (), Commands(Path("x"), "paste"))
+    monkeypatch.setattr("iowhy.whys.next_step.by_root", lambda command: f"sudo {command}")
+    made = Commands(Path("x"), "paste")
+    steps = next_steps(cause, largest, filled, tools, system, (), made, pid=4711, file="/a b")
     assert steps[0].command.startswith(expected)
     runs_here = any(step.command.startswith("sudo iowhy run") for step in steps)
     assert runs_here == (system != "AIX")
@@ -163,3 +184,41 @@ def test_the_busiest_processes_are_listed(tmp_path: Path) -> None:
     screen = invoke(["diagnose", "-o", str(out), file])
     assert "Processes  the busiest that the inputs list" in screen.stdout
     assert str(listed[0]["process"]) in screen.stdout
+
+
+@pytest.mark.parametrize("system", [None, "AIX", "FreeBSD"])
+@pytest.mark.parametrize("cause", [None, *(one.name for one in causes())])
+def test_what_cannot_be_typed_is_not_named(cause: str | None, system: str | None) -> None:
+    """Where a text names no process and no file, a command that needs one is none."""
+    for largest in (None, *classes.ALL):
+        for tools in (set[str](), {"iostat", "vmstat"}):
+            steps = next_steps(
+                cause, largest, set(), tools, system, (), Commands(Path("x"), "paste")
+            )
+            for step in steps:
+                assert not re.search(r"\{|\b(PID|FILE|TRACE|COPY|CMD)\b", step.command), (
+                    step.command
+                )
+
+
+def test_sudo_stands_where_it_is_needed_and_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for euid, found, expected in ((0, True, ""), (1000, True, "sudo "), (1000, False, "")):
+        monkeypatch.setattr("os.geteuid", lambda euid=euid: euid)
+        monkeypatch.setattr(
+            "shutil.which", lambda *_, found=found, **__: "/usr/bin/x" if found else None
+        )
+        (step, *_) = next_steps(
+            "cache-thrash", None, set(), set(), "Linux", (), Commands(Path("x"), "paste")
+        )
+        assert step.command == f"{expected}cachestat 1 10"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.*")), ids=lambda path: path.name)
+def test_all_that_is_printed_of_a_text_can_be_typed(path: Path, tmp_path: Path) -> None:
+    found = invoke(["diagnose", "--json", "-o", str(tmp_path / "out.iowhy"), str(path)])
+    if isinstance(found.exception, Problem):
+        return
+    assert found.exception is None, found.exception
+    for step in json.loads(found.stdout)["next"]:
+        assert not re.search(r"\{|\b(PID|FILE|TRACE|COPY|CMD)\b", step["command"]), step
+    advice.holds(judge(open_recording(tmp_path / "out.iowhy")))

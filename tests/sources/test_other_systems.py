@@ -48,7 +48,7 @@ def test_curt_without_elapsed_times_says_what_is_missing() -> None:
     parsed = read("curt", text)
     assert values(parsed, "kwrite")["cpu_mean_ns"] == pytest.approx(0.5875e6)
     assert "elapsed_mean_ns" not in values(parsed, "kwrite")
-    assert parsed.missing == ["curt -e -i TRACE -o REPORT"]
+    assert parsed.missing == ["curt -e -i {trace}"]
 
 
 def test_case_1_filemon_and_fileplace() -> None:

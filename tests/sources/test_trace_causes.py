@@ -35,4 +35,4 @@ def test_cpu_time_of_calls_is_no_waiting(tmp_path: Path) -> None:
     found = diagnose([str(FIXTURES / "sync-strace-c-w.txt")], tmp_path / "out.iowhy")
     verdict = judge(found.recording)
     assert verdict.findings == () and not verdict.budget.known, verdict.answer
-    assert found.missing == ("strace -f -c -w",)
+    assert found.missing == ("strace -f -c -w -p {pid}",)

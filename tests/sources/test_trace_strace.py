@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.sources.diagnose import diagnose
+from iowhy.whys.verdict import judge
 from tests.sources.trace_reading import FIXTURES, fixture, query, read_file, read_text, rows
 
 # The workload of make.sh: dd writes 8 times 16 KiB and 8 times 4 KiB, reads 12 times 8 KiB from the file.
@@ -91,7 +92,10 @@ def test_without_T_durations_are_unknown_and_not_zero() -> None:
     assert rows(parsed, "syscalls") == [] and rows(parsed, "syscall_totals") == []
     counts = dict(query(parsed, "SELECT subject, value FROM measurements WHERE metric = 'calls'"))
     assert counts["write"] == 41
-    assert any("-T" in note for note in parsed.notes) and "strace -f -ttt -T -y" in parsed.missing
+    assert (
+        any("-T" in note for note in parsed.notes)
+        and "strace -f -ttt -T -y -p {pid}" in parsed.missing
+    )
 
 
 def test_the_table_of_c() -> None:
@@ -128,7 +132,7 @@ def test_the_table_of_c_is_cpu_time_unless_the_command_has_w(line: str, elapsed:
     parsed = read_text("strace_summary", (FIXTURES / "strace-c.txt").read_text(), command)
     for row in rows(parsed, "syscall_totals"):
         assert row["cpu_ns"] == (None if elapsed else row["total_ns"])
-    assert (parsed.missing == ["strace -f -c -w"]) is not elapsed
+    assert (parsed.missing == ["strace -f -c -w -p {pid}"]) is not elapsed
     assert any("waiting is not in it" in note for note in parsed.notes) is not elapsed
 
 
@@ -222,3 +226,22 @@ strace: Process 101 detached
     found = diagnose([str(tmp_path / "log.txt")], tmp_path / "out.iowhy")
     assert found.unread == () and found.unread_dropped == 0
     assert [(part.format, part.lines) for part in found.parts] == [("strace", 8)]
+
+
+def test_time_outside_the_calls_is_of_threads_while_they_are_there(tmp_path: Path) -> None:
+    """A child that is gone computes no more."""
+    (tmp_path / "log.txt").write_text(
+        '10 1700000001.000000 write(3</srv/a>, "x", 1) = 1 <0.400000>\n'
+        "10 1700000001.500000 wait4(11, NULL, 0, NULL <unfinished ...>\n"
+        '11 1700000001.500000 read(3</srv/a>, "x", 1) = 1 <0.100000>\n'
+        "11 1700000001.700000 +++ exited with 0 +++\n"
+        "10 1700000001.700000 <... wait4 resumed>) = 11 <0.200000>\n"
+        '10 1700000004.500000 write(3</srv/a>, "x", 1) = 1 <0.500000>\n'
+        "10 1700000005.000000 +++ exited with 0 +++\n"
+    )
+    found = diagnose([str(tmp_path / "log.txt")], tmp_path / "log.iowhy").recording
+    lines = {line.cls: line.thread_s for line in judge(found).budget.lines}
+    assert lines["waiting to write"] == pytest.approx(0.9)
+    assert lines["waiting to read"] == pytest.approx(0.1)
+    # Of 4 s of the parent and 0.2 s of the child.
+    assert lines["unexplained"] == pytest.approx(4.2 - 1.0)

@@ -68,7 +68,12 @@ def _named(one: Parameter) -> str:
 
 
 def _default(one: Parameter) -> str:
-    plain = one.takes_value and not one.repeated and one.default not in (None, "")
+    plain = (
+        one.takes_value
+        and one.described.read is None
+        and not one.repeated
+        and one.default not in (None, "")
+    )
     return f" (default {one.default})" if plain else ""
 
 

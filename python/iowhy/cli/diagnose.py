@@ -67,6 +67,7 @@ def command(options: Options) -> None:
     options = replace(options, files=options.files or _standard_input())
     _check(options)
     from iowhy.overview import overview
+    from iowhy.sources.named_file import named_file
     from iowhy.sources.processes import busiest
     from iowhy.views import diagnosis as view
     from iowhy.views import diagnosis_json, verdict_page
@@ -87,7 +88,8 @@ def command(options: Options) -> None:
         found.recording.manifest.host.os,
         found.missing,
         verdict.commands,
-        options.pids[0] if options.pids else processes[0].pid if len(processes) == 1 else None,
+        pid=options.pids[0] if options.pids else processes[0].pid if len(processes) == 1 else None,
+        file=named_file(found.recording),
     )
     if options.as_json:
         document = diagnosis_json.as_json(found, verdict, steps, processes)

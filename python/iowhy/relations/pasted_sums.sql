@@ -18,11 +18,23 @@ WITH in_calls AS (
     -- `strace -c` without -w prints the calls' time on a CPU, which says nothing of waiting.
     WHERE origin <> 'totals'
         OR EXISTS (SELECT 1 FROM printed_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
+), lives AS (
+    -- A thread is there from when it was first seen to its end.
+    SELECT
+        c.tid,
+        greatest(
+            0,
+            least(coalesce(max(t.end_ns), any_value(r.end_ns)), any_value(r.end_ns))
+            - greatest(coalesce(min(t.start_ns), any_value(r.start_ns)), any_value(r.start_ns))
+        ) AS life_ns
+    FROM (SELECT DISTINCT tid FROM syscalls) AS c
+    CROSS JOIN recording r
+    LEFT JOIN threads t ON t.tid = c.tid
+    GROUP BY c.tid
 ), traced AS (
     SELECT
-        r.elapsed_ns * (SELECT count(DISTINCT tid) FROM syscalls) AS whole_ns,
+        (SELECT CAST(sum(life_ns) AS BIGINT) FROM lives) AS whole_ns,
         (SELECT sum(total_ns) FROM printed_calls WHERE origin = 'calls') AS in_calls_ns
-    FROM recording r
 ), printed AS (
     SELECT
         p.reason, p.syscall, c.class, p.total_ns, p.share,
@@ -54,7 +66,7 @@ WITH in_calls AS (
         origin, 'kernel', syscall, NULL, NULL, cpu_ns * 16, cpu_ns
     FROM in_calls
     UNION ALL
-    SELECT 1, 'calls', 'unexplained', NULL, 'outside the calls that were traced', NULL,
+    SELECT 1, 'calls', 'unexplained', NULL, 'outside calls of I/O', NULL,
         (whole_ns - in_calls_ns) * 16, whole_ns - in_calls_ns
     FROM traced
     WHERE whole_ns > in_calls_ns

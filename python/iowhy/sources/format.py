@@ -47,6 +47,7 @@ from typing import Literal
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.invocation import quoted
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
@@ -63,6 +64,11 @@ Clock = Literal["wall", "boot", "own"]
 LINE_CHARACTERS = 2000
 #: How many rejected lines are kept with their text; beyond it they are only counted.
 REJECTS_KEPT = 1000
+
+
+def as_word(text: str) -> str:
+    """A word of a command in `Parsed.missing`, as it is."""
+    return quoted(text).replace("{", "{{").replace("}", "}}")
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,8 @@ class Parsed:
     `host`: facts for the manifest: name, kernel, machine, os (text), cpus, memory_bytes,
     page_bytes.
     `notes`: what a reader of the verdict should know ("first report left out: since boot").
-    `missing`: what this output would have told with other options, as a command ("iostat -x 1").
+    `missing`: what this output would have told with other options, as a command ("iostat -x 1"), in which `{pid}` is
+    the process that is looked at; one with a word in braces that nobody knows is not named (`as_word` writes others).
     `partial`: why this output shows only a part of what happened ("only calls above 10 ms"), None: it is whole.
     `problem`: what kept the whole of it from being read, raised when nothing else was.
     """

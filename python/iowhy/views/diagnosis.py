@@ -15,6 +15,9 @@ from iowhy.whys.next_step import Step
 UNREAD_SHOWN = 12
 """How many lines that were not understood are shown with their text."""
 
+WIDEST_COMMAND = 45
+"""Of a command that has what it tells beside it; a longer one has a line of its own, however long."""
+
 _UNKNOWN = "–"
 
 
@@ -83,10 +86,15 @@ def show_steps(out: Console, steps: Sequence[Step]) -> None:
         return
     out.print()
     out.print(Text("To settle it", style="bold"))
-    width = max(len(step.command) for step in steps)
+    short = [len(step.command) for step in steps if len(step.command) <= WIDEST_COMMAND]
     for at, step in enumerate(steps):
         first = "run" if at == 0 else "or "
-        text = f"{first} {step.command.ljust(width)}  {step.tells}"
+        if len(step.command) > WIDEST_COMMAND:
+            # On one line: it is there to be pasted.
+            out.print(Text(f"  {first} {printable(step.command)}"), soft_wrap=True)
+            paragraph(out, step.tells, indent=len(first) + 3, hang=0)
+            continue
+        text = f"{first} {step.command.ljust(max(short))}  {step.tells}"
         paragraph(out, text, indent=2, hang=len(first) + 1)
 
 

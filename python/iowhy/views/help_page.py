@@ -69,7 +69,9 @@ def _named(one: Parameter) -> str:
 
 def _help(one: Parameter) -> str:
     notes = []
-    if one.takes_value and not one.repeated and one.default not in (None, ""):
+    # What was read from a text (bytes, nanoseconds) is no text to type: the help says what it is.
+    as_typed = one.described.read is None
+    if one.takes_value and as_typed and not one.repeated and one.default not in (None, ""):
         notes.append(f"default {one.default}")
     if one.repeated and one.described.read is None:
         notes.append("may be repeated")

@@ -171,7 +171,7 @@ def _line(
 def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang: int = 2) -> None:
     """Print text in lines that fit, later ones indented by `hang` more.
 
-    Commands in it (`…`) stay whole, and so do numbers with their units.
+    Commands in it (`…`) and addresses stay whole, and so do numbers with their units.
     """
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", _GLUE), printable(text))
     whole = _MEASURE.sub(lambda found: found[0].replace(" ", _NEAR), whole)
@@ -181,6 +181,6 @@ def paragraph(out: "Console", text: str, style: str = "", indent: int = 0, hang:
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_on_hyphens=False,
-        break_long_words=_GLUE not in whole,
+        break_long_words=_GLUE not in whole and "://" not in whole,
     ):
         out.print(Text(line.replace(_GLUE, " ").replace(_NEAR, " "), style=style), soft_wrap=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from iowhy.errors import Problem
-from iowhy.sources.format import Parsed, Progress
+from iowhy.sources.format import Parsed, Progress, as_word
 from iowhy.sources.formats import blkparse
 from iowhy.sources.names import Names
 from iowhy.sources.tracing import block as requests
@@ -70,7 +70,7 @@ def stream(path: Path, names: Names, progress: Progress) -> Parsed:  # noqa: ARG
     if path != files[0]:
         parsed.lines_understood = 1
         parsed.note(f"{path.name} is read together with {files[0].name}, the first CPU's file")
-        parsed.missing.append(f"iowhy diagnose {files[0].name}")
+        parsed.missing.append(f"iowhy diagnose {as_word(files[0].name)}")
         return parsed
     comms: dict[int, str] = {}
     total = sum(file.stat().st_size for file in files)

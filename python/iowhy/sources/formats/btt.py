@@ -65,4 +65,4 @@ def _share(parsed: Parsed, means: dict[str, float]) -> None:
             f"of the {whole * 1e3:,.3g} ms that a request takes on average, {100 * (device / whole):.0f} % are the device's (D2C); "
             "the rest passes before it gets it"
         )
-        parsed.missing.append("blkparse -i TRACE")
+        parsed.missing.append("blkparse -i {trace}")

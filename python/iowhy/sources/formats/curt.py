@@ -77,7 +77,7 @@ def read(block: Block) -> Parsed:
     rows = parsed.tables.get("measurements", [])
     assert isinstance(rows, list)
     if rows and not any(row["metric"] == "elapsed_mean_ns" for row in rows):
-        parsed.missing.append("curt -e -i TRACE -o REPORT")
+        parsed.missing.append("curt -e -i {trace}")
     return parsed
 
 

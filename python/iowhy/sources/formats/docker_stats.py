@@ -49,7 +49,7 @@ def read(block: Block) -> Parsed:
     for name, match in rows.items():
         _emit(parsed, name, match, blocks=blocks)
     if rows:
-        parsed.missing.append("cat /sys/fs/cgroup/…/io.stat /sys/fs/cgroup/…/cpu.stat")
+        parsed.missing.append("sudo iowhy run -- CMD")
     return parsed
 
 

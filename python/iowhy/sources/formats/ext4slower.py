@@ -57,7 +57,7 @@ def read(block: Block) -> Parsed:
     elif rows:
         _slow(parsed, rows)
         parsed.partial = "only operations slower than the tool's threshold"
-        parsed.missing.append("strace -f -ttt -T -y")
+        parsed.missing.append("strace -f -ttt -T -y -p {pid}")
     return parsed
 
 

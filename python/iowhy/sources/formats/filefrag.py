@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Claim, Parsed, as_word
 
 NAME = "filefrag"
 TOOL = "filefrag"
@@ -59,7 +59,7 @@ def read(block: Block) -> Parsed:
                     "value": float(match[2]),
                 }
                 parsed.add("measurements", row)
-                parsed.missing.append(f"filefrag -v {match[1]}")
+                parsed.missing.append(f"filefrag -v {as_word(match[1])}")
             pending, path = [], ""
         elif not text.strip() or text.startswith(
             (

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.sources.format import Block, Claim, Parsed
+from iowhy.sources.format import Block, Claim, Parsed, as_word
 from iowhy.sources.formats._measure import measure
 
 NAME = "fileplace"
 TOOL = "fileplace"
 HINT = r"^File: \S.*\s+Size: \d+ bytes|frags? over space of \d+ frags?|(?:extents?|fragments?|frags?) out of \d+ possible"
 
+_NO_NAME = "(file)"
 _FILE = re.compile(r"File: (?P<path>.+?)\s+Size: (?P<size>\d+) bytes\s+Vol: (?P<volume>\S+).*")
 _SPACE = re.compile(
     r"(\d+) frags? over space of (\d+) frags?:\s+space efficiency = (\d+(?:\.\d+)?)%"
@@ -38,7 +39,7 @@ def read(block: Block) -> Parsed:
     """Into measurements: sequentiality and space_efficiency (0..1), extents, fragments."""
     parsed = Parsed(TOOL, units="shares of 1")
     parsed.host["os"] = "AIX"
-    subject = "(file)"
+    subject = _NO_NAME
     for at, line in enumerate(block.lines, block.first_line):
         text = line.strip()
         if not text or set(text) <= {"-", " "}:
@@ -61,6 +62,6 @@ def read(block: Block) -> Parsed:
             parsed.reject(at, line)
     rows = parsed.tables.get("measurements", [])
     assert isinstance(rows, list)
-    if not any(row["metric"] == "sequentiality" for row in rows):
-        parsed.missing.append("fileplace -pv FILE")
+    if subject != _NO_NAME and not any(row["metric"] == "sequentiality" for row in rows):
+        parsed.missing.append(f"fileplace -pv {as_word(subject)}")
     return parsed

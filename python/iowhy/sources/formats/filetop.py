@@ -71,5 +71,5 @@ def _emit(
         parsed.note(
             "filetop counts what programs ask for, from the page cache too: no time and no disk is in it"
         )
-        parsed.missing.append("strace -f -ttt -T -y -p PID")
+        parsed.missing.append("strace -f -ttt -T -y -p {pid}")
         parsed.partial = "only the busiest files"

@@ -67,7 +67,7 @@ def read(block: Block) -> Parsed:
         parsed.add("syscall_totals", row | {"ts_ns": 0, "interval_ns": interval})
     if rows:
         parsed.note("perf trace does not part a call's time on a CPU from its waiting")
-        parsed.missing.append("perf trace -o trace.txt -- COMMAND")
+        parsed.missing.append("sudo perf trace -a -T -o trace.txt sleep 10")
     return parsed
 
 

@@ -113,4 +113,4 @@ def _commit(parsed: Parsed, statements: dict[str, float]) -> None:
             f"pgbench: {100 * (end / whole):.0f} % of a transaction's {whole:,.3g} ms are its commit (END)"
         )
     elif not statements:
-        parsed.missing.append("pgbench -r …")
+        parsed.missing.append("pgbench -r -T 10")

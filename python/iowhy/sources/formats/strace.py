@@ -153,7 +153,7 @@ def _notes(summary: dict[str, object], parsed: Parsed) -> None:
         why = ": strace ran without -T" if count > calls / 2 else ""
         parsed.note(f"{count:,} of {calls:,} calls have no duration{why}")
     if count or summary["clock"] == "none":
-        parsed.missing.append("strace -f -ttt -T -y")
+        parsed.missing.append("strace -f -ttt -T -y -p {pid}")
     for name in sorted(untimed):
         row = {"tool": TOOL, "subject": name, "metric": "calls", "value": float(untimed[name])}
         parsed.add("measurements", row)

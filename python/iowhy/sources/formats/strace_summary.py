@@ -15,7 +15,7 @@ NAME = "strace-c"
 TOOL = "strace"
 HINT = r"% time\s"
 #: What would tell the waiting that a table without -w leaves out.
-ELAPSED = "strace -f -c -w"
+ELAPSED = "strace -f -c -w -p {pid}"
 
 #: Columns by their titles; "% time" is one title of two words.
 _TITLES = {
@@ -140,7 +140,7 @@ def _emit(
     if not rows:
         return
     if elapsed:
-        parsed.missing.append("strace -f -ttt -T -y")
+        parsed.missing.append("strace -f -ttt -T -y -p {pid}")
         return
     unless = (
         "" if shown else " (had it -w, which nothing here shows: put its command line above it)"

@@ -65,7 +65,7 @@ def read(block: Block) -> Parsed:
         parsed.note(
             f"{len(whole):,} sync {calls}{often}: how long they take is not in the text of syncsnoop"
         )
-        parsed.missing.append("strace -f -T -e trace=fsync,fdatasync,sync,syncfs,msync -p PID")
+        parsed.missing.append("sudo perf trace -a -T -e fsync,fdatasync,sync,syncfs,msync sleep 10")
         parsed.partial = "only that sync calls were made"
     return parsed
 

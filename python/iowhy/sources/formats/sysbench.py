@@ -94,7 +94,7 @@ def read(block: Block) -> Parsed:
         parsed.note(
             f"sysbench: {found['fsyncs_per_s']:,.0f} fsyncs a second; its latencies are of reads, writes and fsyncs together"
         )
-        parsed.missing.append("sudo iowhy run -- sysbench fileio … run")
+        parsed.missing.append("sudo iowhy run -- CMD")
     return parsed
 
 

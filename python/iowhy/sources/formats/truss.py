@@ -53,7 +53,7 @@ def read(block: Block) -> Parsed:
     parsed.units = "seconds of CPU time" if cpu else "seconds elapsed"
     if cpu:
         parsed.note("truss -c counts CPU time in each call: waiting does not show in it")
-        parsed.missing.append("truss -D -p PID")
+        parsed.missing.append("truss -D -p {pid}")
     interval = round((elapsed or sum(call[1] for call in calls)) * NS_PER_S)
     for name, seconds, count, errors in calls:
         spent = round(seconds * NS_PER_S)

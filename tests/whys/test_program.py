@@ -15,7 +15,7 @@ from iowhy.whys.applies import given
 from iowhy.whys.cause import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.synced import share_of_syncs
-from iowhy.whys.program import Program, Rule, at_work, programs, remedies, server_behind
+from iowhy.whys.program import Program, Rule, at_work, programs, remedies
 
 from .conftest import Judge, leads
 from .made import FS, KIB, MS, START, Story
@@ -197,15 +197,6 @@ def test_what_syncs_beside_the_others_takes_nothing_from_their_share(tmp_path: P
         wal = share_of_syncs(facts.relations, ("*/wal/*",), (), ())
         base = share_of_syncs(facts.relations, ("*/base",), (), ())
     assert wal == pytest.approx(0.5, abs=0.01) and base == 1.0
-
-
-def test_behind_a_client_its_server_is_recorded(judged: Judge, tmp_path: Path) -> None:
-    story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97)
-    story.file(201, "/usr/lib/x86_64-linux-gnu/libpq.so.5.15")
-    remedy = leads(judged(story), "not-io", 0.9).remedies[0]
-    assert "PostgreSQL's server" in remedy and "pgrep -d, -x postgres" in remedy
-    with Facts(Story(1.0).write(tmp_path / "x")) as facts:
-        assert server_behind(facts) is None
 
 
 def _at_work(name: str, path: str, story: Story) -> Story:
@@ -394,24 +385,6 @@ def test_an_order_gains_the_way_and_not_the_data(
     else:
         assert not any("--sort" in one for one in found.remedies)
         assert found.gain_condition == "when the data are in memory"
-
-
-@pytest.mark.parametrize(
-    ("path", "servers"),
-    [
-        (
-            "/venv/lib/python3.11/site-packages/psycopg2_binary.libs/libpq-e8a033dd.so.5.16",
-            "postgres",
-        ),
-        ("/app/lib/postgresql-42.7.4.jar", "postgres"),
-        ("/usr/lib/x86_64-linux-gnu/libmariadb.so.3", "'mysqld|mariadbd'"),
-        ("/app/node_modules/ioredis/built/index.js", "'redis-server|valkey-server'"),
-    ],
-)
-def test_a_client_is_known_by_what_it_asks_with(judged: Judge, path: str, servers: str) -> None:
-    story = Story(2.0).thread(user=0.02).idle_call("recvfrom", 0.97).file(201, path)
-    remedy = leads(judged(story), "not-io", 0.9).remedies[0]
-    assert f'"$(pgrep -d, -x {servers})"' in remedy
 
 
 @pytest.mark.parametrize("comm", ["python3", "python3.11", "python", "pip3"])

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iowhy_recorder::kernel::choice::{fits, Choice, Tracepoint};
+use iowhy_recorder::kernel::choice::{fits, module_of, Choice, Tracepoint};
 use iowhy_store::manifest::Sensor;
 
 /// A program, what it hangs on, and of which shape that must be: the structures that its parameters point to, "-" for
@@ -109,8 +109,8 @@ const ROWS: &[Row] = &[
     row(
         "agent_syncs_ext4",
         &[
-            &[of("begin_ext4_sync_file", "ext4_sync_file", "ext4")],
-            &[of("end_ext4_sync_file", "ext4_sync_file", "ext4")],
+            &[at("ext4_sync_began", "ext4_sync_file_enter", "file -")],
+            &[at("ext4_sync_ended", "ext4_sync_file_exit", "inode -")],
         ],
     ),
     row(
@@ -181,9 +181,12 @@ fn pick(
             return Some(format!("this kernel refuses {}: {words}", program.name));
         }
         match (ask(program.on), program.on) {
-            (Tracepoint::Missing, On::Tracepoint(name)) => {
-                Some(format!("no tracepoint {name} in this kernel"))
-            }
+            (Tracepoint::Missing, On::Tracepoint(name)) => Some(match module_of(name) {
+                Some(module) => {
+                    format!("no tracepoint {name}: {module} is not loaded, or lacks it")
+                }
+                None => format!("no tracepoint {name} in this kernel"),
+            }),
             (Tracepoint::Missing, On::Function(name, module)) => Some(format!(
                 "no function {name}: {module} is not loaded, or lacks it"
             )),
@@ -225,6 +228,8 @@ mod tests {
             On::Tracepoint("sched_waking") => "task_struct",
             On::Tracepoint("sys_enter" | "sys_exit") => "pt_regs -",
             On::Tracepoint("block_rq_complete") => "request - -",
+            On::Tracepoint("ext4_sync_file_enter") => "file -",
+            On::Tracepoint("ext4_sync_file_exit") => "inode -",
             On::Tracepoint(_) => "page",
             On::Function("xfs_file_fsync", _) => return Tracepoint::Missing,
             On::Function("btrfs_sync_file", _) => "inode - - -",
@@ -259,9 +264,11 @@ mod tests {
         let refused = BTreeMap::from([("page_removed".to_owned(), "R1 is bad".to_owned())]);
         let choice = choose(true, kernel, &refused);
         assert_eq!(
-            sensor_on_function("end_ext4_sync_file"),
-            Some("agent_syncs_ext4")
+            sensor_on_function("end_btrfs_sync_file"),
+            Some("agent_syncs_btrfs")
         );
+        // ext4 tells of syncs by tracepoints, also where no function may be traced.
+        assert_eq!(sensor_on_function("ext4_sync_ended"), None);
         assert_eq!(sensor_on_function("waking"), None);
         assert!(choice.programs.contains("call_enter"));
         assert!(why(&choice, "agent_cache").unwrap().contains("R1 is bad"));

@@ -38,6 +38,8 @@ pub struct Line {
     pub closed: Vec<String>,
     /// Why what happened is in no recording, or only in a part of one.
     pub failed: Option<String>,
+    /// Sensors that do not run, and why.
+    pub lacking: BTreeMap<String, String>,
 }
 
 /// A row of agent_latencies, by the names of things.

@@ -1,5 +1,6 @@
 //! The agent's recordings, one after another, until it is told to end.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -157,6 +158,13 @@ impl Agent<'_> {
         [self.programs.sensors.clone(), self.samplers.sensors()].concat()
     }
 
+    fn lacking(&self) -> BTreeMap<String, String> {
+        let missing = self.sensors().into_iter().filter(|sensor| !sensor.ran);
+        missing
+            .map(|sensor| (sensor.name, sensor.why.unwrap_or_default()))
+            .collect()
+    }
+
     fn is_over(&self) -> bool {
         self.open.as_ref().is_some_and(|open| {
             let age_ns = host::now_ns() - open.began_ns;
@@ -198,6 +206,7 @@ impl Agent<'_> {
             mounts: self.places.mounts.clone(),
             closed: Vec::new(),
             failed: None,
+            lacking: self.lacking(),
         })
     }
 

@@ -1,5 +1,7 @@
 """What a condition sees of an interval, and what is no condition."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +59,50 @@ def test_only_calls_other_than_syncs_need_all_calls_traced() -> None:
     assert conditions.read("pread64 p99.9 > 1ms for 2m").calls
     assert conditions.read("pread64 p99.9 > 1ms for 2m").for_ns == 120 * S
     assert not conditions.read("fsync p99 > 50 ms").calls
+
+
+REFUSED = {"agent_syncs_xfs": "refused", "agent_syncs_btrfs": "not loaded"}
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        ("io pressure some > 20 %", {"pressure": {"io": {"some": 0.0}}}, None),
+        ("io pressure full > 20 %", {"pressure": {"io": {"some": 0.0}}}, "io pressure full is not"),
+        (
+            "io pressure some > 20 %",
+            {"lacking": {"pressure_samples": "no such file"}},
+            "not known here: no such file",
+        ),
+        ("device vda utilisation > 95 %", {"disks": [disk(None)]}, None),
+        ("device sda utilisation > 95 %", {"disks": [disk(0.9)]}, "no disk sda here: vda"),
+        ("threads in D > 8", {}, None),
+        ("threads in D > 8", {"lacking": {"agent_waits": "no BTF"}}, "agent_waits: no BTF"),
+        ("fsync p99 > 50 ms for 10 s", {}, None),
+        (
+            "fsync p99 > 50 ms",
+            {"lacking": REFUSED | {"agent_calls": "not asked for"}},
+            "some of what it is about is not seen here: agent_syncs_xfs: refused; agent_syncs_btrfs: not",
+        ),
+        # All calls are traced, of whatever filesystem.
+        ("fsync p99 > 50 ms", {"lacking": REFUSED}, None),
+        (
+            "fsync p99 > 50 ms",
+            {"lacking": REFUSED | {"agent_syncs_ext4": "refused", "agent_calls": "no"}},
+            "^what it is about is not seen here: agent_syncs_ext4: refused",
+        ),
+        ("pread64 p99 > 1 ms", {"lacking": {"agent_calls": "no"}}, "^what it is about is not"),
+        ("request p99 > 1 ms", {"lacking": REFUSED}, None),
+    ],
+)
+def test_what_this_machine_does_not_tell_is_said(
+    text: str, more: dict[str, object], said: str | None
+) -> None:
+    found = conditions.read(text).unseen(interval(**more))
+    if said is None:
+        assert found is None
+    else:
+        assert found is not None and re.search(said, found), found
 
 
 @pytest.mark.parametrize(

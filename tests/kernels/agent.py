@@ -1,4 +1,4 @@
-"""What the agent counts in the kernel, of calls whose numbers are known: also the functions of syncs, which not every machine lets be traced."""
+"""What the agent counts in the kernel, of calls whose numbers are known: also syncs, as the filesystem itself tells of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def kept(out: Path) -> Recording:
 
 
 def checks(out: Path) -> Iterator[Check]:
-    """Counts, bytes and times are those of the calls; syncs are there under the filesystem's own function too."""
+    """Counts, bytes and times are those of the calls; syncs are there as the filesystem tells of them too."""
     watched = open_recording(out / "watched.iowhy")
     dev = one(watched, "SELECT dev FROM files WHERE path = '/mnt/agent'")
     recording = kept(out)
@@ -58,7 +58,7 @@ def checks(out: Path) -> Iterator[Check]:
 
 
 def _syncs(recording: Recording, dev: object) -> Iterator[Check]:
-    """Syncs are there under the filesystem's own function too, where it may be traced."""
+    """Syncs are there as the filesystem tells of them too, where its tracepoints have types."""
     sensor = next(s for s in recording.manifest.sensors if s.name == "agent_syncs_ext4")
     if not sensor.ran:
         yield Check("why ext4 tells of no sync is said", bool(sensor.why), True)
@@ -68,7 +68,7 @@ def _syncs(recording: Recording, dev: object) -> Iterator[Check]:
     )
     for name, calls in (("fsync", FSYNCS), ("fdatasync", FDATASYNCS)):
         yield Check(f"{name} as ext4 tells", one(recording, synced, name, dev), calls)
-    # Of one clock, and the function is a part of the call.
+    # Of one clock, and what the filesystem does is a part of the call.
     times = (
         "SELECT sum(sum_ns) FROM agent_latencies WHERE measure = ? AND name = 'fsync' AND dev = ?"
     )

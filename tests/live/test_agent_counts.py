@@ -84,6 +84,12 @@ def test_counts_bytes_and_times_are_those_of_the_workload(
         )
         # Both look at their clocks one after the other, some microseconds apart.
         assert abs(sum_ns - seen) <= 0.3 * seen + 50_000 * calls, name
+    # As ext4 itself tells, by its tracepoints: also where no function may be traced.
+    assert kept.ran("agent_syncs_ext4")
+    for name, calls in (("fsync", FSYNCS), ("fdatasync", FDATASYNCS)):
+        ((count, _, within),) = ask(kept, counted, "sync", name, dev)
+        ((_, _, around),) = ask(kept, counted, "call", name, dev)
+        assert count == calls and 0 < within <= around, name
     wrong = """
         SELECT count(*) FROM agent_latencies l WHERE count - untimed <> (
             SELECT coalesce(sum(b.count), 0) FROM agent_buckets b

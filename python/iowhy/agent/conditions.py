@@ -12,6 +12,7 @@ and, after each, `for TIME`: as long as it must hold without a break. What is no
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from iowhy.agent.counted import Interval, Latency, percentile_ns
 from iowhy.data_class import dataclass
@@ -28,6 +29,9 @@ EXAMPLES = (
 #: Syncs that filesystems tell of without every call being traced.
 SYNCS = ("fsync", "fdatasync")
 OPERATIONS = ("read", "write", "flush", "discard", "zone", "other")
+#: Sensors of the agent (agent/src/choice.rs).
+CALLS, WAITS, REQUESTS = "agent_calls", "agent_waits", "agent_requests"
+SYNC_SENSORS = ("agent_syncs_ext4", "agent_syncs_xfs", "agent_syncs_btrfs")
 
 
 class Unreadable(ValueError):
@@ -45,12 +49,14 @@ class Seen:
 @dataclass(frozen=True)
 class Condition:
     """`text` as it was typed. `observe` gives what an interval says of it, nothing where that is not known; it holds where
-    any of that is above `limit`, for `for_ns` on end. `calls`: only where all calls are traced."""
+    any of that is above `limit`, for `for_ns` on end. `unseen` gives in words what it cannot see of this machine, None where it
+    sees all. `calls`: only where all calls are traced."""
 
     text: str
     observe: Callable[[Interval], Iterator[Seen]]
     limit: float
     for_ns: int
+    unseen: Callable[[Interval], str | None]
     calls: bool = False
 
     def above(self, interval: Interval) -> Seen | None:
@@ -77,16 +83,19 @@ def read(text: str) -> Condition:
     what, limit = form["what"], form["limit"]
     for_ns = _time(form["for"]) if form["for"] else 0
     if found := _PERCENTILE.match(what):
-        observe, calls = _latency(found["name"], found["op"], float(found["percent"]))
-        return Condition(text, observe, _time(limit), for_ns, calls)
+        observe, sensors = _latency(found["name"], found["op"], float(found["percent"]))
+        unseen, calls = partial(_not_run, sensors), sensors == (CALLS,)
+        return Condition(text, observe, _time(limit), for_ns, unseen, calls)
     if found := _PRESSURE.match(what):
-        return Condition(text, _pressure(found[1], found[2]), _share(limit), for_ns)
+        of = found[1], found[2]
+        return Condition(text, _pressure(*of), _share(limit), for_ns, partial(_no_pressure, *of))
     if found := _DEVICE.match(what):
-        return Condition(text, _utilisation(found[1]), _share(limit), for_ns)
+        unseen = partial(_no_disk, found[1])
+        return Condition(text, _utilisation(found[1]), _share(limit), for_ns, unseen)
     if _THREADS.match(what):
         if not limit.isdecimal():
             raise Unreadable(f"{limit}: give a number of threads")
-        return Condition(text, _waiting, float(limit), for_ns)
+        return Condition(text, _waiting, float(limit), for_ns, partial(_not_run, (WAITS,)))
     raise Unreadable(f"{what}: nothing that can be watched; examples: {'; '.join(EXAMPLES)}")
 
 
@@ -106,8 +115,8 @@ def _share(text: str) -> float:
 
 def _latency(
     name: str, operation: str | None, percent: float
-) -> tuple[Callable[[Interval], Iterator[Seen]], bool]:
-    """What to look at, and whether all calls must be traced for it."""
+) -> tuple[Callable[[Interval], Iterator[Seen]], tuple[str, ...]]:
+    """What to look at, and the sensors that tell of it, each of a part."""
     if not 0 < percent < 100:
         raise Unreadable(f"p{percent:g}: a percentile lies between 0 and 100")
     if name == "request":
@@ -115,19 +124,19 @@ def _latency(
             raise Unreadable(f"request {operation}: operations are {', '.join(OPERATIONS)}")
         return _percentiles(
             lambda row: row.measure == "request" and operation in (None, row.name), percent, _disk
-        ), False
+        ), (REQUESTS,)
     if operation is not None:
         raise Unreadable(f"{name} {operation}: only requests have operations")
     if name == "wait":
-        return _percentiles(lambda row: row.measure == "io_wait", percent, _service), False
+        return _percentiles(lambda row: row.measure == "io_wait", percent, _service), (WAITS,)
     known = {call for machine in ("x86_64", "aarch64") for call in call_numbers(machine).values()}
     if name not in known:
         raise Unreadable(f"{name}: no system call of that name, nor `request` or `wait`")
     if name in SYNCS:
-        return _syncs(name, percent), False
+        return _syncs(name, percent), SYNC_SENSORS
     return _percentiles(
         lambda row: row.measure == "call" and row.name == name, percent, _service
-    ), True
+    ), (CALLS,)
 
 
 def _syncs(name: str, percent: float) -> Callable[[Interval], Iterator[Seen]]:
@@ -198,3 +207,26 @@ def _utilisation(name: str) -> Callable[[Interval], Iterator[Seen]]:
 def _waiting(interval: Interval) -> Iterator[Seen]:
     if interval.waiting is not None:
         yield Seen(interval.waiting, "the machine")
+
+
+def _not_run(sensors: tuple[str, ...], interval: Interval) -> str | None:
+    """Which of the sensors that tell of it do not run; calls that are traced tell of syncs on every filesystem."""
+    missing = [name for name in sensors if name in interval.lacking]
+    if not missing or (sensors == SYNC_SENSORS and CALLS not in interval.lacking):
+        return None
+    part = "some of what it is about is" if len(missing) < len(sensors) else "what it is about is"
+    return f"{part} not seen here: {'; '.join(f'{name}: {interval.lacking[name]}' for name in missing)}"
+
+
+def _no_pressure(resource: str, kind: str, interval: Interval) -> str | None:
+    if kind in interval.pressure.get(resource, {}):
+        return None
+    why = interval.lacking.get("pressure_samples", "this kernel does not tell it")
+    return f"{resource} pressure {kind} is not known here: {why}"
+
+
+def _no_disk(name: str, interval: Interval) -> str | None:
+    disks = sorted({device_name(interval, disk.dev) for disk in interval.disks})
+    if name in disks:
+        return None
+    return f"there is no disk {name} here: {', '.join(disks) or 'none at all'}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from iowhy.data_class import dataclass
@@ -60,7 +61,7 @@ class Disk:
 class Interval:
     """One interval. `pressure`: the share of it that tasks stalled, by resource and kind (`io`, `some`). `waiting`: threads
     in uninterruptible sleep at its end. `closed`: recordings that were closed. `failed`: why it is in no recording, or
-    only in a part of one."""
+    only in a part of one. `lacking`: sensors that do not run, and why."""
 
     at_ns: int
     interval_ns: int
@@ -74,6 +75,7 @@ class Interval:
     mounts: Mapping[int, str]
     closed: Sequence[str]
     failed: str | None = None
+    lacking: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(line: str) -> Interval:

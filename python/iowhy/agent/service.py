@@ -97,6 +97,7 @@ class Service:
         )
         self._know_triggers()
         self._suppressed: set[tuple[str, str]] = set()
+        self._unseen: dict[str, str | None] = {}
         self._not_taken: frozenset[str] = frozenset()
         self._unmoved: list[Path] = []
         self._known: dict[Path, keeping.Kept] = {}
@@ -244,12 +245,21 @@ class Service:
         if interval.failed is not None and interval.failed != self._failed:
             say(f"not written down: {interval.failed}")
         self._failed = interval.failed
+        self._say_unseen(interval)
         for fired in self.watch.look(interval):
             self._start(fired)
         self._keep([*self._unmoved, *map(Path, interval.closed)])
         self._prune()
         if self.push is not None:
             self.push.push()
+
+    def _say_unseen(self, interval: Interval) -> None:
+        """What a trigger waits for and this machine does not tell is said once: nobody else would notice."""
+        unseen = {name: one.unseen(interval) for name, one in self.watch.triggers.items()}
+        for name, what in unseen.items():
+            if what is not None and what != self._unseen.get(name):
+                say(f"trigger {name}: {what}")
+        self._unseen = unseen
 
     def _keep(self, closed: Sequence[Path]) -> None:
         """Moves what is whole to where it belongs; what cannot be moved now (a full disk) is tried again."""

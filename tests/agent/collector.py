@@ -1,9 +1,14 @@
-"""A collector: takes OTLP over HTTP, by the official protobuf classes."""
+"""A collector: takes OTLP over HTTP, by the official protobuf classes.
+
+python -m tests.agent.collector PORT    prints the metrics of each push, and serves until Ctrl-C
+"""
 
 import gzip
+import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -57,3 +62,15 @@ def told(request: ExportMetricsServiceRequest) -> dict[str, dict[tuple[str, ...]
                         value = getattr(point, str(point.WhichOneof("value")))
                     found.setdefault(metric.name, {})[key] = value
     return found
+
+
+if __name__ == "__main__":
+    with collector(int(sys.argv[1])) as (_, pushed), suppress(KeyboardInterrupt):
+        while True:
+            while pushed:
+                found = told(pushed.pop(0))
+                print(
+                    ", ".join(f"{name} ({len(points)})" for name, points in found.items()),
+                    flush=True,
+                )
+            time.sleep(0.1)

@@ -3,12 +3,10 @@
 import json
 import re
 import signal
-import socket
 import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +14,14 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.agent import shipped
-from iowhy.recording import open_recording
 from machine import filesystem
 from running_agent import agent, counts, within
+from tests.agent.prometheus import BIN, free_port, prometheus
 
 pytestmark = pytest.mark.usefixtures("live")
 
-BIN = Path(__file__).parents[2] / "target/packages/prometheus/usr/bin"
-CONFIG = """
-global: {{scrape_interval: 1s, evaluation_interval: 1s}}
-rule_files: [{rules}]
-scrape_configs:
-  - job_name: iowhy
-    static_configs: [{{targets: ["127.0.0.1:{agent}"]}}]
-"""
 #: What a board fills in.
 VARIABLES = {"$__rate_interval": "1m", "$instance": ".*"}
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-@contextmanager
-def prometheus(folder: Path, scraped: int) -> Iterator[str]:
-    """Its address, with the shipped rules."""
-    folder.mkdir()
-    rules, config = folder / "alerts.yml", folder / "prometheus.yml"
-    rules.write_text(shipped.text("alerts"))
-    config.write_text(CONFIG.format(rules=rules, agent=scraped))
-    checked = [BIN / "promtool", "check", "config", config]
-    assert subprocess.run(checked, capture_output=True, check=False).returncode == 0
-    port = free_port()
-    argv = [BIN / "prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
-    argv += [f"--web.listen-address=127.0.0.1:{port}"]
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(argv, stdout=log, stderr=log) as running,
-    ):
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            running.send_signal(signal.SIGTERM)
 
 
 def ask(server: str, path: str, **words: str) -> Any:
@@ -98,7 +60,7 @@ def test_boards_and_alerts_ask_for_what_prometheus_finds(
     with (
         filesystem("ext4", tmp_path) as scratch,
         agent(root, more=f'metrics = "127.0.0.1:{port}"', triggers="") as (running, log),
-        prometheus(tmp_path / "prometheus", port) as server,
+        prometheus(tmp_path / "prometheus", f"127.0.0.1:{port}") as server,
     ):
         within(60, lambda: counts(root) and rows(server, "iowhy_triggers_total == 0"))
         running.send_signal(signal.SIGUSR1)
@@ -121,9 +83,4 @@ def test_boards_and_alerts_ask_for_what_prometheus_finds(
         )
         assert linted.returncode == 0, linted
     assert running.returncode == 0, log.read_text()
-    (kept,) = root.glob("date=*/host=*/*-agent.iowhy")
-    recording = open_recording(kept)
-    # Where no function may be traced, nothing is known of syncs: nothing else may lack.
-    if any(recording.ran(f"agent_syncs_{fs}") for fs in ("ext4", "xfs", "btrfs")):
-        assert lacking == set()
-    assert [query for query in lacking if 'measure="sync"' not in query] == []
+    assert lacking == set()

@@ -21,7 +21,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_tables::calls::Record;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, OpenObject};
+use libbpf_rs::{Link, MapCore as _, MapFlags, OpenObject};
 
 use crate::choice::{self, On};
 use crate::histogram::Histogram;
@@ -165,10 +165,14 @@ impl Programs {
         (found, new)
     }
 
-    /// Threads that are in an uninterruptible sleep now.
+    /// Threads that are in an uninterruptible sleep now: those that have a slot, and those in the table beside it.
     pub fn waiting(&self) -> u64 {
         // SAFETY: as in `drain`.
-        unsafe { addr_of!((*self.bss()).waiting).read_volatile() }
+        let in_table = unsafe { addr_of!((*self.bss()).waiting).read_volatile() };
+        let slots = &self.skel.maps.slots;
+        let all = slots.lookup_batch(slots.max_entries(), MapFlags::ANY, MapFlags::ANY);
+        let whose = all.into_iter().flatten().map(|(_, slot)| owner(&slot));
+        in_table + whose.filter(|pid| !matches!(*pid, 0 | u32::MAX)).count() as u64
     }
 
     /// What each program has cost the kernel so far (all 0 unless it counts: kernel.bpf_stats_enabled).
@@ -182,6 +186,11 @@ impl Programs {
             std::ptr::from_ref(bss).cast_mut()
         })
     }
+}
+
+/// The thread whose a slot is (bpf/waits.h): 0 nobody's, all bits while it is written.
+fn owner(slot: &[u8]) -> u32 {
+    slot.first_chunk().map_or(0, |pid| u32::from_ne_bytes(*pid))
 }
 
 fn attempt(

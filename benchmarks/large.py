@@ -27,6 +27,7 @@ SUMMED = {
     "call_sums": "call_groups",
     "request_sums": "request_groups",
     "flight_sums": "device_load",
+    "jump_sums": "jump_groups",
 }
 #: Groups that the recorder keeps (store/src/sums/groups.rs).
 MOST_SUMMED = 65_536

@@ -45,6 +45,7 @@ SUMMED = {
     "interval_waits": ("row_waits", "waits_by_interval", "recorded_sums"),
     "flush_sums": ("flush_groups",),
     "flushing_sums": ("flushing_times",),
+    "jump_sums": ("jump_groups", "file_requests"),
 }
 #: Sums that are added up further: as many rows as are at hand, by these columns the same.
 ADDED = {

@@ -68,6 +68,14 @@ def test_a_manifest_is_a_plain_file_of_some_size(made: Path, kind: object) -> No
         open_recording(made)
 
 
+def test_a_manifest_of_tables_without_number_is_one_message(made: Path) -> None:
+    manifest = json.loads((made / "manifest.json").read_text())
+    manifest["tables"] = {f"t{number}": {"kept": 1, "lost": 0} for number in range(300_000)}
+    (made / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(Problem, match="tables: 300,000 entries"):
+        open_recording(made)
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("kind", OTHERS)
 def test_experiments_that_are_no_plain_files_are_passed_over(made: Path, kind: object) -> None:

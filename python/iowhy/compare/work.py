@@ -21,7 +21,7 @@ _DATA = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
 _AMOUNTS = (
     ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM call_addends WHERE name IN {_DATA}"),
     ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM call_addends WHERE name IN {_DATA}"),
-    ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM command_requests"),
+    ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM own_requests"),
 )  # fmt: skip
 
 

@@ -1,9 +1,6 @@
--- title: A request of the command: a read or write of data, once
+-- title: A request of the command: a read or write of data, once, and whether it jumps
 -- filtered as: block_requests
--- kept: table
--- Of the command is what it submitted itself, and what was written back or read by a kernel thread
--- for a file that it touched; what cannot be charged to one process (a journal, metadata) is not.
--- Requests without data ask for a flush and are in flushes. A jump is a request that does not begin
+-- The requests of own_requests. A jump is a request that does not begin
 -- where the command's request before it ended, of the same direction on the same device, in the
 -- order in which they were handed to the driver: what others do in between makes no jump.
 -- column dev: block device, id
@@ -22,21 +19,7 @@
 -- column owner_kind: data, journal, metadata, swap, device or unknown, text
 -- column jump_bytes: from the end of the command's request before it to its begin; 0 is in order, bytes
 SELECT
-    dev,
-    op,
-    bytes,
-    sector,
-    queue_ns,
-    sent_ns,
-    complete_ns,
-    error,
-    tgid,
-    tid,
-    owner_dev,
-    owner_ino,
-    owner_page,
-    owner_kind,
+    *,
     sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev, op ORDER BY sent_ns, sector)
         AS jump_bytes
-FROM main.counted_requests
-WHERE in_scope AND counted AND op IN ('read', 'write') AND bytes > 0
+FROM main.own_requests

@@ -13,12 +13,12 @@ SELECT
     dev,
     owner_dev,
     owner_ino,
-    count(*) AS requests,
+    CAST(sum(requests) AS BIGINT) AS requests,
     sum(bytes) AS bytes,
-    sum(complete_ns - queue_ns) AS time_ns,
-    sum(CASE WHEN owner_page IS NULL THEN bytes ELSE 0 END) AS direct_bytes,
-    count(*) FILTER (WHERE jump_bytes <> 0) AS jumps,
-    count(jump_bytes) AS steps
-FROM command_requests
+    sum(time_ns) AS time_ns,
+    sum(direct_bytes) AS direct_bytes,
+    CAST(sum(jumps) AS BIGINT) AS jumps,
+    CAST(sum(steps) AS BIGINT) AS steps
+FROM jump_groups
 WHERE owner_ino IS NOT NULL AND owner_dev IS NOT NULL
 GROUP BY dev, owner_dev, owner_ino

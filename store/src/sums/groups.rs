@@ -30,10 +30,22 @@ impl<K: Clone + Eq + Hash, V: Default> Groups<K, V> {
     /// The value of a key, None once there were too many.
     #[inline]
     pub fn of(&mut self, key: K) -> Option<&mut V> {
+        self.place(key).map(|place| self.at(place))
+    }
+
+    /// Where the value of a key is, None once there were too many.
+    #[inline]
+    pub fn place(&mut self, key: K) -> Option<usize> {
         if self.groups.get(self.last).is_none_or(|(k, _)| *k != key) {
             self.last = self.find(key)?;
         }
-        Some(&mut self.groups[self.last].1)
+        Some(self.last)
+    }
+
+    /// The value at a place that `place` gave.
+    #[inline]
+    pub fn at(&mut self, place: usize) -> &mut V {
+        &mut self.groups[place].1
     }
 
     fn find(&mut self, key: K) -> Option<usize> {

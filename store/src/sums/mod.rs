@@ -7,6 +7,7 @@ mod flights;
 mod flushes;
 mod groups;
 mod intervals;
+mod jumps;
 mod kinds;
 mod requests;
 mod spans;
@@ -21,6 +22,7 @@ use flights::FlightSums;
 use flushes::Flushes;
 use groups::{Groups, Summed};
 use intervals::Intervals;
+use jumps::Jumps;
 use kinds::Known;
 use syncs::Syncs;
 
@@ -39,6 +41,7 @@ pub struct Sums {
     requests: SumsOf<requests::Sum>,
     flights: FlightSums,
     flushes: Flushes,
+    jumps: Jumps,
 }
 
 /// The rows of the tables of sums that end a recording.
@@ -52,6 +55,7 @@ pub struct SumRows {
     flights: Vec<rows::FlightSums>,
     flushes: Vec<rows::FlushSums>,
     flushing: Vec<rows::FlushingSums>,
+    jumps: Vec<rows::JumpSums>,
 }
 
 impl Default for Sums {
@@ -67,6 +71,7 @@ impl Default for Sums {
             requests: Groups::default(),
             flights: FlightSums::default(),
             flushes: Flushes::default(),
+            jumps: Jumps::default(),
         }
     }
 }
@@ -112,6 +117,7 @@ impl Sums {
         self.requests.add(row);
         self.flights.add(row);
         self.flushes.request(row);
+        self.jumps.request(row);
     }
 
     /// Takes up what waited until the command's start was known, and gives what is known for good; to be called several
@@ -138,6 +144,7 @@ impl Sums {
                 self.requests.give_up();
                 self.flights.give_up();
                 self.flushes.give_up();
+                self.jumps.give_up();
             }
             _ => {}
         }
@@ -162,6 +169,7 @@ impl Sums {
             },
             flushes,
             flushing,
+            jumps: self.jumps.rows(),
         }
     }
 
@@ -185,6 +193,7 @@ impl SumRows {
         all(self.requests, recording)?;
         all(self.flights, recording)?;
         all(self.flushes, recording)?;
-        all(self.flushing, recording)
+        all(self.flushing, recording)?;
+        all(self.jumps, recording)
     }
 }

@@ -39,7 +39,7 @@ _OWNERS = """
 WITH top AS (
   SELECT * FROM file_requests WHERE dev = {dev} ORDER BY time_ns DESC NULLS LAST, owner_ino LIMIT 5
 ), m AS (
-  SELECT owner_dev, owner_ino, median(bytes) AS median_bytes FROM command_requests
+  SELECT owner_dev, owner_ino, median(bytes) AS median_bytes FROM own_requests
   WHERE dev = {dev} AND owner_ino IN (SELECT owner_ino FROM top) GROUP BY owner_dev, owner_ino
 )
 SELECT t.owner_dev AS dev, t.owner_ino AS ino, f.path, t.requests AS count, t.bytes, t.time_ns,

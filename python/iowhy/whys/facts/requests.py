@@ -156,15 +156,21 @@ SLOW = "service > 1e8 AND service > 20 * middle"
 
 _SHAPE = """
 WITH r AS (
-  SELECT bytes, jump_bytes, complete_ns - sent_ns AS service FROM command_requests
+  SELECT bytes, complete_ns - sent_ns AS service FROM own_requests WHERE dev = {dev} AND {way}
+), m AS (
+  SELECT median(bytes) AS median_bytes, quantile_cont(service, [0.5, 0.99]) AS points,
+    points[1] AS middle, avg(service) AS mean_ns, sum(service) AS all_ns
+  FROM r
+), late AS (
+  SELECT coalesce(sum(service), 0) AS ns, count(*) AS requests FROM r, m WHERE {slow}
+), j AS (
+  SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_groups
   WHERE dev = {dev} AND {way}
-), m AS (SELECT median(service) AS middle FROM r)
-SELECT median(bytes) AS median_bytes, count(jump_bytes) AS steps,
-  count(*) FILTER (WHERE jump_bytes <> 0) AS jumps, median(service) AS median_service_ns,
-  avg(service) AS mean_service_ns, quantile_cont(service, 0.99) AS p99_service_ns,
-  sum(CASE WHEN {slow} THEN service ELSE 0 END) / nullif(sum(service), 0) AS slow_share,
-  count(*) FILTER (WHERE {slow}) AS slow_count
-FROM r, m
+)
+SELECT m.median_bytes, j.steps, j.jumps, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
+  m.points[2] AS p99_service_ns, late.ns / nullif(m.all_ns, 0) AS slow_share,
+  late.requests AS slow_count
+FROM m, late, j
 """
 
 

@@ -15,7 +15,8 @@ static __always_inline __u32 disk_of(struct request *rq)
 static __always_inline struct event_request *begin_request(struct request *rq, __u64 now)
 {
 	struct event_request *r = entry_for((__u64)rq);
-	struct event_request *flush = no_io_start ? in_flight((__u64)rq->bio) : NULL;
+	struct bio *bio = READ_ONLY(struct request, rq)->bio;
+	struct event_request *flush = no_io_start ? in_flight((__u64)bio) : NULL;
 
 	if (!r)
 		return NULL;
@@ -25,15 +26,15 @@ static __always_inline struct event_request *begin_request(struct request *rq, _
 		*r = *flush;
 		r->sector = rq->__sector;
 		r->bytes = rq->__data_len;
-		forget((__u64)rq->bio, flush);
+		forget((__u64)bio, flush);
 		return r;
 	}
 	r->queued = now;
 	r->dev = disk_of(rq);
 	r->sector = rq->__sector;
 	r->bytes = rq->__data_len;
-	describe(rq->bio, rq->cmd_flags, r);
-	inherit((__u64)rq, rq->bio, r);
+	describe(bio, rq->cmd_flags, r);
+	inherit((__u64)rq, bio, r);
 	set_request_place(r, (__u64)rq, true);
 	return r;
 }
@@ -129,9 +130,9 @@ int BPF_PROG(on_rq_complete, struct request *rq, unsigned char error, unsigned i
 	if (bytes < rq->__data_len)
 		return 0;
 	if (stacked)
-		end_bios(rq->bio, error);
+		end_bios(READ_ONLY(struct request, rq)->bio, error);
 	/* A flush alone is neither inserted nor issued: another request makes it. */
-	if (no_io_start && !in_flight((__u64)rq) && in_flight((__u64)rq->bio))
+	if (no_io_start && !in_flight((__u64)rq) && in_flight((__u64)READ_ONLY(struct request, rq)->bio))
 		begin_request(rq, bpf_ktime_get_ns());
 	r = in_flight((__u64)rq);
 	if (!r)

@@ -36,7 +36,7 @@ static __always_inline struct file_id identify_known(const struct inode *inode)
 {
 	struct file_id file = {
 		.ino = inode->i_ino,
-		.dev = inode->i_sb->s_dev,
+		.dev = READ_ONLY(struct inode, inode)->i_sb->s_dev,
 		.generation = inode->i_generation,
 	};
 
@@ -192,7 +192,7 @@ static __always_inline void name_file(const struct file_id *id, struct file *fil
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct files_struct *opened = OF_CURRENT(task, files);
+	struct files_struct *opened = OF_CURRENT(READ_ONLY(struct task_struct, task), files);
 	struct fdtable *table;
 	struct file **files;
 

@@ -11,7 +11,7 @@
 static __always_inline struct address_space *folio_mapping(struct folio *folio)
 {
 	if (bpf_core_type_exists(struct folio))
-		return folio->mapping;
+		return READ_ONLY(struct folio, folio)->mapping;
 	return ((struct page___before_5_16 *)folio)->mapping;
 }
 

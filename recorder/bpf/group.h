@@ -32,7 +32,7 @@ static __always_inline __u64 cgroup_id(struct cgroup *group)
 static __always_inline __u64 group_id_of(struct task_struct *task)
 {
 	if (HAS_TASKS && group_controller < 0)
-		return task->cgroups->dfl_cgrp->kn->id;
+		return READ_ONLY(struct task_struct, task)->cgroups->dfl_cgrp->kn->id;
 	return cgroup_id(cgroup_of(task));
 }
 

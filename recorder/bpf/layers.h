@@ -331,7 +331,7 @@ SEC("tp_btf/block_bio_remap")
 int BPF_PROG(on_bio_remap, struct bio *bio, __u32 dev, __u64 from)
 {
 	/* A partition's bio, which stays on its disk. */
-	if (bio->bi_bdev->bd_dev == dev)
+	if (READ_ONLY(struct bio, bio)->bi_bdev->bd_dev == dev)
 		return 0;
 	return remap((__u64)bio, bio->bi_iter.bi_sector, dev, from);
 }

@@ -6,7 +6,7 @@
 #ifndef IOWHY_OLDER_H
 #define IOWHY_OLDER_H
 
-#include "kernel.h"
+#include "field.h"
 
 /* Whether the kernel knows a helper of programs. */
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
@@ -55,14 +55,14 @@ static __always_inline __u32 task_state(struct task_struct *task)
 static __always_inline struct gendisk *disk_of_request(struct request *rq)
 {
 	if (bpf_core_field_exists(rq->q->disk))
-		return rq->q->disk;
+		return READ_ONLY(struct request, rq)->q->disk;
 	return ((struct request___before_5_17 *)rq)->rq_disk;
 }
 
 static __always_inline struct gendisk *disk_of_bio(struct bio *bio)
 {
 	if (bpf_core_field_exists(bio->bi_bdev))
-		return bio->bi_bdev->bd_disk;
+		return READ_ONLY(struct bio, bio)->bi_bdev->bd_disk;
 	return ((struct bio___before_5_12 *)bio)->bi_disk;
 }
 
@@ -70,7 +70,7 @@ static __always_inline struct gendisk *disk_of_bio(struct bio *bio)
 static __always_inline void *holder_of(struct bio *bio, struct inode *device)
 {
 	if (bpf_core_field_exists(bio->bi_bdev))
-		return bio->bi_bdev->bd_holder;
+		return READ_ONLY(struct bio, bio)->bi_bdev->bd_holder;
 	if (!device)
 		return bio; /* pages of a filesystem's own inode */
 	device = (void *)device - bpf_core_field_offset(struct bdev_inode, vfs_inode);

@@ -20,7 +20,7 @@
 SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(on_get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
-	struct inode *inode = mapping->host;
+	struct inode *inode = READ_ONLY(struct address_space, mapping)->host;
 	struct cache_counts *counts;
 	__u64 from, to, size, demand = 0, ahead, found;
 	struct file_id file;
@@ -90,7 +90,7 @@ int BPF_PROG(on_page_add, struct folio *folio)
 	mapping = folio_mapping(folio);
 	if (!mapping)
 		return 0;
-	inode = mapping->host;
+	inode = READ_ONLY(struct address_space, mapping)->host;
 	if (!inode || !is_regular(inode))
 		return 0;
 	/* A write that makes a page reads none of it (or its edges, which is not the reader's demand). */
@@ -185,7 +185,7 @@ int BPF_PROG(on_page_delete, struct folio *folio)
 
 	if (!mapping)
 		return 0;
-	inode = mapping->host;
+	inode = READ_ONLY(struct address_space, mapping)->host;
 	if (!inode || !is_regular(inode))
 		return 0;
 	file = identify_known(inode);
@@ -228,7 +228,7 @@ int BPF_PROG(on_file_fault, struct address_space *mapping, unsigned long index)
 	number = fault_number(task);
 	if (t->fault_number == number && t->fault_mapping == (__u64)mapping && t->fault_index == index)
 		return 0; /* the same fault, tried again */
-	inode = mapping->host;
+	inode = READ_ONLY(struct address_space, mapping)->host;
 	file = identify_known(inode);
 	counts = counts_of(&file, t->tgid);
 	if (!counts)
@@ -266,7 +266,7 @@ int BPF_PROG(on_map_pages, struct address_space *mapping, unsigned long first, u
 	if (!t)
 		return 0;
 	number = fault_number(task);
-	inode = mapping->host;
+	inode = READ_ONLY(struct address_space, mapping)->host;
 	file = identify_known(inode);
 	counts = counts_of(&file, t->tgid);
 	if (!counts)
@@ -323,7 +323,7 @@ static __always_inline int page_dirtied(struct folio *folio, struct address_spac
 
 	if (!mapping)
 		return 0;
-	inode = mapping->host;
+	inode = READ_ONLY(struct address_space, mapping)->host;
 	if (!inode || !is_regular(inode))
 		return 0;
 	if (!t) {

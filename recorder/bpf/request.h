@@ -114,7 +114,7 @@ static __always_inline struct file_id owner_of(const struct event_request *r)
 static __always_inline bool page_owner(struct bio *bio, struct event_request *r, bool *file_page,
 				       struct inode **device)
 {
-	struct bio_vec *vecs = bio->bi_io_vec;
+	struct bio_vec *vecs = READ_ONLY(struct bio, bio)->bi_io_vec;
 	__u32 at = bio->bi_iter.bi_idx;
 	struct address_space *mapping;
 	struct inode *inode;

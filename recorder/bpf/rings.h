@@ -26,7 +26,7 @@ static __always_inline __u64 ring_of_fd(struct task_struct *task, __u32 fd, __u3
 	} else {
 		if (!bpf_core_field_exists(struct io_uring_task, registered_rings) || fd >= REGISTERED_RINGS)
 			return 0;
-		own = (__u64)OF_CURRENT(task, io_uring);
+		own = (__u64)OF_CURRENT(READ_ONLY(struct task_struct, task), io_uring);
 		own += bpf_core_field_offset(struct io_uring_task, registered_rings);
 		file = (struct file *)FIELD(struct timespec64, own + fd * 8, tv_sec);
 	}

@@ -150,7 +150,8 @@ static __always_inline void read_registers(struct event_user_stack *e, const str
 /* Where the kernel keeps the user's registers of the current thread; NULL: it has none. */
 static __always_inline const struct pt_regs *user_registers(struct task_struct *task)
 {
-	if (!OF_CURRENT(task, mm) || (OF_CURRENT(task, flags) & (PF_KTHREAD | PF_EXITING)))
+	if (!OF_CURRENT(READ_ONLY(struct task_struct, task), mm) ||
+	    (OF_CURRENT(task, flags) & (PF_KTHREAD | PF_EXITING)))
 		return NULL;
 	return entry_registers(task);
 }

@@ -71,7 +71,8 @@ def _checks(*found: str) -> list[Check]:
         trials = []
         for name, share, seconds in ((cause, 0.9, 10.0), ("healthy", 0.0, 2.0)):
             said = (Link("waits for sync, cache flushes, 1.0 inodes a pass", 1.0, "", ""),)
-            finding = Finding(name, name, share, share, "", 0.9, (), said, (), ("do",), None)
+            do, gains = ("write fewer, larger files",), (share,)
+            finding = Finding(name, name, share, share, "", 0.9, (), said, (), do, None, gains)
             verdict = Verdict(
                 "", (finding,), Budget(False), (), (), seconds, {}, Commands(Path("x"), "run")
             )
@@ -92,8 +93,12 @@ def test_verify_prints_expected_and_found_beside_what_was_published(
     done = invoke(["lab", "verify"])
     assert done.exit_code == 1
     lines = [" ".join(line.split()) for line in done.output.splitlines()]
-    assert "smallfiles (ext4, hdd) sync-storm sync-storm 90% 90% 80% healthy 0% ok" in lines
-    assert "smallfiles (ext4, hdd) sync-storm not-io 90% 90% 80% healthy 0% NOT OK" in lines
+    assert (
+        "smallfiles (ext4, hdd) sync-storm sync-storm 90% 90% 80% (1 of 1) healthy 0% ok" in lines
+    )
+    assert (
+        "smallfiles (ext4, hdd) sync-storm not-io 90% 90% 80% (1 of 1) healthy 0% NOT OK" in lines
+    )
     assert "smallfiles: share in fsync (%) 90 – 50 50" in lines
     assert "sync-storm not-io 1 wrong" in lines
     assert "1 of 2 scenarios right" in lines

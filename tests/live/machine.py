@@ -118,6 +118,18 @@ def loop_device(image: Path, bytes_: int) -> Iterator[str]:
 
 
 @contextmanager
+def swap_on(folder: Path) -> Iterator[str]:
+    """A disk that the machine swaps to; its name."""
+    with loop_device(folder / "swap.img", 256 << 20) as disk:
+        run("mkswap", disk)
+        run("swapon", disk)
+        try:
+            yield Path(disk).name
+        finally:
+            run("swapoff", disk)
+
+
+@contextmanager
 def _compressed(bytes_: int) -> Iterator[str]:
     control = Path("/sys/class/zram-control")
     number = (control / "hot_add").read_text().strip()  # reading it makes a device

@@ -98,7 +98,11 @@ def test_memory_is_bounded_where_much_happens(tmp_path: Path) -> None:
         running.send_signal(signal.SIGUSR1)
         within(240, lambda: "kept in" in log.read_text())
     assert running.returncode == 0, log.read_text()
-    assert re.search(r"only [0-9.]+ s before this trigger are recorded", log.read_text())
+    # Where the last has just filled, and the next has not begun, there is nothing.
+    said = (
+        r"only [0-9.]+ s before this trigger are recorded|nothing before this trigger is recorded"
+    )
+    assert re.search(said, log.read_text())
 
 
 def test_a_triggers_recording_outlives_an_agent_that_is_killed(tmp_path: Path) -> None:

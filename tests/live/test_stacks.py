@@ -15,7 +15,7 @@ from conftest import cannot_run
 from iowhy.lab.stage import Choice, stage
 from iowhy.recording import Recording
 from iowhy.sources.later_names import symbolize
-from machine import ask, filesystem, record, run
+from machine import ask, filesystem, record, run, swap_on
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -89,9 +89,7 @@ def _folder(tmp_path: Path, *, interleaved: bool) -> Iterator[Path]:
             yield scratch.mount
 
 
-def _recorded(
-    made: list[str], how: str, unit_ms: int, tmp_path: Path
-) -> tuple[Recording, list[list[str]]]:
+def _recorded(made: list[str], how: str, tmp_path: Path) -> tuple[Recording, list[list[str]]]:
     """The recording, and what the program says of its paths: name, time in fsync and on a CPU."""
     program, library = tmp_path / "paths", tmp_path / "library.so"
     run("gcc", "-g", "-pthread", *made, "-o", str(program), str(SOURCE))
@@ -99,7 +97,7 @@ def _recorded(
         run("gcc", "-g", "-shared", "-fPIC", "-DLIBRARY", *made, "-o", str(library), str(SOURCE))
     said = tmp_path / "said"
     with _folder(tmp_path, interleaved=how == "pool") as folder:
-        words = [program, folder / "file", how, tmp_path / "sums", library, unit_ms]
+        words = [program, folder / "file", how, tmp_path / "sums", library, UNIT_MS]
         shell = ["sh", "-c", '"$0" "$@" > said', *map(str, words)]
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
     # On a busy machine the recorder's own time for names can be too short to read the lines, which say what is inlined.
@@ -107,7 +105,7 @@ def _recorded(
     return recording, [line.split() for line in said.read_text().splitlines()]
 
 
-def _holds(recording: Recording, said: list[list[str]], *, computes: bool) -> None:
+def _holds(recording: Recording, said: list[list[str]], *, computes: bool = True) -> None:
     synced = {name: int(ns) for name, ns, _ in said}
     on_cpu = {name: int(ns) for name, _, ns in said}
     truths = [(synced, SYNCED), (on_cpu, ON_CPU)]
@@ -128,17 +126,12 @@ def _holds(recording: Recording, said: list[list[str]], *, computes: bool) -> No
 
 @pytest.mark.parametrize("made", MADE)
 def test_each_path_gets_its_time_however_it_was_compiled(made: str, tmp_path: Path) -> None:
-    unit_ms = UNIT_MS if made in {"no frame pointers", "inlined"} else 0
-    _holds(*_recorded(MADE[made], "direct", unit_ms, tmp_path), computes=unit_ms > 0)
+    _holds(*_recorded(MADE[made], "direct", tmp_path))
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_each_path_gets_its_time_wherever_it_runs(how: str, tmp_path: Path) -> None:
-    unit_ms = UNIT_MS if how == "processes" else 0
-    _holds(
-        *_recorded(MADE["no frame pointers"], how, unit_ms, tmp_path),
-        computes=unit_ms > 0,
-    )
+    _holds(*_recorded(MADE["no frame pointers"], how, tmp_path))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -158,7 +151,7 @@ def test_so_does_each_path_of_another_language(
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
     said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
     assert len(said) == 3
-    _holds(recording, said, computes=True)
+    _holds(recording, said)
 
 
 def test_a_program_that_runs_as_another_user_has_its_paths(tmp_path: Path) -> None:
@@ -171,11 +164,11 @@ def test_a_program_that_runs_as_another_user_has_its_paths(tmp_path: Path) -> No
         program.chmod(0o4755)
         scratch.mount.chmod(0o777)
         # What lies above is root's alone: the program is run where it lies.
-        shell = ["sh", "-c", "./paths file direct sums none 0 > said"]
+        shell = ["sh", "-c", f"./paths file direct sums none {UNIT_MS} > said"]
         recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=scratch.mount)
         assert (scratch.mount / "file").stat().st_uid == nobody.pw_uid
         said = [line.split() for line in (scratch.mount / "said").read_text().splitlines()]
-        _holds(recording, said, computes=False)
+        _holds(recording, said)
 
 
 def test_paths_of_javascript_are_those_of_its_map(
@@ -228,6 +221,32 @@ def test_a_stack_that_cannot_be_read_is_counted_and_not_whole(tmp_path: Path) ->
         f"SELECT count(*), count(*) FILTER (whole), sum(weight_ns) FROM stack_samples s WHERE {SYNCED}",
     )
     assert samples > 50 and whole == 0
+    ((synced,),) = ask(recording, "SELECT sum(dur_ns) FROM syscalls WHERE name = 'fsync'")
+    assert weight == pytest.approx(synced, rel=0.1)
+    assert recording.manifest.lost() == 0
+
+
+def test_a_stack_that_is_swapped_out_is_counted_and_not_whole(tmp_path: Path) -> None:
+    """It is left where it is: what is not in memory is not read back for the recorder."""
+    run("gcc", "-O2", "-pthread", "-o", str(tmp_path / "swapped"), str(SOURCES / "swapped.c"))
+    with filesystem("ext4", tmp_path) as scratch, swap_on(tmp_path):
+        words = [str(tmp_path / "swapped"), str(scratch.mount / "file"), "2"]
+        shell = ["sh", "-c", '"$0" "$@" > said', *words]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    resident, pages = map(int, (tmp_path / "said").read_text().split())
+    assert pages > 80 and resident < pages // 4
+    ((samples, whole, weight),) = ask(
+        recording,
+        f"SELECT count(*), count(*) FILTER (whole), sum(weight_ns) FROM stack_samples s WHERE {SYNCED}",
+    )
+    assert samples > 50 and whole == 0
+    # What is in memory is there: the function that syncs, and some of those that lead to it.
+    ((innermost,),) = ask(
+        recording,
+        "SELECT count(DISTINCT user_stack_id) FROM user_stacks WHERE function = 'sync_at_the_end' AND user_stack_id IN "
+        f"(SELECT user_stack_id FROM stack_samples s WHERE {SYNCED})",
+    )
+    assert innermost > 0
     ((synced,),) = ask(recording, "SELECT sum(dur_ns) FROM syscalls WHERE name = 'fsync'")
     assert weight == pytest.approx(synced, rel=0.1)
     assert recording.manifest.lost() == 0

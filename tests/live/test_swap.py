@@ -10,7 +10,7 @@ import pytest
 from conftest import cannot_run
 from iowhy.recording import Recording
 from iowhy.relations import Relations
-from machine import ask, disk_number, loop_device, python, record, run
+from machine import ask, disk_number, python, record, swap_on
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -47,18 +47,6 @@ def limited() -> Iterator[Path]:
         yield group / "cgroup.procs"
     finally:
         group.rmdir()
-
-
-@contextmanager
-def swap_on(folder: Path) -> Iterator[str]:
-    """A disk that the machine swaps to; its name."""
-    with loop_device(folder / "swap.img", 256 << 20) as disk:
-        run("mkswap", disk)
-        run("swapon", disk)
-        try:
-            yield Path(disk).name
-        finally:
-            run("swapoff", disk)
 
 
 @contextmanager

@@ -103,11 +103,15 @@ class BlackBox:
         return taken
 
     def take(self, name: str) -> tuple[Running, float] | None:
-        """The oldest that runs, which goes on, and for how long it has (s); it is the caller's now. None: none has begun."""
+        """The oldest that runs, which goes on, and for how long it has (s); it is the caller's now. None: none has begun, as the last was full a
+        moment ago; that is said, as is what lies before a trigger where it is less than was asked for."""
         with self._lock:
             while self._ring and self._ring[0].process.poll() is not None:
                 self._forget()
             if not self._ring or not self._ring[0].age_s():
+                self.say(
+                    "nothing before this trigger is recorded: the next recording in memory has not begun"
+                )
                 return None
             taken = self._ring.pop(0)
             path = _free(self.folder, f"{TAKEN}{name}")

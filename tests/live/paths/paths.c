@@ -4,7 +4,8 @@
  *
  * paths FILE HOW SUMS LIBRARY UNIT, where HOW says in what the paths run: directly, in threads, deep in a recursion, in a
  * library that is loaded (LIBRARY: its file), in processes that are forked or run this program anew, in threads that end
- * after one call, in threads of a pool that take any path's calls. UNIT: milliseconds, of which they compute 1, 2 and 7. SUMS: a new file.
+ * after one call or one piece of computing, in threads of a pool that take any path's. UNIT: milliseconds, of which they
+ * compute 1, 2 and 7. SUMS: a new file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,6 +33,10 @@ static const int syncs_ms[PATHS] = { 200, 300, 500 };
 #define POOL_LONGER 4
 static int longer = 1;
 static const int computes[PATHS] = { 1, 2, 7 };
+/* Pieces of a unit. One of a few milliseconds would have no tick, or one, of a hundred a second. */
+#define PIECES 4
+/* What a path does: all of its work, one sync, or one piece of computing. */
+enum { ALL, ONE_SYNC, ONE_PIECE };
 
 /* Shared with the processes that are forked. */
 static struct sums {
@@ -67,40 +72,52 @@ static int is_short(int path)
 	return sums[path].syncs < LEAST_SYNCS || sums[path].synced_ns < longer * syncs_ms[path] * 1000000ull;
 }
 
-PATH void work(int path, int once)
+PATH void compute(uint64_t ns)
 {
-	int fd = open(file_name, O_RDWR | O_CREAT, 0600);
-	uint64_t before = now(CLOCK_THREAD_CPUTIME_ID), start;
+	uint64_t start = now(CLOCK_THREAD_CPUTIME_ID);
 
-	do {
-		sync_once(path, fd);
-	} while (!once && is_short(path));
-	close(fd);
-	start = now(CLOCK_THREAD_CPUTIME_ID);
-	while (!once && now(CLOCK_THREAD_CPUTIME_ID) - start < computes[path] * sums->unit_ns)
+	while (now(CLOCK_THREAD_CPUTIME_ID) - start < ns)
 		for (int i = 0; i < 200000; i++)
 			sink += i * i;
+}
+
+PATH void work(int path, int part)
+{
+	uint64_t before = now(CLOCK_THREAD_CPUTIME_ID);
+
+	if (part == ONE_PIECE) {
+		compute(sums->unit_ns / PIECES);
+	} else {
+		int fd = open(file_name, O_RDWR | O_CREAT, 0600);
+
+		do {
+			sync_once(path, fd);
+		} while (part == ALL && is_short(path));
+		close(fd);
+		if (part == ALL)
+			compute(computes[path] * sums->unit_ns);
+	}
 	sums[path].on_cpu_ns += now(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 /* More follows each call, so that none becomes a jump. */
-PATH void path_of_a(int once) { work(0, once); sink++; }
-PATH void path_of_b(int once) { work(1, once); sink++; }
-PATH void path_of_c(int once) { work(2, once); sink++; }
+PATH void path_of_a(int part) { work(0, part); sink++; }
+PATH void path_of_b(int part) { work(1, part); sink++; }
+PATH void path_of_c(int part) { work(2, part); sink++; }
 
 #ifdef LIBRARY
-void run_path(int path, int once, const char *file, struct sums *of_all)
+void run_path(int path, int part, const char *file, struct sums *of_all)
 {
 	file_name = file;
 	sums = of_all;
 #else
-static void run_path(int path, int once)
+static void run_path(int path, int part)
 {
 #endif
 	switch (path) {
-	case 0: path_of_a(once); break;
-	case 1: path_of_b(once); break;
-	default: path_of_c(once);
+	case 0: path_of_a(part); break;
+	case 1: path_of_b(part); break;
+	default: path_of_c(part);
 	}
 	sink++;
 }
@@ -113,19 +130,25 @@ __attribute__((noinline, noclone)) static void deeper(int left, int path)
 	if (left)
 		deeper(left - 1, path);
 	else
-		run_path(path, 0);
+		run_path(path, ALL);
 	sink++;
 }
 
 static void *thread(void *path)
 {
-	run_path((intptr_t)path, 0);
+	run_path((intptr_t)path, ALL);
 	return NULL;
 }
 
 static void *one_call(void *path)
 {
-	run_path((intptr_t)path, 1);
+	run_path((intptr_t)path, ONE_SYNC);
+	return NULL;
+}
+
+static void *one_piece(void *path)
+{
+	run_path((intptr_t)path, ONE_PIECE);
 	return NULL;
 }
 
@@ -137,7 +160,19 @@ static void in_thread(void *(*begin)(void *), int path)
 		abort();
 }
 
-/* One of the pool: a call of each path that has not had its time, by turns. */
+static void in_short_threads(int path)
+{
+	while (is_short(path))
+		in_thread(one_call, path);
+	for (int piece = 0; sums->unit_ns && piece < computes[path] * PIECES; piece++)
+		in_thread(one_piece, path);
+}
+
+/* Pieces that nobody of the pool has computed yet. One thread computes at a time: several would take turns between two ticks. */
+static int pieces[PATHS];
+static pthread_mutex_t computing = PTHREAD_MUTEX_INITIALIZER;
+
+/* One of the pool: a call of each path that has not had its time, by turns, then pieces. */
 static void *worker(void *unused)
 {
 	int left = 1;
@@ -146,10 +181,20 @@ static void *worker(void *unused)
 		left = 0;
 		for (int path = 0; path < PATHS; path++)
 			if (is_short(path)) {
-				run_path(path, 1);
+				run_path(path, ONE_SYNC);
 				left = 1;
 			}
 	}
+	for (int path = 0; path < PATHS; path++)
+		for (int more = 1; more;) {
+			pthread_mutex_lock(&computing);
+			more = pieces[path] > 0;
+			if (more) {
+				pieces[path]--;
+				run_path(path, ONE_PIECE);
+			}
+			pthread_mutex_unlock(&computing);
+		}
 	return unused;
 }
 
@@ -158,6 +203,8 @@ static void in_pool(void)
 	pthread_t workers[4];
 
 	longer = POOL_LONGER;
+	for (int path = 0; sums->unit_ns && path < PATHS; path++)
+		pieces[path] = computes[path] * PIECES;
 	for (int i = 0; i < 4; i++)
 		if (pthread_create(&workers[i], NULL, worker, NULL))
 			abort();
@@ -175,7 +222,7 @@ static void in_process(int path, const char *self, const char *sums_file)
 		execl(self, self, file_name, "once", sums_file, number, NULL);
 		abort();
 	} else {
-		run_path(path, 0);
+		run_path(path, ALL);
 		_exit(0);
 	}
 }
@@ -193,7 +240,7 @@ int main(int argc, char **argv)
 	if (argc > 5)
 		sums->unit_ns = atoi(argv[5]) * 1000000ull;
 	if (!strcmp(how, "once")) {
-		run_path(atoi(argv[4]), 0);
+		run_path(atoi(argv[4]), ALL);
 		return 0;
 	}
 	if (!strcmp(how, "library"))
@@ -202,18 +249,17 @@ int main(int argc, char **argv)
 		in_pool();
 	for (int path = 0; strcmp(how, "pool") && path < PATHS; path++) {
 		if (!strcmp(how, "direct"))
-			run_path(path, 0);
+			run_path(path, ALL);
 		else if (!strcmp(how, "threads"))
 			in_thread(thread, path);
 		else if (!strcmp(how, "deep"))
 			deeper(DEEP, path);
 		else if (!strcmp(how, "library"))
-			in_library(path, 0, file_name, sums);
+			in_library(path, ALL, file_name, sums);
 		else if (!strcmp(how, "processes"))
 			in_process(path, argv[0], sums_file);
 		else
-			while (is_short(path))
-				in_thread(one_call, path);
+			in_short_threads(path);
 	}
 	for (int path = 0; path < PATHS; path++)
 		printf("%s %llu %llu\n", names[path], (unsigned long long)sums[path].synced_ns,

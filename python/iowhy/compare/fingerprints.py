@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from iowhy.data_class import dataclass
 from iowhy.recording.manifest import Manifest
-from iowhy.whys.cause import causes
+from iowhy.whys.cause import cause_named
 from iowhy.whys.verdict import Verdict
 
 GONE = 0.1
@@ -60,7 +60,7 @@ def _why_unseen(name: str, verdict: Verdict, manifest: Manifest) -> str | None:
     """Why a cause that was not found on a side may be there; None where it is not."""
     if verdict.too_short:
         return "that run is too short to judge"
-    cause = next((one for one in causes() if one.name == name), None)
+    cause = cause_named(name)
     return None if cause is None else cause.why_unseen(manifest)
 
 

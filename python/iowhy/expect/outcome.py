@@ -11,7 +11,7 @@ from iowhy.recording.manifest import Manifest
 from iowhy.relations import Relations
 from iowhy.tables import sensors
 from iowhy.units import percent
-from iowhy.whys.cause import causes
+from iowhy.whys.cause import cause_named
 from iowhy.whys.in_whose_code import Path, callers, in_words, path_of_calls
 from iowhy.whys.verdict import Verdict
 
@@ -90,10 +90,9 @@ def _of_cause(manifest: Manifest, verdict: Verdict | None, expected: Expectation
     if not verdict.budget.known:
         return Outcome(expected, None, why="the recording does not tell where the time went")
     found = [one for one in verdict.findings if one.cause == expected.cause]
-    unseen = next(
-        (one.why_unseen(manifest) for one in causes() if one.name == expected.cause), None
-    )
-    if not found and unseen is not None:
+    cause = cause_named(expected.cause)
+    unseen = None if found or cause is None else cause.why_unseen(manifest)
+    if unseen is not None:
         return Outcome(expected, None, why=unseen)
     share = sum(one.share for one in found)
     held = expected.holds(share)

@@ -93,3 +93,8 @@ def causes() -> tuple[Cause, ...]:
         if isinstance(cause, Cause):
             found.append(cause)
     return tuple(sorted(found, key=lambda cause: cause.name))
+
+
+def cause_named(name: str | None) -> Cause | None:
+    """The cause of that name; None where there is none (another version's, or no name)."""
+    return next((one for one in causes() if one.name == name), None)

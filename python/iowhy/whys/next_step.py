@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from iowhy.data_class import dataclass
 from iowhy.invocation import by_root, quoted
-from iowhy.whys.cause import causes
+from iowhy.whys.cause import cause_named
 from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand, asks_for
 from iowhy.whys.typed import Commands
 
@@ -39,8 +39,8 @@ def next_steps(
     the formats named for what their output lacked. `made` is what can be typed of the recording, `pid` the
     process that is looked at and `file` the file that most is about, where the texts name one.
     """
-    settling = next((one.settled_by for one in causes() if one.name == cause), ())
-    own = settling or BY_CLASS.get(largest or "", ())
+    looked_for = cause_named(cause)
+    own = (() if looked_for is None else looked_for.settled_by) or BY_CLASS.get(largest or "", ())
     here = system if system in FOREIGN else "Linux"
     run_already = {word for tool in tools for word in tool.split()[:1]}
 

@@ -1,5 +1,7 @@
 //! What lies on what: devices and filesystems of a made-up machine, and the extents of real files.
 
+mod made_sys;
+
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -10,12 +12,7 @@ use iowhy_readings::layout::{Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
 use iowhy_readings::{devices, filesystems, Roots};
 use iowhy_store::rows;
-
-fn put(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
+use made_sys::{put, put_devices, put_partitions};
 
 const VDA: i64 = 254 << 20;
 const VDB: i64 = 254 << 20 | 16;
@@ -45,21 +42,21 @@ impl Machine {
 }
 
 fn put_disks(root: &Path) {
-    for (name, number) in [
-        ("vda", "254:0"),
-        ("vdb", "254:16"),
-        ("loop0", "7:0"),
-        ("loop1", "7:1"),
-        ("loop2", "7:2"),
-        ("loop3", "7:3"),
-        ("dm-0", "252:0"),
-        ("md0", "9:0"),
-        ("cciss!c0d0", "104:0"),
-    ] {
-        put(root, &format!("sys/block/{name}/dev"), number);
-    }
-    put(root, "sys/block/vda/vda1/dev", "254:1\n");
-    put(root, "sys/block/vda/vda1/partition", "1\n");
+    put_devices(
+        root,
+        &[
+            ("vda", "254:0"),
+            ("vdb", "254:16"),
+            ("loop0", "7:0"),
+            ("loop1", "7:1"),
+            ("loop2", "7:2"),
+            ("loop3", "7:3"),
+            ("dm-0", "252:0"),
+            ("md0", "9:0"),
+            ("cciss!c0d0", "104:0"),
+        ],
+    );
+    put_partitions(root, &[("vda", "vda1", "254:1\n")]);
     put(root, "sys/block/vda/queue/rotational", "0\n");
     put(root, "sys/block/vda/queue/write_cache", "write back\n");
     put(
@@ -208,19 +205,17 @@ fn filesystems_and_the_disks_they_are_on() {
 /// Disks of which some hold the logs of others' filesystems.
 fn put_logs(root: &Path) {
     put_disks(root);
-    for (name, number) in [("nvme0n1", "259:0"), ("nvme1n1", "259:100")] {
-        put(root, &format!("sys/block/{name}/dev"), number);
-    }
-    for (disk, part, number) in [
-        ("nvme0n1", "nvme0n1p1", "259:1"),
-        ("nvme1n1", "nvme1n1p99", "259:199"),
-        ("nvme1n1", "nvme1n1p100", "259:200"),
-        ("nvme1n1", "nvme1n1p101", "259:201"),
-        ("cciss!c0d0", "cciss!c0d0p1", "104:1"),
-    ] {
-        put(root, &format!("sys/block/{disk}/{part}/dev"), number);
-        put(root, &format!("sys/block/{disk}/{part}/partition"), "1\n");
-    }
+    put_devices(root, &[("nvme0n1", "259:0"), ("nvme1n1", "259:100")]);
+    put_partitions(
+        root,
+        &[
+            ("nvme0n1", "nvme0n1p1", "259:1"),
+            ("nvme1n1", "nvme1n1p99", "259:199"),
+            ("nvme1n1", "nvme1n1p100", "259:200"),
+            ("nvme1n1", "nvme1n1p101", "259:201"),
+            ("cciss!c0d0", "cciss!c0d0p1", "104:1"),
+        ],
+    );
     put(
         root,
         "proc/self/mountinfo",

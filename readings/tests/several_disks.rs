@@ -1,40 +1,36 @@
 //! Filesystems that lie on several devices by themselves, of a made-up machine.
 
-use std::path::Path;
+mod made_sys;
 
 use iowhy_readings::mounts::Mounts;
 use iowhy_readings::{filesystems, Roots};
+use made_sys::{put, put_devices, put_partitions};
 
 const VDA: i64 = 254 << 20;
-
-fn put(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
 
 #[test]
 fn a_filesystem_of_several_devices() {
     let files = tempfile::tempdir().unwrap();
     let root = files.path();
-    for (name, number) in [
-        ("vda", "254:0"),
-        ("vdb", "254:16"),
-        ("loop0", "7:0"),
-        ("loop1", "7:1"),
-        ("loop3", "7:3"),
-        ("cciss!c0d0", "104:0"),
-    ] {
-        put(root, &format!("sys/block/{name}/dev"), number);
-    }
-    for (disk, part, number) in [
-        ("vda", "vda1", "254:1"),
-        ("vdb", "vdb1", "254:17"),
-        ("vdb", "vdb2", "254:18"),
-    ] {
-        put(root, &format!("sys/block/{disk}/{part}/dev"), number);
-        put(root, &format!("sys/block/{disk}/{part}/partition"), "1\n");
-    }
+    put_devices(
+        root,
+        &[
+            ("vda", "254:0"),
+            ("vdb", "254:16"),
+            ("loop0", "7:0"),
+            ("loop1", "7:1"),
+            ("loop3", "7:3"),
+            ("cciss!c0d0", "104:0"),
+        ],
+    );
+    put_partitions(
+        root,
+        &[
+            ("vda", "vda1", "254:1"),
+            ("vdb", "vdb1", "254:17"),
+            ("vdb", "vdb2", "254:18"),
+        ],
+    );
     put(
         root,
         "proc/self/mountinfo",

@@ -32,55 +32,85 @@
 -- column requeues: times that its driver gave a request back, to be issued again; NULL where that was not seen, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 WITH done AS (
+    -- Each request is read once: all else is added up from these sums, a few for each second. What is not over has no second.
     SELECT
         q.dev,
         q.op,
-        q.bytes,
-        q.queue_ns,
-        q.issue_ns,
-        q.complete_ns,
-        coalesce(q.complete_ns, q.over_by_ns) IS NOT NULL AS is_over,
         q.in_scope,
-        q.owner_kind,
-        q.error,
-        q.requeues,
-        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second
+        q.owner_kind = 'unknown' AS unowned,
+        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second,
+        q.op IN ('read', 'write') AS moves,
+        count(*) AS requests,
+        sum(q.bytes) AS bytes,
+        count(q.complete_ns) AS seen,
+        sum(q.complete_ns - q.queue_ns) AS time_ns,
+        count(q.complete_ns - q.issue_ns) AS served,
+        sum(q.complete_ns - q.issue_ns) AS service_ns,
+        count(CASE WHEN q.error <> 0 THEN 1 END) AS failed,
+        sum(q.requeues) AS requeues
     FROM block_requests q
     CROSS JOIN recording r
     -- A write of nothing asks for a flush, which is there as a request of its own.
     WHERE (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
+    GROUP BY
+        q.dev,
+        q.op,
+        q.in_scope,
+        q.owner_kind = 'unknown',
+        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT),
+        q.op IN ('read', 'write')
 ), seconds AS (
-    SELECT dev, second, sum(bytes) AS bytes, count(*) AS ops
+    SELECT dev, second, sum(bytes) AS bytes, sum(requests) AS ops
     FROM done
-    WHERE op IN ('read', 'write') AND is_over
+    WHERE moves AND second IS NOT NULL
     GROUP BY dev, second
 ), best AS (
-    SELECT dev, max(bytes) AS bytes, max(ops) AS ops FROM seconds GROUP BY dev
+    SELECT dev, CAST(max(bytes) AS BIGINT) AS bytes, CAST(max(ops) AS BIGINT) AS ops FROM seconds GROUP BY dev
+), by_op AS (
+    SELECT
+        dev,
+        op,
+        moves,
+        in_scope,
+        unowned,
+        sum(requests) AS requests,
+        sum(CASE WHEN second IS NOT NULL THEN requests ELSE 0 END) AS ended,
+        sum(CASE WHEN second IS NOT NULL THEN bytes ELSE 0 END) AS ended_bytes,
+        sum(seen) AS seen,
+        sum(time_ns) AS time_ns,
+        sum(served) AS served,
+        sum(service_ns) AS service_ns,
+        sum(failed) AS failed,
+        sum(requeues) AS requeues
+    FROM done
+    GROUP BY dev, op, moves, in_scope, unowned
 ), counted AS (
     SELECT
         dev,
-        count(*) FILTER (WHERE op = 'read' AND is_over) AS reads,
-        count(*) FILTER (WHERE op = 'write' AND is_over) AS writes,
-        sum(CASE WHEN op = 'read' AND is_over THEN bytes ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN op = 'write' AND is_over THEN bytes ELSE 0 END)
-            AS written_bytes,
-        avg(CASE WHEN op = 'read' THEN complete_ns - queue_ns END) AS read_await_ns,
-        avg(CASE WHEN op = 'write' THEN complete_ns - queue_ns END) AS write_await_ns,
-        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
-        avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - issue_ns END) AS service_ns,
-        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share,
-        count(*) FILTER (WHERE in_scope IS NULL) / nullif(count(*), 0) AS shared_share,
-        count(*) FILTER (WHERE op IN ('read', 'write') AND owner_kind = 'unknown')
-            / nullif(count(*) FILTER (WHERE op IN ('read', 'write')), 0) AS unowned_share,
-        count(*) FILTER (WHERE op = 'flush' AND is_over) AS flushes,
-        avg(CASE WHEN op = 'flush' THEN complete_ns - queue_ns END) AS flush_ns,
-        count(*) FILTER (WHERE op = 'discard' AND is_over) AS discards,
-        sum(CASE WHEN op = 'discard' AND is_over THEN bytes ELSE 0 END)
-            AS discarded_bytes,
-        count(*) FILTER (WHERE complete_ns IS NULL) AS unseen,
-        count(*) FILTER (WHERE error <> 0) AS failed,
+        CAST(sum(CASE WHEN op = 'read' THEN ended ELSE 0 END) AS BIGINT) AS reads,
+        CAST(sum(CASE WHEN op = 'write' THEN ended ELSE 0 END) AS BIGINT) AS writes,
+        sum(CASE WHEN op = 'read' THEN ended_bytes ELSE 0 END) AS read_bytes,
+        sum(CASE WHEN op = 'write' THEN ended_bytes ELSE 0 END) AS written_bytes,
+        sum(CASE WHEN op = 'read' THEN time_ns END) / nullif(sum(CASE WHEN op = 'read' THEN seen END), 0)
+            AS read_await_ns,
+        sum(CASE WHEN op = 'write' THEN time_ns END) / nullif(sum(CASE WHEN op = 'write' THEN seen END), 0)
+            AS write_await_ns,
+        sum(CASE WHEN moves THEN time_ns END) / nullif(sum(CASE WHEN moves THEN seen END), 0) AS await_ns,
+        sum(CASE WHEN moves THEN service_ns END) / nullif(sum(CASE WHEN moves THEN served END), 0) AS service_ns,
+        sum(CASE WHEN NOT in_scope THEN requests ELSE 0 END)
+            / nullif(sum(CASE WHEN in_scope IS NOT NULL THEN requests END), 0) AS others_share,
+        sum(CASE WHEN in_scope IS NULL THEN requests ELSE 0 END) / nullif(sum(requests), 0) AS shared_share,
+        sum(CASE WHEN moves AND unowned THEN requests ELSE 0 END)
+            / nullif(sum(CASE WHEN moves THEN requests END), 0) AS unowned_share,
+        CAST(sum(CASE WHEN op = 'flush' THEN ended ELSE 0 END) AS BIGINT) AS flushes,
+        sum(CASE WHEN op = 'flush' THEN time_ns END) / nullif(sum(CASE WHEN op = 'flush' THEN seen END), 0)
+            AS flush_ns,
+        CAST(sum(CASE WHEN op = 'discard' THEN ended ELSE 0 END) AS BIGINT) AS discards,
+        sum(CASE WHEN op = 'discard' THEN ended_bytes ELSE 0 END) AS discarded_bytes,
+        CAST(sum(requests - seen) AS BIGINT) AS unseen,
+        CAST(sum(failed) AS BIGINT) AS failed,
         sum(requeues) AS requeues
-    FROM done
+    FROM by_op
     GROUP BY dev
 ), ticks AS (
     -- The last reading of each second, so that a difference of two is about a second's work.

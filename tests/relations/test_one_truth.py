@@ -1,6 +1,8 @@
 """A fact is the same number in a report, in the facts of a verdict, and in a comparison."""
 
+import re
 import tempfile
+from importlib import resources
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from pytest import approx
 
 from benchmarks.generated import generate
 from iowhy.compare.layers import _measured
+from iowhy.recording import open_recording
 from iowhy.relations import Relations
 from iowhy.reports import run
 from iowhy.whys.facts import Facts
@@ -56,3 +59,29 @@ def test_a_fact_is_one_number_wherever_it_is_seen(seed: int, calls: int) -> None
     length_s = own[1]["at_s"] - own[0]["at_s"] if len(own) > 1 else elapsed_s
     busy_s = sum(row["utilisation"] * min(length_s, elapsed_s - row["at_s"]) for row in own)
     assert busy_s / elapsed_s == approx(device["utilisation"], abs=1e-6)
+
+
+def test_the_report_of_the_machine_and_the_verdict_see_the_same_cpus() -> None:
+    rec = open_recording(Path(__file__).parents[2] / "docs/recordings/noisy.iowhy.zip")
+    rows = run(rec, "system").to_pylist()
+    with Facts(rec) as facts:
+        machine = facts.machine
+    rows = [row for row in rows if row["idle_share"] is not None]
+    busy = [1 - row["idle_share"] - row["iowait_share"] for row in rows]
+    assert len(busy) > 1 and machine.busy is not None
+    assert min(busy) <= machine.busy <= max(busy)
+    assert machine.busiest_cpu is not None
+    assert machine.busiest_cpu <= max(row["busiest_cpu_share"] for row in rows)
+
+
+def test_only_one_relation_takes_the_counters_of_cpus_from_each_other() -> None:
+    """The others read `cpu_steps`: what an interrupt or a stolen tick counts as is decided there."""
+    root = resources.files("iowhy")
+    readers = {
+        path.name
+        for path in Path(str(root)).rglob("*.*")
+        if path.suffix in (".sql", ".py")
+        and "sources" not in path.parts
+        and re.search(r"FROM (main\.)?cpu_samples", path.read_text("utf-8"))
+    }
+    assert readers == {"cpu_steps.sql", "cpu_count.sql"}

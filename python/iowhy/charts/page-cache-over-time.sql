@@ -27,14 +27,6 @@ WITH counted AS (
     FROM cache_counts p
     CROSS JOIN recording r
     GROUP BY 1
-), levels AS (
-    SELECT
-        CAST(floor((m.ts_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
-        max(m.dirty_bytes) AS most_dirty_bytes,
-        max(m.writeback_bytes) AS most_writeback_bytes
-    FROM memory_samples m
-    CROSS JOIN recording r
-    GROUP BY 1
 )
 SELECT
     coalesce(c.slice, l.slice) * r.slice_ns / 1e9 AS at_s,
@@ -48,6 +40,6 @@ SELECT
     l.most_dirty_bytes,
     l.most_writeback_bytes
 FROM counted c
-FULL JOIN levels l ON l.slice = c.slice
+FULL JOIN memory_slices l ON l.slice = c.slice
 CROSS JOIN recording r
 ORDER BY at_s

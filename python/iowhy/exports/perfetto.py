@@ -95,17 +95,7 @@ _COUNTERS = " UNION ALL ".join(
         _LEVEL.format("memory under writeback", "writeback_bytes"),
         _LEVEL.format("memory cached", "cached_bytes"),
         _LEVEL.format("memory available", "available_bytes"),
-        """SELECT 'CPUs busy', '%', before_ns, 100.0 * (busy_ns - busy_before) / (whole_ns - whole_before) FROM (
-            SELECT lag(ts_ns) OVER (ORDER BY ts_ns) AS before_ns, busy_ns, whole_ns,
-                lag(busy_ns) OVER (ORDER BY ts_ns) AS busy_before, lag(whole_ns) OVER (ORDER BY ts_ns) AS whole_before
-            FROM (
-                SELECT ts_ns,
-                    user_ns + system_ns + coalesce(irq_ns, 0) + coalesce(steal_ns, 0) AS busy_ns,
-                    user_ns + system_ns + coalesce(irq_ns, 0) + coalesce(steal_ns, 0) + idle_ns
-                        + coalesce(iowait_ns, 0) AS whole_ns
-                FROM cpu_samples WHERE cpu = -1
-            ) AS a
-        ) AS b WHERE whole_ns > whole_before""",
+        "SELECT 'CPUs busy', '%', before_ns, 100.0 * busy_ns / all_ns FROM cpu_steps WHERE cpu = -1 AND all_ns > 0",
         """SELECT 'pressure ' || resource || ' (' || kind || ')', '%', before_ns, 100.0 * (total_ns - before) / (ts_ns - before_ns)
         FROM (
             SELECT resource, kind, ts_ns, total_ns,

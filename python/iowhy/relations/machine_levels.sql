@@ -28,9 +28,8 @@ WITH used AS (
         sum(idle_ns) / sum(all_ns) AS idle_share,
         sum(iowait_ns) / sum(all_ns) AS iowait_share,
         sum(steal_ns) / sum(all_ns) AS steal_share,
-        sum(user_ns + system_ns + coalesce(steal_ns, 0)) / sum(all_ns) AS busy_share,
-        avg(CASE WHEN user_ns + system_ns + coalesce(steal_ns, 0) >= 0.9 * all_ns THEN 1.0 ELSE 0.0 END)
-            AS saturated_share,
+        sum(busy_ns) / sum(all_ns) AS busy_share,
+        avg(CASE WHEN busy_ns >= 0.9 * all_ns THEN 1.0 ELSE 0.0 END) AS saturated_share,
         count(*) AS samples
     FROM cpu_steps
     WHERE all_ns > 0

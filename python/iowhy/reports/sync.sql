@@ -24,73 +24,7 @@
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
 -- taken to lie on the device of its own number, as it does when it fills a whole disk.
-WITH in_order AS (
-    SELECT tid, ts_ns, 0 AS is_wait, ts_ns AS call_ns, CAST(NULL AS BIGINT) AS wait_end_ns,
-        CAST(NULL AS VARCHAR) AS reason, CAST(NULL AS BIGINT) AS wait_dev
-    FROM sync_calls
-    UNION ALL
-    SELECT w.tid, w.ts_ns, 1, NULL, w.ts_ns + w.dur_ns, w.reason, w.dev
-    FROM waits w
-    LEFT JOIN call_kinds k ON k.name = w.syscall
-    WHERE w.syscall IS NULL OR k.kind IN ('sync', 'write', 'copy')
-), last_call AS (
-    SELECT
-        tid,
-        ts_ns,
-        is_wait,
-        wait_end_ns,
-        reason,
-        wait_dev,
-        max(call_ns) OVER (PARTITION BY tid ORDER BY ts_ns, is_wait ROWS UNBOUNDED PRECEDING)
-            AS call_ns
-    FROM in_order
-), waited AS (
-    SELECT
-        c.name,
-        coalesce(x.part, 'other') AS part,
-        w.ts_ns,
-        least(w.wait_end_ns, c.end_ns) AS end_ns,
-        least(w.wait_end_ns, c.end_ns) - w.ts_ns AS dur_ns,
-        coalesce(w.wait_dev, c.dev) AS dev
-    FROM last_call w
-    JOIN sync_calls c ON c.tid = w.tid AND c.ts_ns = w.call_ns
-    LEFT JOIN wait_kinds x ON x.reason = w.reason
-    WHERE w.is_wait = 1 AND w.ts_ns < c.end_ns
-), disks AS (
-    SELECT dev, max(disk_dev) AS disk_dev FROM filesystems GROUP BY dev
-), moments AS (
-    SELECT dev, begin_ns AS t_ns, 0 AS sign, end_ns - begin_ns AS flush_ns, end_ns, NULL AS name
-    FROM flushing_spans
-    UNION ALL
-    SELECT coalesce(d.disk_dev, w.dev), w.ts_ns, -1, 0, NULL, w.name
-    FROM waited w LEFT JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND w.dev IS NOT NULL
-    UNION ALL
-    SELECT coalesce(d.disk_dev, w.dev), w.end_ns, 1, 0, NULL, w.name
-    FROM waited w LEFT JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND w.dev IS NOT NULL
-), passed AS (
-    -- Flush time that had passed on the disk by each moment: the flushes begun so far, less what
-    -- the last one still has to go. The difference of two moments is the overlap.
-    SELECT
-        name,
-        sign,
-        sum(flush_ns) OVER w - greatest(coalesce(max(end_ns) OVER w, t_ns) - t_ns, 0) AS passed_ns
-    FROM moments
-    WINDOW w AS (PARTITION BY dev ORDER BY t_ns, flush_ns DESC ROWS UNBOUNDED PRECEDING)
-), overlap AS (
-    SELECT name, sum(sign * passed_ns) AS flush_ns FROM passed WHERE sign <> 0 GROUP BY name
-), parts AS (
-    SELECT
-        name,
-        sum(CASE WHEN part = 'own' THEN dur_ns ELSE 0 END) AS own_ns,
-        sum(CASE WHEN part = 'queue' THEN dur_ns ELSE 0 END) AS queue_ns,
-        sum(CASE WHEN part IN ('commit', 'journal') THEN dur_ns ELSE 0 END) AS journal_ns,
-        sum(CASE WHEN part = 'flush' THEN dur_ns ELSE 0 END) AS flush_ns,
-        sum(CASE WHEN part = 'others' THEN dur_ns ELSE 0 END) AS others_ns
-    FROM waited
-    GROUP BY name
-), summed AS (
+WITH summed AS (
     SELECT
         name,
         count(*) AS calls,
@@ -114,14 +48,13 @@ WITH in_order AS (
         s.files,
         coalesce(p.own_ns, CASE WHEN r.ran_waits THEN 0 END) AS own_data_ns,
         coalesce(p.queue_ns, CASE WHEN r.ran_waits THEN 0 END) AS queue_ns,
-        coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) - coalesce(o.flush_ns, 0) AS journal_ns,
-        coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) + coalesce(o.flush_ns, 0) AS flush_ns,
+        coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) AS journal_ns,
+        coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) AS flush_ns,
         coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
     FROM summed s
     CROSS JOIN recording r
     LEFT JOIN sync_lengths l ON l.name = s.name
-    LEFT JOIN parts p ON p.name = s.name
-    LEFT JOIN overlap o ON o.name = s.name
+    LEFT JOIN sync_parts p ON p.name = s.name
 )
 SELECT
     name,

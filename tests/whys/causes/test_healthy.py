@@ -1,7 +1,11 @@
 """healthy: no cause explains more than a small share."""
 
-from ..conftest import Judge, absent
-from ..made import MS, Story
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Judge, absent, judge_with_rows
+from ..made import MS, Story, disk, pasted, samples
 
 
 def test_a_server_that_does_a_little_of_all(judged: Judge) -> None:
@@ -28,3 +32,20 @@ def test_not_when_the_time_is_unexplained(judged: Judge) -> None:
     verdict = judged(story)
     absent(verdict, "healthy")
     assert verdict.answer.startswith("Unexplained: 90 %")
+
+
+@pytest.mark.parametrize(
+    ("depth", "healthy"), [(1, True), (8, False), (None, False)], ids=["alone", "queued", "unknown"]
+)
+def test_not_while_a_disk_works_and_may_have_a_queue(
+    tmp_path: Path, depth: int | None, healthy: bool
+) -> None:
+    """Who reads and writes asynchronously waits without being counted."""
+    tables = {
+        "cpu_samples": samples(user=0.02, system=0.01, idle=0.97),
+        "disk_samples": disk(reads=400, read_bytes=4e6, wait_ns=2 * MS, busy=0.9, depth=depth or 1),
+    }
+    for row in tables["disk_samples"] if depth is None else ():
+        row["queue_ns"] = row["read_ns"] = None
+    verdict = judge_with_rows(pasted(tmp_path / "x", tables, cpus=4))
+    assert any(one.cause == "healthy" for one in verdict.findings) == healthy

@@ -43,12 +43,14 @@ def _waiting_would_show(facts: Facts) -> bool:
 
 
 def _devices_rest(facts: Facts) -> bool:
-    """Whether no device is seen that works most of the time with requests that wait for each other.
+    """Whether no device is seen that works most of the time with requests that wait for each other, or may do so.
 
-    Who reads and writes asynchronously waits without being counted: the CPUs are idle then.
+    A device that works and does not tell how many wait may be one. Who reads and writes asynchronously waits without being counted: the CPUs are idle then.
     """
     return not any(
-        (one.busy_share or 0.0) >= WORKS and (one.depth or 0.0) >= QUEUED
+        one.busy_share is not None
+        and one.busy_share >= WORKS
+        and (one.depth is None or one.depth >= QUEUED)
         for one in facts.devices.all
     )
 

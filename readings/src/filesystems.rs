@@ -15,7 +15,7 @@ use crate::Roots;
 /// of its whole tree, and of several such by the first.
 pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
-    let chosen = chosen(mounts);
+    let chosen = naming_mounts(mounts);
     let fuse = chosen.values().any(|mount| is_fuse(&mount.kind));
     let daemons = if fuse {
         daemons(roots)
@@ -31,7 +31,7 @@ pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
 /// Those of disks alone, for which no process has to be looked at.
 pub fn on_disks(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
-    let found = chosen(mounts).into_values();
+    let found = naming_mounts(mounts).into_values();
     let found = found.filter(|mount| disks.of_mount(mount).is_some());
     Ok(found
         .map(|mount| row(roots, mount, &disks, &BTreeMap::new()))
@@ -39,7 +39,7 @@ pub fn on_disks(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>
 }
 
 /// The mount that names each filesystem, by device number.
-fn chosen(mounts: &Mounts) -> BTreeMap<i64, &Mount> {
+fn naming_mounts(mounts: &Mounts) -> BTreeMap<i64, &Mount> {
     let mut chosen: BTreeMap<i64, &Mount> = BTreeMap::new();
     for mount in mounts.iter() {
         let whole = |m: &Mount| m.root.as_os_str() == "/";

@@ -32,7 +32,7 @@ pub fn find(roots: &Roots, wanted: &Wanted) -> Result<(Hierarchy, Vec<String>), 
     }
     let hierarchy = machine?;
     let containers = Containers::on(roots, hierarchy.clone(), Path::new("/"));
-    let found = chosen(all(containers), wanted)?;
+    let found = groups_of(all(containers), wanted)?;
     Ok((hierarchy, found))
 }
 
@@ -74,7 +74,7 @@ fn all(mut containers: Containers) -> Vec<Arc<Container>> {
 }
 
 /// The groups of those that are meant.
-pub(super) fn chosen(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, String> {
+pub(super) fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, String> {
     match wanted {
         Wanted::Group(path) => Ok(vec![path.clone()]),
         Wanted::Container(asked) => one(all, asked).map(|container| vec![container.group.clone()]),

@@ -161,10 +161,10 @@ impl Containers {
     }
 
     fn look_up(&mut self, group: &str) -> Option<Container> {
-        if let Some(Named { at, id, by }) = named::container(group) {
+        if let Some(Named { at, id, made_by }) = named::container(group) {
             let of = group_to(group, at);
             let user = named::user_of(group);
-            return Some(self.runtimes.describe(id, by, of, user));
+            return Some(self.runtimes.describe(id, made_by, of, user));
         }
         let listed = self.runtimes.in_group(&self.hierarchy, group);
         listed.or_else(|| named::service(group))

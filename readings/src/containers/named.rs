@@ -4,7 +4,7 @@ use super::Container;
 
 /// Who made a group, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum MadeBy {
     Docker,
     Podman,
     CriO,
@@ -19,7 +19,7 @@ pub struct Named<'a> {
     /// Which component of the path it is, from 0.
     pub at: usize,
     pub id: &'a str,
-    pub by: By,
+    pub made_by: MadeBy,
 }
 
 /// The innermost container in a group's path.
@@ -27,33 +27,33 @@ pub fn container(group: &str) -> Option<Named<'_>> {
     let parts: Vec<&str> = group.split('/').skip(1).collect();
     (0..parts.len()).rev().find_map(|at| {
         let above = at.checked_sub(1).map_or("", |above| parts[above]);
-        let (id, by) = of_part(parts[at], above)?;
-        Some(Named { at, id, by })
+        let (id, made_by) = of_part(parts[at], above)?;
+        Some(Named { at, id, made_by })
     })
 }
 
-fn of_part<'a>(part: &'a str, above: &str) -> Option<(&'a str, By)> {
+fn of_part<'a>(part: &'a str, above: &str) -> Option<(&'a str, MadeBy)> {
     if let Some(name) = part.strip_prefix("lxc.payload.") {
-        return Some((name, By::Lxc));
+        return Some((name, MadeBy::Lxc));
     }
     if matches!(above, "lxc" | "lxc.payload") && !part.is_empty() {
-        return Some((part, By::Lxc));
+        return Some((part, MadeBy::Lxc));
     }
     let plain = part.strip_suffix(".scope").unwrap_or(part);
     let (maker, id) = plain.rsplit_once('-').unwrap_or(("", plain));
     if !is_id(id) {
         return None;
     }
-    let by = match (maker, above) {
-        ("docker", _) | ("", "docker") => By::Docker,
-        ("libpod" | "libpod-payload", _) => By::Podman,
-        ("crio", _) => By::CriO,
-        ("cri-containerd" | "nerdctl", _) => By::Containerd,
-        ("", _) => By::Unknown,
+    let made_by = match (maker, above) {
+        ("docker", _) | ("", "docker") => MadeBy::Docker,
+        ("libpod" | "libpod-payload", _) => MadeBy::Podman,
+        ("crio", _) => MadeBy::CriO,
+        ("cri-containerd" | "nerdctl", _) => MadeBy::Containerd,
+        ("", _) => MadeBy::Unknown,
         // What looks after a container (libpod-conmon, crio-conmon) is not in it.
         _ => return None,
     };
-    Some((id, by))
+    Some((id, made_by))
 }
 
 /// Ids of containers are SHA-256 sums or as long.

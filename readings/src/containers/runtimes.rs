@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::named::By;
+use super::named::MadeBy;
 use super::state::{entries, json, text, State};
 use super::{Container, Hierarchy};
 use crate::accounts;
@@ -61,13 +61,13 @@ impl Runtimes {
     }
 
     /// The container of this id, whose group was named by `by`; of a user's own where `user` says so.
-    pub fn describe(&self, id: &str, by: By, group: &str, user: Option<u32>) -> Container {
-        let found = match by {
-            By::Lxc => None,
-            By::Docker => self.docker(id),
-            By::Podman | By::CriO => self.stored(id, user).or_else(|| self.bundle(id)),
-            By::Containerd => self.containerd(id),
-            By::Unknown => self
+    pub fn describe(&self, id: &str, made_by: MadeBy, group: &str, user: Option<u32>) -> Container {
+        let found = match made_by {
+            MadeBy::Lxc => None,
+            MadeBy::Docker => self.docker(id),
+            MadeBy::Podman | MadeBy::CriO => self.stored(id, user).or_else(|| self.bundle(id)),
+            MadeBy::Containerd => self.containerd(id),
+            MadeBy::Unknown => self
                 .docker(id)
                 .or_else(|| self.containerd(id))
                 .or_else(|| self.stored(id, user))
@@ -77,16 +77,16 @@ impl Runtimes {
         container.id = id.to_owned();
         container.group = group.to_owned();
         if container.runtime.is_empty() {
-            container.runtime = match by {
-                By::Docker => "docker",
-                By::Podman => "podman",
-                By::CriO => "cri-o",
-                By::Containerd => "containerd",
-                By::Lxc => "lxc",
-                By::Unknown => "",
+            container.runtime = match made_by {
+                MadeBy::Docker => "docker",
+                MadeBy::Podman => "podman",
+                MadeBy::CriO => "cri-o",
+                MadeBy::Containerd => "containerd",
+                MadeBy::Lxc => "lxc",
+                MadeBy::Unknown => "",
             };
         }
-        if by == By::Lxc {
+        if made_by == MadeBy::Lxc {
             container.name = Some(id.to_owned());
         }
         container

@@ -2,7 +2,7 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 
-use super::named::{container, service, By};
+use super::named::{container, service, MadeBy};
 use super::state::json;
 use super::*;
 
@@ -46,53 +46,53 @@ fn of(containers: &mut Containers, group: &str) -> Container {
 fn the_name_of_a_group_tells_the_container() {
     let other = ID.replace('0', "f");
     for (group, at, id, by) in [
-        (format!("/docker/{ID}"), 1, ID, By::Docker),
+        (format!("/docker/{ID}"), 1, ID, MadeBy::Docker),
         (
             format!("/system.slice/docker-{ID}.scope"),
             1,
             ID,
-            By::Docker,
+            MadeBy::Docker,
         ),
         (
             format!("/docker/{ID}/docker/{other}/x"),
             3,
             other.as_str(),
-            By::Docker,
+            MadeBy::Docker,
         ),
         (
             format!("/machine.slice/libpod-{ID}.scope/container"),
             1,
             ID,
-            By::Podman,
+            MadeBy::Podman,
         ),
         (
             format!("/kubepods/burstable/pod1-2/{ID}"),
             3,
             ID,
-            By::Unknown,
+            MadeBy::Unknown,
         ),
         (
             format!("/kubepods.slice/x.slice/cri-containerd-{ID}.scope"),
             2,
             ID,
-            By::Containerd,
+            MadeBy::Containerd,
         ),
         (
             format!("/kubepods.slice/x.slice/crio-{ID}.scope"),
             2,
             ID,
-            By::CriO,
+            MadeBy::CriO,
         ),
         (
             "/lxc.payload.web/system.slice/a.service".into(),
             0,
             "web",
-            By::Lxc,
+            MadeBy::Lxc,
         ),
-        ("/lxc/web".into(), 1, "web", By::Lxc),
+        ("/lxc/web".into(), 1, "web", MadeBy::Lxc),
     ] {
         let found = container(&group).unwrap();
-        assert_eq!((found.at, found.id, found.by), (at, id, by), "{group}");
+        assert_eq!((found.at, found.id, found.made_by), (at, id, by), "{group}");
     }
 }
 
@@ -270,7 +270,7 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
             ),
         ]
     };
-    let chosen = |wanted| find::chosen(all(), &wanted);
+    let chosen = |wanted| find::groups_of(all(), &wanted);
     let container = |name: &str| chosen(Wanted::Container(name.into()));
     assert_eq!(container("web").unwrap(), ["/kubepods/pod7/a"]);
     assert_eq!(container("aaaa2").unwrap(), ["/kubepods/pod7/b"]);
@@ -299,7 +299,7 @@ fn a_pod_of_podman_is_its_own_containers_alone() {
             made("cccc", "c", None, "/libpod_parent/libpod-cccc"),
         ]
     };
-    let chosen = |parent| find::chosen(all(parent), &Wanted::Pod(pod.into())).unwrap();
+    let chosen = |parent| find::groups_of(all(parent), &Wanted::Pod(pod.into())).unwrap();
     assert_eq!(
         chosen("libpod_parent"),
         ["/libpod_parent/libpod-aaaa", "/libpod_parent/libpod-bbbb"]

@@ -18,8 +18,6 @@ struct event_allocation {
 	__u32 pad;
 };
 
-/* fs/xfs/libxfs/xfs_types.h: the highest bits of a delayed or missing start block are all set. */
-#define XFS_NO_BLOCK(block) ((block) >> 52 == 0xfff)
 /* fs/btrfs/ordered-data.h: data that is written in place, or into what fallocate took. */
 #define BTRFS_ORDERED_NOCOW 1
 #define BTRFS_ORDERED_PREALLOC 2
@@ -64,38 +62,6 @@ int BPF_PROG(on_ext4_allocate, struct ext4_allocation_request *ar, unsigned long
 		return 0;
 	inode = ar->inode;
 	emit_allocation(inode, ar->logical, block, ar->len);
-	return 0;
-}
-
-static __always_inline void emit_xfs_allocation(struct xfs_inode *ip, struct xfs_bmbt_irec *irec)
-{
-	__u64 block, group;
-	__u8 shift;
-
-	if (!ip || !irec)
-		return;
-	block = irec->br_startblock;
-	shift = BPF_CORE_READ(ip, i_mount, m_sb.sb_agblklog);
-	group = block >> (shift & 63);
-	if (XFS_NO_BLOCK(block))
-		return;
-	block &= (1ULL << (shift & 63)) - 1;
-	emit_allocation(&ip->i_vnode, irec->br_startoff, group << 32 | block, irec->br_blockcount);
-}
-
-/* Delayed allocation that writeback makes real. */
-SEC("tp_btf/xfs_map_blocks_alloc")
-int BPF_PROG(on_xfs_map, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
-{
-	emit_xfs_allocation(ip, irec);
-	return 0;
-}
-
-/* Direct writes. */
-SEC("tp_btf/xfs_iomap_alloc")
-int BPF_PROG(on_xfs_alloc, struct xfs_inode *ip, __s64 offset, long count, int fork, struct xfs_bmbt_irec *irec)
-{
-	emit_xfs_allocation(ip, irec);
 	return 0;
 }
 

@@ -452,10 +452,9 @@ struct xfs_inode {
 	struct inode i_vnode;
 };
 
-struct xfs_bmbt_irec {
-	__u64 br_startoff;
-	__u64 br_startblock;
-	__u64 br_blockcount;
+struct xfs_iext_cursor {
+	void *leaf;
+	int pos;
 };
 
 struct btrfs_inode {

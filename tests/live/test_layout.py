@@ -1,12 +1,12 @@
 """Extents agree with filefrag, for every kind of file."""
 
-import re
 from pathlib import Path
 
 import pytest
 
+from filefrag import filefrag
 from iowhy.reports.engine import run as report
-from machine import ask, filesystem, python, record, run
+from machine import ask, filesystem, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -54,21 +54,6 @@ SETUPS = {
     "btrfs": ("btrfs", "noatime", [], {"unwritten", "shared", "inline"}),
     "btrfs-compressed": ("btrfs", "noatime,compress-force=zstd", [], {"encoded", "shared"}),
 }
-#: Words of filefrag for bits of FIEMAP that the recording does not keep.
-NOT_KEPT = {"eof", "merged", ""}
-
-
-def filefrag(path: Path) -> tuple[list[tuple[int, int, int, set[str]]], int]:
-    """Logical and physical offset, length in bytes and flags of each extent, and filefrag's count."""
-    printed = run("filefrag", "-v", "-b1", str(path))
-    row = r"\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+)\.\.\s*\d+:\s*(\d+):(?:\s*\d+:)?\s*(\S*)"
-    found = []
-    for match in re.finditer(rf"^{row}$", printed, re.MULTILINE):
-        logical, physical, length = (int(match[number]) for number in (1, 2, 3))
-        found.append((logical, physical, length, set(match[4].split(",")) - NOT_KEPT))
-    count = re.search(r"(\d+) extents? found", printed)
-    assert count is not None, printed
-    return found, int(count[1])
 
 
 @pytest.mark.parametrize("name", SETUPS)
@@ -109,18 +94,3 @@ def test_extents_are_those_of_filefrag(tmp_path: Path, name: str) -> None:
                 assert layout[ino][f"{flag}_bytes"] == marked, (file.name, flag)
             seen.update(*(flags for _, _, _, flags in theirs))
         assert expected <= seen, seen
-
-
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
-def test_allocations_are_seen_as_they_are_made(tmp_path: Path, kind: str) -> None:
-    with filesystem(kind, tmp_path) as scratch:
-        recording = record(python(MAKE, scratch.mount), tmp_path / "a.iowhy")
-        for name, blocks in (("in-order", 300), ("sparse", 40), ("turn0", 30), ("turn1", 30)):
-            allocated = ask(
-                recording,
-                "SELECT sum(blocks)::BIGINT FROM allocations WHERE dev = ? AND ino = ?",
-                scratch.dev,
-                (scratch.mount / name).stat().st_ino,
-            )[0][0]
-            # XFS preallocates beyond the end of a file that grows, and gives it back later.
-            assert allocated == blocks if kind == "ext4" else int(str(allocated)) >= blocks, name

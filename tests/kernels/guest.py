@@ -146,7 +146,9 @@ def run(
                 "-machine",
                 machine,
                 "-accel",
-                "tcg",
+                # One thread for both processors: of two, one runs what the other has just patched out of the kernel's
+                # code (as tracepoints are let go), which is a trap to the kernel, and panics.
+                "tcg,thread=single",
                 "-cpu",
                 kernel.cpu,
                 *SIZE,

@@ -12,14 +12,8 @@ SELECT
     time_ns,
     row_number() OVER (PARTITION BY dev ORDER BY time_ns DESC NULLS LAST, tgid) AS place
 FROM (
-    SELECT
-        q.dev,
-        q.tgid,
-        count(*) AS requests,
-        sum(CASE WHEN q.complete_ns IS NOT NULL THEN least(q.complete_ns, r.end_ns) - q.queue_ns END) AS time_ns
-    FROM block_requests q
-    CROSS JOIN recording r
-    WHERE NOT q.in_scope AND q.tgid IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
-        AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
-    GROUP BY q.dev, q.tgid
+    SELECT dev, tgid, CAST(sum(requests) AS BIGINT) AS requests, sum(time_ns) AS time_ns
+    FROM others_requests
+    WHERE tgid IS NOT NULL AND requests > 0
+    GROUP BY dev, tgid
 ) AS u

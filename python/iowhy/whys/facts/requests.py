@@ -277,10 +277,10 @@ def _others(relations: Relations, dev: int) -> str | None:
         _Neighbour,
         f"""
         SELECT coalesce(t.comm, n.comm) AS comm, f.path, b.tgid FROM (
-          SELECT q.tgid, q.owner_dev, q.owner_ino, sum(q.complete_ns - q.queue_ns) AS time_ns
-          FROM block_requests AS q LEFT JOIN others_use AS u ON u.dev = q.dev AND u.place = 1
-          WHERE q.dev = {dev} AND q.in_scope = false AND (u.tgid IS NULL OR q.tgid = u.tgid)
-          GROUP BY q.tgid, q.owner_dev, q.owner_ino ORDER BY time_ns DESC NULLS LAST LIMIT 1) AS b
+          SELECT q.tgid, q.owner_dev, q.owner_ino
+          FROM others_requests AS q LEFT JOIN others_use AS u ON u.dev = q.dev AND u.place = 1
+          WHERE q.dev = {dev} AND (u.tgid IS NULL OR q.tgid = u.tgid)
+          ORDER BY q.all_time_ns DESC NULLS LAST LIMIT 1) AS b
         LEFT JOIN threads AS t ON t.tid = b.tgid
         LEFT JOIN neighbours AS n ON n.tgid = b.tgid
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1

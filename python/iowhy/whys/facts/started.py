@@ -15,6 +15,25 @@ class _Process:
     tgid: int
 
 
+@dataclass(frozen=True)
+class _Count:
+    count: int
+
+
+# The files that the first process read and did not open.
+_GIVEN = f"""
+WITH own AS (
+  SELECT DISTINCT tgid, dev, ino, name FROM call_addends
+  WHERE tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1)
+)
+SELECT DISTINCT s.tgid, s.dev, s.ino, f.path FROM own AS s
+JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino AND f.kind = 'file'
+WHERE s.name IN {classes.quoted(classes.DATA_READS)} AND f.path LIKE '/%'
+AND NOT EXISTS (SELECT 1 FROM own AS o WHERE o.dev = s.dev AND o.ino = s.ino
+  AND o.name IN ('open', 'openat', 'openat2'))
+"""
+
+
 def input_file(relations: Relations) -> str | None:
     """The file that the command was given as its standard input, where it was one and has a name.
 
@@ -22,14 +41,12 @@ def input_file(relations: Relations) -> str | None:
     """
     if not relations.has("syscalls") or not relations.has("threads"):
         return None
+    if not relations.one(_Count, f"SELECT count(*) AS count FROM ({_GIVEN}) AS g").count:
+        return None  # it opened all that it read: its calls need not be read
     found = relations.read(
         _Path,
-        f"""SELECT DISTINCT f.path FROM syscalls AS s
-        JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino AND f.kind = 'file'
-        WHERE s.fd = 0 AND s.name IN {classes.quoted(classes.DATA_READS)} AND f.path LIKE '/%'
-        AND s.tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1)
-        AND NOT EXISTS (SELECT 1 FROM syscalls AS o WHERE o.tgid = s.tgid AND o.dev = s.dev AND o.ino = s.ino
-            AND o.name IN ('open', 'openat', 'openat2')) LIMIT 2""",
+        f"""SELECT DISTINCT g.path FROM syscalls AS s JOIN ({_GIVEN}) AS g ON g.dev = s.dev AND g.ino = s.ino
+        WHERE s.fd = 0 AND s.name IN {classes.quoted(classes.DATA_READS)} AND s.tgid = g.tgid LIMIT 2""",
     )
     return found[0].path if len(found) == 1 else None
 

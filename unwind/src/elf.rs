@@ -214,15 +214,15 @@ impl Elf {
     }
 }
 
-/// Program headers or sections: `counts` has the size of one and how many.
+/// Program headers or sections: `counts` has the size of one, which is `each`, and how many.
 fn headers(
     file: &(impl Bytes + ?Sized),
     offset: u64,
     counts: &[u8],
-    least: usize,
+    each: usize,
 ) -> Option<Vec<Vec<u8>>> {
     let (size, count) = (u16_at(counts, 0)?, u16_at(counts, 2)?);
-    if usize::from(size) < least || u64::from(count) > HEADERS_MOST {
+    if usize::from(size) != each || u64::from(count) > HEADERS_MOST {
         return None;
     }
     let bytes = file.read(offset, u64::from(size) * u64::from(count))?;

@@ -5,6 +5,7 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module,
     UnwindRegsNative, Unwinder as _, UnwinderNative,
 };
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 use crate::elf::{Bytes, Elf};
@@ -37,7 +38,8 @@ impl Image {
 
     /// None where it is no ELF file. `most`: bytes of its tables.
     pub fn read(file: &(impl Bytes + ?Sized), most: u64) -> Option<Image> {
-        Elf::read(file, most).map(Image::of)
+        let read = AssertUnwindSafe(|| Elf::read(file, most).map(Image::of));
+        catch_unwind(read).ok()?
     }
 
     fn of(elf: Elf) -> Image {
@@ -77,13 +79,15 @@ impl Image {
             return Caller::Unknown;
         };
         let mut read = |address| read(address).ok_or(());
-        match self
-            .unwinder
-            .unwind_frame(frame, registers, &mut self.cache, &mut read)
-        {
-            Ok(Some(0)) | Ok(None) => Caller::None,
-            Ok(Some(address)) => Caller::At(address),
-            Err(_) => Caller::Unknown,
+        let (unwinder, cache) = (&mut self.unwinder, &mut self.cache);
+        // What is damaged in a way that the library did not foresee costs its own frames.
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            unwinder.unwind_frame(frame, registers, cache, &mut read)
+        }));
+        match found {
+            Ok(Ok(Some(0) | None)) => Caller::None,
+            Ok(Ok(Some(address))) => Caller::At(address),
+            Ok(Err(_)) | Err(_) => Caller::Unknown,
         }
     }
 }
@@ -102,6 +106,20 @@ mod tests {
             let elf = Elf::read(&memory[..], most).unwrap();
             assert!(elf.table_bytes() <= most);
             assert_eq!(elf.table_bytes() == whole, most == whole);
+        }
+    }
+
+    /// gimli takes the one place off the other without a look at which is greater.
+    #[test]
+    fn a_table_that_points_before_the_first_frame_costs_its_own_frames_at_most() {
+        let mut memory = iowhy_symbols::vdso_memory().unwrap();
+        let elf = Elf::read(&memory[..], u64::MAX).unwrap();
+        let pointer = elf.eh_frame_hdr.unwrap().addresses.start as usize + 4;
+        memory[pointer..pointer + 4].copy_from_slice(&i32::MAX.to_le_bytes());
+        let mut image = Image::read(&memory[..], u64::MAX).unwrap();
+        for address in (0..0x2000).step_by(16) {
+            let mut registers = crate::registers(&crate::Registers::default());
+            image.step(address, true, &mut registers, &mut |_| None);
         }
     }
 

@@ -185,7 +185,7 @@ proptest! {
         };
         let words: Vec<u64> = seed.iter().map(word).collect();
         let from = Registers {
-            ip: word(&(4 * seed[0].0 + 3, seed[0].1)),
+            ip: word(&(seed[0].0 | 3, seed[0].1)),
             sp: STACK,
             fp: STACK + fp,
             lr: 0,

@@ -72,3 +72,17 @@ def test_a_lock_is_named_beside_a_moment_in_another_call(judged: Judge) -> None:
     story = Story(2.0).caller("flock", 2, sleeping=950 * MS, cpu=1_000, bytes_=None, gap_share=0.0)
     found = leads(judged(story.idle_call("futex", 0.0001)), "not-io", 0.9)
     assert "most of it in flock" in chain(found)
+
+
+def test_of_calls_that_last_all_the_time_another_recording_of_it_tells_no_more(
+    judged: Judge,
+) -> None:
+    found = leads(judged(Story(2.0).thread(user=0.02)), "not-io", 0.95)
+    assert any("no call that it waits in ended meanwhile" in remedy for remedy in found.remedies)
+    assert not any("names the calls" in remedy for remedy in found.remedies)
+    # Where calls are not recorded at all it does.
+    story = Story(2.0).thread(user=0.02)
+    story.missing.add("syscalls")
+    assert any(
+        "names the calls" in remedy for remedy in leads(judged(story), "not-io", 0.95).remedies
+    )

@@ -38,6 +38,11 @@ _UNSEEN = frozenset({_CHILD, "for a peer", "for events, a peer or a timer"})
 _SEEN = ("look at what it waits for: `iowhy report syscalls` names the calls",)
 # No call is in the recording.
 _NO_CALLS = ("record it: `iowhy run -- CMD` names the calls that it waits in",)
+# Calls are recorded as they end, their stacks too: what lasts all of a recording is in it by its time alone.
+_NONE_ENDED = (
+    "no call that it waits in ended meanwhile, which is when calls and their stacks are recorded: record it for longer, or read "
+    "the number of the call that each thread is in from /proc/PID/task/TID/syscall",
+)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -76,14 +81,20 @@ def find(facts: Facts) -> Candidate | None:
         ),
         summary=f"is not I/O: {facts.run.who} waits{words}",
         saving=saving.all_of_it("if what it waits for took no time"),
-        remedies=_of_server(facts)
-        or (() if what in _UNSEEN else _SEEN if facts.calls.by_name else _NO_CALLS),
+        remedies=_of_server(facts) or (() if what in _UNSEEN else _of_calls(facts)),
         needs=("thread_time",),
         confidence=0.75 if known is None else 0.9,
         lowered_by=()
         if known is not None or facts.run.pasted
         else ("which call it sleeps in is not known",),
     )
+
+
+def _of_calls(facts: Facts) -> tuple[str, ...]:
+    if facts.calls.by_name:
+        return _SEEN
+    recorded = not facts.run.pasted and "syscalls" not in facts.run.missing
+    return _NONE_ENDED if recorded else _NO_CALLS
 
 
 def _most(facts: Facts, idle: float) -> tuple[str, float] | None:

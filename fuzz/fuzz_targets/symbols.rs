@@ -33,6 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
             file,
             root: None,
             process: None,
+            lines: true,
         }
     } else {
         create_dir_all(root.join("tmp")).unwrap();
@@ -47,6 +48,7 @@ fuzz_target!(|bytes: &[u8]| {
             file: None,
             root,
             process: Some((7, owner)),
+            lines: true,
         }
     };
     name(

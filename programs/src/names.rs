@@ -1,9 +1,10 @@
 //! Names of addresses for `iowhy symbolize`: JSON in, JSON out.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use iowhy_symbols::{name, Frame, Kind, Module};
+use iowhy_symbols::{apart, Frame, Kind, Module, Names};
 use serde::{Deserialize, Serialize};
 
 /// More than any recording asks.
@@ -31,7 +32,15 @@ struct Answered {
     line: Option<u32>,
 }
 
-/// Reads a list of `Asked` from stdin, and writes a list of `Answered`: what has no name is not in it.
+#[derive(Serialize)]
+struct Told {
+    /// What has no name is not in it.
+    found: Vec<Answered>,
+    /// Modules of which names or lines are missing, as to read them takes too much memory.
+    too_large: BTreeSet<i64>,
+}
+
+/// Reads a list of `Asked` from stdin, and writes what was found.
 pub fn answer(most: Duration) -> io::Result<()> {
     let asked: Vec<Asked> = serde_json::from_reader(io::stdin().lock().take(MAX_BYTES))?;
     let wanted = asked.into_iter().map(|one| {
@@ -46,8 +55,13 @@ pub fn answer(most: Duration) -> io::Result<()> {
         };
         (one.module_id, module, one.addresses)
     });
+    let Names {
+        of_modules,
+        too_large,
+        ..
+    } = apart::name(&wanted.collect(), most);
     let mut found = Vec::new();
-    for (module_id, named) in name(wanted.collect(), most).of_modules {
+    for (module_id, named) in of_modules {
         for (address, frames) in named {
             let last = frames.len().saturating_sub(1);
             let of_one = frames.into_iter().enumerate().map(|(place, frame)| {
@@ -69,6 +83,7 @@ pub fn answer(most: Duration) -> io::Result<()> {
             found.extend(of_one);
         }
     }
-    serde_json::to_writer(io::stdout().lock(), &found)?;
+    let told = Told { found, too_large };
+    serde_json::to_writer(io::stdout().lock(), &told)?;
     Ok(())
 }

@@ -92,6 +92,9 @@ enum Command {
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         most: Duration,
     },
+    /// Read names for another process of this program, which limits what this one takes
+    #[command(name = iowhy_symbols::apart::COMMAND, hide = true)]
+    ReadNames,
     /// Print which sensors can run here, as JSON
     Probe {
         #[arg(long, hide = true)]
@@ -168,13 +171,8 @@ fn main() {
         }
         Command::Machine { common, duration } => (common, None, Target::Machine { duration }),
         Command::Aggregate(arguments) => return aggregate::run(arguments),
-        Command::Names { most } => {
-            if let Err(error) = names::answer(most) {
-                eprintln!("iowhy: {error}");
-                std::process::exit(2);
-            }
-            return;
-        }
+        Command::Names { most } => return or_exit(names::answer(most)),
+        Command::ReadNames => return or_exit(iowhy_symbols::apart::serve()),
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));
             return;
@@ -193,6 +191,13 @@ fn main() {
         alone::say_where(&request.out, request.backend != Backend::Proc);
     }
     std::process::exit(status);
+}
+
+fn or_exit(done: std::io::Result<()>) {
+    if let Err(error) = done {
+        eprintln!("iowhy: {error}");
+        std::process::exit(2);
+    }
 }
 
 fn request(common: Common, user: Option<String>, target: Target) -> Request {

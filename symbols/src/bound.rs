@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// On a busy machine the work gets a part of a CPU, and so many times as long.
-const TIMES_AS_LONG: u32 = 2;
+pub const TIMES_AS_LONG: u32 = 2;
 
 /// How long names are looked for: a busy machine is no reason for fewer of them, as long as nobody waits for long.
 #[derive(Clone, Copy)]

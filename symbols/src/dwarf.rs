@@ -8,8 +8,6 @@ use crate::demangle::{demangled, MAX_NAME_BYTES};
 use crate::elf::Elf;
 use crate::{separate, Frame, Module};
 
-/// All sections of a file and of what it shares with others; of a larger one only symbols are read.
-const MAX_BYTES: u64 = 1 << 30;
 /// A chain of inlined functions ends here.
 const MAX_INLINED: usize = 64;
 
@@ -23,11 +21,10 @@ pub struct Lines {
 impl Lines {
     /// None where the file has none, or they are damaged or too large.
     pub fn of(elf: &Elf, module: &Module) -> Option<Lines> {
-        let mut left = MAX_BYTES;
-        let mut dwarf = Dwarf::load(|id| section(elf, id, &mut left)).ok()?;
+        let mut dwarf = Dwarf::load(|id| section(elf, id)).ok()?;
         let shared = elf.shared_debug();
-        if let Some(shared) = shared.and_then(|id| separate::by_build_id(module, &id)) {
-            dwarf.load_sup(|id| section(&shared, id, &mut left)).ok()?;
+        if let Some(shared) = shared.and_then(|id| separate::by_build_id(module, &id, elf.room())) {
+            dwarf.load_sup(|id| section(&shared, id)).ok()?;
         }
         let context = Context::from_dwarf(dwarf).ok()?;
         Some(Lines { context })
@@ -64,13 +61,11 @@ impl Lines {
 }
 
 /// Less than all of it would give wrong names, so that too much of it is an error.
-fn section(elf: &Elf, id: SectionId, left: &mut u64) -> Result<Bytes, gimli::Error> {
-    let bytes = match elf.section(id.name(), *left) {
-        Some(bytes) => bytes,
-        None if *left == 0 => return Err(gimli::Error::OffsetOutOfBounds(0)),
-        None => Vec::new(),
-    };
-    *left -= bytes.len() as u64;
+fn section(elf: &Elf, id: SectionId) -> Result<Bytes, gimli::Error> {
+    let bytes = elf.section(id.name()).unwrap_or_default();
+    if elf.room().was_full() {
+        return Err(gimli::Error::OffsetOutOfBounds(0));
+    }
     Ok(Bytes::new(Arc::from(bytes), RunTimeEndian::Little))
 }
 

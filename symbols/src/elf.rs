@@ -1,15 +1,19 @@
 //! What is read of an ELF file: sections, its build id, its symbols.
 
 use std::fs::File;
-use std::io::{Cursor, Read, Seek};
+use std::io::Read;
 
-use object::read::elf::ElfFile64;
-use object::{elf, Endianness, Object, ObjectSection, ReadCache};
+use lzma_rust2::XzReader;
+use object::elf::{FileHeader64, ProgramHeader64, SectionHeader64};
+use object::read::elf::{
+    CompressionHeader, FileHeader, NoteIterator, ProgramHeader, SectionHeader, SectionTable,
+};
+use object::{elf, CompressedData, CompressionFormat, Endianness};
 
+use crate::data::{Bytes, Data};
 use crate::demangle::demangled;
+use crate::room::Room;
 
-/// A larger section is passed over, and what it would tell is not known.
-pub const MAX_SECTION_BYTES: u64 = 512 << 20;
 /// A mangled name is cut off here before it is taken apart.
 const MAX_RAW_NAME_BYTES: usize = 16 * 1024;
 /// Symbols without a size reach this far at most.
@@ -17,11 +21,8 @@ const MAX_REACH_BYTES: u64 = 64 << 10;
 /// Symbols that begin later than an address may lie before the one that it is in.
 const MAX_NESTED: usize = 32;
 const SYMBOL_BYTES: usize = 24;
-
-trait Source: Read + Seek + Send {}
-impl<T: Read + Seek + Send> Source for T {}
-
-type Data = ReadCache<Box<dyn Source>>;
+/// Headers and notes of a file of which only the build id is wanted.
+const HEADERS_MOST_BYTES: u64 = 16 << 20;
 
 /// A 64-bit ELF file, of which parts are read as they are wanted.
 pub struct Elf {
@@ -30,62 +31,112 @@ pub struct Elf {
 
 impl Elf {
     /// None for what is no 64-bit ELF file.
-    pub fn of(file: File) -> Option<Elf> {
-        Elf::new(Box::new(file))
+    pub fn of(file: File, room: &Room) -> Option<Elf> {
+        Elf::new(file, room)
     }
 
-    pub fn of_bytes(bytes: Vec<u8>) -> Option<Elf> {
-        Elf::new(Box::new(Cursor::new(bytes)))
+    pub fn of_bytes(bytes: Vec<u8>, room: &Room) -> Option<Elf> {
+        Elf::new(bytes, room)
     }
 
-    fn new(source: Box<dyn Source>) -> Option<Elf> {
+    fn new(bytes: impl Bytes + 'static, room: &Room) -> Option<Elf> {
         let elf = Elf {
-            data: ReadCache::new(source),
+            data: Data::new(bytes, room),
         };
-        elf.parsed()?;
+        elf.headers()?;
         Some(elf)
     }
 
-    fn parsed(&self) -> Option<ElfFile64<'_, Endianness, &Data>> {
-        ElfFile64::parse(&self.data).ok()
+    /// What all that is read of it, and of the files beside it, may take.
+    pub fn room(&self) -> &Room {
+        &self.data.room
+    }
+
+    /// Its headers alone: what the library calls a file is one with its symbols.
+    fn headers(&self) -> Option<Headers<'_>> {
+        let header = FileHeader::parse(&self.data).ok()?;
+        let endian = FileHeader64::endian(header).ok()?;
+        Some(Headers {
+            data: &self.data,
+            endian,
+            sections: header.sections(endian, &self.data).ok()?,
+            segments: header.program_headers(endian, &self.data).ok()?,
+        })
     }
 
     /// In lower-case hexadecimal.
     pub fn build_id(&self) -> Option<String> {
-        let id = self.parsed()?.build_id().ok()??;
+        let id = self.headers()?.build_id()?;
         (!id.is_empty() && id.len() <= 64).then(|| hexadecimal(id))
     }
 
     /// The name of the separate debug file (.gnu_debuglink), without a directory.
     pub fn debug_link(&self) -> Option<Vec<u8>> {
-        let (name, _) = self.parsed()?.gnu_debuglink().ok()??;
-        (!name.is_empty() && name.len() <= 255 && !name.contains(&b'/')).then(|| name.to_vec())
+        let (name, _) = self.named_within(".gnu_debuglink")?;
+        (!name.is_empty() && name.len() <= 255 && !name.contains(&b'/')).then_some(name)
     }
 
     /// The build id of the file that holds what several debug files share (.gnu_debugaltlink, as dwz makes it).
     pub fn shared_debug(&self) -> Option<String> {
-        let (_, id) = self.parsed()?.gnu_debugaltlink().ok()??;
-        (!id.is_empty() && id.len() <= 64).then(|| hexadecimal(id))
+        let (_, id) = self.named_within(".gnu_debugaltlink")?;
+        (!id.is_empty() && id.len() <= 64).then(|| hexadecimal(&id))
+    }
+
+    /// A section that is the name of a file, and what comes after it.
+    fn named_within(&self, section: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+        let mut name = self.section(section)?;
+        let end = name.iter().position(|&byte| byte == 0)?;
+        let rest = name.split_off(end + 1);
+        name.pop();
+        Some((name, rest))
     }
 
     pub fn has_lines(&self) -> bool {
-        let has = |name| {
-            self.parsed()
-                .is_some_and(|file| file.section_by_name(name).is_some())
-        };
-        has(".debug_info") && has(".debug_line")
+        self.headers().is_some_and(|headers| {
+            let has = |name| headers.section(name).is_some();
+            has(".debug_info") && has(".debug_line")
+        })
     }
 
-    /// A section's bytes, decompressed; None where there is none, or it is larger than `most` or MAX_SECTION_BYTES.
-    pub fn section(&self, name: &str, most: u64) -> Option<Vec<u8>> {
-        let file = self.parsed()?;
-        let section = file.section_by_name(name)?;
-        let range = section.compressed_file_range().ok()?;
-        let bound = most.min(MAX_SECTION_BYTES);
-        if range.uncompressed_size > bound || range.compressed_size > bound {
+    /// A section's bytes, decompressed; None where there is none, or no room for it.
+    pub fn section(&self, name: &str) -> Option<Vec<u8>> {
+        let headers = self.headers()?;
+        let endian = headers.endian;
+        let section = headers.section(name)?;
+        let Some((header, offset, size)) = section.compression(endian, &self.data).ok()? else {
+            let (offset, size) = section.file_range(endian)?;
+            return self.data.part(offset, size);
+        };
+        let format = match header.ch_type(endian) {
+            elf::ELFCOMPRESS_ZLIB => CompressionFormat::Zlib,
+            elf::ELFCOMPRESS_ZSTD => CompressionFormat::Zstandard,
+            _ => return None,
+        };
+        let uncompressed_size = header.ch_size(endian);
+        let data = &self.data.part(offset, size)?;
+        if !self.room().take(uncompressed_size) {
             return None;
         }
-        Some(section.uncompressed_data().ok()?.into_owned())
+        let compressed = CompressedData {
+            format,
+            data,
+            uncompressed_size,
+        };
+        Some(compressed.decompress().ok()?.into_owned())
+    }
+
+    /// The file within this one that names its functions which no other needs to find: an ELF file with symbols alone, compressed
+    /// by xz ("MiniDebugInfo" in GDB's manual), as Fedora and those after it keep them.
+    pub fn within(&self) -> Option<Elf> {
+        let compressed = self.section(".gnu_debugdata")?;
+        let mut bytes = Vec::new();
+        // One byte more than there is room for tells that it is not all.
+        let mut reader = XzReader::new(&compressed[..], false).take(self.room().left() + 1);
+        reader.read_to_end(&mut bytes).ok()?;
+        if !self.room().take(bytes.len() as u64) {
+            return None;
+        }
+        Elf::of_bytes(bytes, self.room())
     }
 
     pub fn symbols(&self) -> Symbols {
@@ -97,11 +148,9 @@ impl Elf {
 
     /// Symbols and names of .symtab, or of .dynsym where there is no other.
     fn symbol_table(&self) -> Option<(Vec<u8>, Vec<u8>, bool)> {
-        let big = self.parsed()?.endianness() == Endianness::Big;
+        let big = self.headers()?.endian == Endianness::Big;
         for (table, names) in [(".symtab", ".strtab"), (".dynsym", ".dynstr")] {
-            let table = self.section(table, MAX_SECTION_BYTES);
-            let names = self.section(names, MAX_SECTION_BYTES);
-            if let (Some(table), Some(names)) = (table, names) {
+            if let (Some(table), Some(names)) = (self.section(table), self.section(names)) {
                 if table.len() >= SYMBOL_BYTES {
                     return Some((table, names, big));
                 }
@@ -111,9 +160,52 @@ impl Elf {
     }
 }
 
+struct Headers<'a> {
+    data: &'a Data,
+    endian: Endianness,
+    sections: SectionTable<'a, FileHeader64<Endianness>, &'a Data>,
+    segments: &'a [ProgramHeader64<Endianness>],
+}
+
+impl<'a> Headers<'a> {
+    fn section(&self, name: &str) -> Option<&'a SectionHeader64<Endianness>> {
+        let found = self
+            .sections
+            .section_by_name(self.endian, name.as_bytes())?;
+        Some(found.1)
+    }
+
+    /// By the notes of its sections; of its segments where it has no sections.
+    fn build_id(&self) -> Option<&'a [u8]> {
+        if self.sections.is_empty() {
+            let notes = |one: &ProgramHeader64<_>| one.notes(self.endian, self.data).ok()?;
+            return self
+                .segments
+                .iter()
+                .filter_map(notes)
+                .find_map(|notes| self.id_of(notes));
+        }
+        let notes = |one: &SectionHeader64<_>| one.notes(self.endian, self.data).ok()?;
+        self.sections
+            .iter()
+            .filter_map(notes)
+            .find_map(|notes| self.id_of(notes))
+    }
+
+    fn id_of(&self, mut notes: NoteIterator<'a, FileHeader64<Endianness>>) -> Option<&'a [u8]> {
+        loop {
+            let note = notes.next().ok()??;
+            let kind = note.n_type(self.endian);
+            if note.name() == elf::ELF_NOTE_GNU && kind == elf::NT_GNU_BUILD_ID {
+                return Some(note.desc());
+            }
+        }
+    }
+}
+
 /// The build id of a file; None where it has none or is damaged.
 pub fn build_id_of(file: File) -> Option<String> {
-    Elf::of(file)?.build_id()
+    Elf::of(file, &Room::of(HEADERS_MOST_BYTES))?.build_id()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -140,6 +232,10 @@ impl Symbols {
         let Some((table, names, big)) = elf.symbol_table() else {
             return;
         };
+        let count = table.len() / SYMBOL_BYTES;
+        if !elf.room().take((count * size_of::<Symbol>()) as u64) {
+            return;
+        }
         let at = self.names.len();
         let symbols = table.chunks_exact(SYMBOL_BYTES);
         self.sorted

@@ -2,31 +2,37 @@
 //!
 //! What is read here was made by others (a command's files, its perf map), so that everything has a bound: files are read, not
 //! mapped (one that is cut off meanwhile would end the process), sections and names have a greatest length, and a deadline
-//! ends the work with what is known by then. A damaged file costs its own names, and nothing else.
+//! ends the work with what is known by then. A damaged file costs its own names, and nothing else. Libraries make of DWARF
+//! what no look at its sizes foretells: `apart` has it read in a process with a limit of memory.
 
+pub mod apart;
 mod bound;
+mod data;
 mod demangle;
 mod dwarf;
 mod elf;
 mod open;
 mod perf_map;
+mod room;
 mod separate;
 mod vdso;
+mod work;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::time::Duration;
 
-use bound::Bound;
+use serde::{Deserialize, Serialize};
+use work::Said;
 
-pub use elf::{build_id_of, MAX_SECTION_BYTES};
+pub use elf::build_id_of;
+pub use room::{MEMORY_MOST_BYTES, READ_MOST_BYTES};
 pub use vdso::memory as vdso_memory;
 
 /// What a module is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     File,
     Vdso,
@@ -53,7 +59,7 @@ pub struct Module {
 }
 
 /// A function that an address is in. What is not known is None.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
     pub function: Option<String>,
     pub file: Option<String>,
@@ -63,39 +69,29 @@ pub struct Frame {
 /// The frames of an address, innermost first: all but the last are inlined into the next.
 pub type Named = HashMap<u64, Vec<Frame>>;
 
+/// Modules by number, and the addresses in them that names are wanted of, in the order in which they are wanted.
+pub type Wanted = Vec<(i64, Module, Vec<u64>)>;
+
 /// What was found, and whether it is all that there is.
 #[derive(Debug, Default)]
 pub struct Names {
     pub of_modules: HashMap<i64, Named>,
     /// False where time ended the work.
     pub complete: bool,
+    /// Modules of which names or lines are missing: to read them takes more memory than there is for it.
+    pub too_large: BTreeSet<i64>,
 }
-
-/// How often it is seen to that a library which does not look at the time ends.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Names addresses (as each module's symbols count) of modules; ends after `most` on a CPU, or twice that, with what is known by then.
 ///
-/// Modules come in the order in which they are wanted. An address that is not in the result has no name.
-pub fn name(wanted: Vec<(i64, Module, Vec<u64>)>, most: Duration) -> Names {
-    let bound = Bound::of(most);
+/// Within this process: what its own memory cannot hold ends it (`apart`). An address that is not in the result has no name.
+pub fn name(wanted: Wanted, most: Duration) -> Names {
     let (send, receive) = mpsc::channel();
-    // The libraries that read DWARF cannot be told to stop: their thread is left alone when time is up.
-    let spawned = std::thread::Builder::new()
-        .name("names".to_owned())
-        .spawn(move || name_all(&wanted, &bound, &send));
+    // Nobody listens any more: it was not wanted.
+    work::name_each(wanted, HashSet::new(), most, move |said| {
+        send.send(said).is_ok()
+    });
     let mut names = Names::default();
-    let Ok(thread) = spawned else {
-        return names;
-    };
-    loop {
-        match receive.recv_timeout(LOOK) {
-            Ok(said) => names.take(said),
-            Err(RecvTimeoutError::Disconnected) => return names,
-            Err(RecvTimeoutError::Timeout) if bound.is_over(bound::clock_of(&thread)) => break,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
     receive.try_iter().for_each(|said| names.take(said));
     names
 }
@@ -103,40 +99,13 @@ pub fn name(wanted: Vec<(i64, Module, Vec<u64>)>, most: Duration) -> Names {
 impl Names {
     fn take(&mut self, said: Said) {
         match said {
+            Said::Begun(..) => {}
             Said::Found(id, found) => add(self.of_modules.entry(id).or_default(), found),
+            Said::TooLarge(id) => {
+                self.too_large.insert(id);
+            }
             Said::Done => self.complete = true,
         }
-    }
-}
-
-/// What the thread that looks for names says.
-enum Said {
-    Found(i64, Named),
-    /// That was all.
-    Done,
-}
-
-/// What addresses of a module are called, as far as there is time.
-type Part = fn(&Module, &[u64], &Bound) -> Named;
-
-/// First by symbols, which is quick, for all modules; then with lines.
-fn name_all(wanted: &[(i64, Module, Vec<u64>)], bound: &Bound, send: &mpsc::Sender<Said>) {
-    for part in [by_name as Part, by_line] {
-        for (id, module, addresses) in wanted {
-            if bound.is_reached() {
-                return;
-            }
-            // What is damaged in a way that nobody foresaw costs its own names.
-            let found = catch_unwind(AssertUnwindSafe(|| part(module, addresses, bound)));
-            let found = found.unwrap_or_default();
-            if !found.is_empty() && send.send(Said::Found(*id, found)).is_err() {
-                return;
-            }
-        }
-    }
-    if !bound.is_reached() {
-        // Nobody listens any more: it was not wanted.
-        let _ = send.send(Said::Done);
     }
 }
 
@@ -158,53 +127,4 @@ fn add(known: &mut Named, found: Named) {
             known.insert(address, frames);
         }
     }
-}
-
-fn by_name(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
-    match module.kind {
-        Kind::Anonymous => Named::new(),
-        Kind::Jit => perf_map::name(module, addresses, bound),
-        Kind::Vdso => match vdso::own(module.build_id.as_deref()) {
-            Some(elf) => by_symbols(&elf.symbols(), addresses),
-            None => Named::new(),
-        },
-        Kind::File => {
-            let (main, beside) = separate::files(module);
-            let mut symbols = elf::Symbols::default();
-            for elf in [&beside, &main].into_iter().flatten() {
-                symbols.add(elf);
-            }
-            symbols.sort();
-            by_symbols(&symbols, addresses)
-        }
-    }
-}
-
-fn by_line(module: &Module, addresses: &[u64], bound: &Bound) -> Named {
-    if module.kind != Kind::File || !module.lines {
-        return Named::new();
-    }
-    let (main, beside) = separate::files(module);
-    let Some(lines) = beside
-        .or(main)
-        .and_then(|elf| dwarf::Lines::of(&elf, module))
-    else {
-        return Named::new();
-    };
-    let in_time = addresses.iter().take_while(|_| !bound.is_reached());
-    in_time
-        .map(|&address| (address, lines.frames(address)))
-        .collect()
-}
-
-fn by_symbols(symbols: &elf::Symbols, addresses: &[u64]) -> Named {
-    let of_one = |&address: &u64| {
-        let function = Some(symbols.name(address)?);
-        let frame = Frame {
-            function,
-            ..Frame::default()
-        };
-        Some((address, vec![frame]))
-    };
-    addresses.iter().filter_map(of_one).collect()
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 
 use crate::elf::Elf;
+use crate::room::Room;
 
 /// More than any kernel maps.
 const MAX_BYTES: u64 = 1 << 20;
@@ -23,7 +24,7 @@ pub fn memory() -> Option<Vec<u8>> {
 
 /// Our own, where it has that build id; None wants any.
 pub fn own(build_id: Option<&str>) -> Option<Elf> {
-    let elf = Elf::of_bytes(memory()?)?;
+    let elf = Elf::of_bytes(memory()?, &Room::new())?;
     match build_id {
         Some(wanted) if elf.build_id().as_deref() != Some(wanted) => None,
         _ => Some(elf),

@@ -137,6 +137,43 @@ fn lines_come_from_a_separate_file_by_its_link_and_build_id() {
     assert!(leaf(&id).is_empty(), "stripped: it has no names");
 }
 
+/// As GDB's manual makes it ("MiniDebugInfo"): the functions that .dynsym does not have, in a file of their own, compressed.
+#[test]
+fn functions_are_named_by_the_file_within_as_fedora_keeps_them() {
+    let made = made(&[]);
+    let at = |name: &str| made.folder.path().join(name);
+    let (mini, packed, stripped) = (at("mini"), at("mini.xz"), at("stripped"));
+    let objcopy = || Command::new("objcopy");
+    run(objcopy()
+        .args(["-S", "--remove-section=.comment", "--keep-symbol=leaf"])
+        .arg(&made.program)
+        .arg(&mini));
+    run(Command::new("xz").args(["-k", "-f"]).arg(&mini));
+    let id = build_id_of(File::open(&made.program).unwrap());
+    let (start, other) = (made.start("leaf"), made.start("outer"));
+    let named = |packed: &Path| {
+        run(objcopy()
+            .arg("--strip-all")
+            .arg(format!("--add-section=.gnu_debugdata={}", packed.display()))
+            .arg(&made.program)
+            .arg(&stripped));
+        frames(module(&stripped, id.clone()), &[start, other])
+    };
+    let found = named(&packed);
+    assert_eq!(functions(&found[&start]), ["leaf"]);
+    assert!(!found.contains_key(&other), "it is in neither file");
+    // Damaged, at its end and within: it costs what it would name.
+    let whole = fs::read(&packed).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 0xff;
+    for damaged in [&whole[..whole.len() / 2], &changed, b"", b"no xz"] {
+        fs::write(&packed, damaged).unwrap();
+        assert!(named(&packed).is_empty());
+    }
+    fs::write(&packed, &whole).unwrap();
+    assert_eq!(named(&packed).len(), found.len());
+}
+
 #[test]
 fn a_file_that_was_replaced_names_nothing() {
     let (old, new) = (made(&[]), made(&["-DOTHER", "-O0"]));

@@ -130,7 +130,7 @@ def test_inlined_functions_become_frames_of_their_own(
         }
         for place, name in enumerate(("inner", "outer"))
     ]
-    monkeypatch.setattr(later_names, "_answers", lambda *_: {(1, 0x10): told})
+    monkeypatch.setattr(later_names, "_answers", lambda *_: ({(1, 0x10): told}, []))
     symbolize(rec, 60.0)
     assert functions(rec) == [
         ("inner", 7, True, 0), ("outer", 8, False, 1), (None, None, False, 2)

@@ -47,6 +47,10 @@ def command(options: Options) -> None:
     for path, build_id in found.without[:_LISTED]:
         known = f"build id {build_id}" if build_id else "without a build id"
         print(printable(f"no names in {path} ({known})"))
+    for path in found.too_large[:_LISTED]:
+        print(
+            printable(f"names or lines of {path} are missing: to read them takes too much memory")
+        )
     if found.without:
         print(
             "names come from debug packages, or from debuginfod-find debuginfo BUILD_ID, also on another machine"

@@ -26,6 +26,8 @@ class Symbolized:
     named: int
     without: tuple[tuple[str, str | None], ...]
     """Path and build id, those with most addresses first."""
+    too_large: tuple[str, ...]
+    """Files of which names or lines are missing: to read them takes more memory than there is for it."""
 
 
 def symbolize(recording: Recording, most_s: float) -> Symbolized:
@@ -50,11 +52,11 @@ def symbolize(recording: Recording, most_s: float) -> Symbolized:
     if not rows:
         raise Problem(f"{recording.path}: has no user stacks to name")
     asked = _asked(rows, modules)
-    answers = _answers(asked, most_s) if asked else {}
+    answers, too_large = _answers(asked, most_s) if asked else ({}, [])
     new = [row for stack in _stacks(rows) for row in _renamed(stack, answers)]
     if new != rows:
         rewrite(recording, "user_stacks", new)
-    return _outcome(rows, new, modules)
+    return _outcome(rows, new, modules, too_large)
 
 
 def _asked(
@@ -77,18 +79,22 @@ def _asked(
     return asked
 
 
-def _answers(asked: list[dict[str, object]], most_s: float) -> dict[Key, list[Row]]:
-    """Frames by module and address, innermost first."""
+def _answers(
+    asked: list[dict[str, object]], most_s: float
+) -> tuple[dict[Key, list[Row]], list[object]]:
+    """Frames by module and address, innermost first; modules that are too large for all of theirs."""
     command = [str(program(RECORDER)), "names", "--most", f"{most_s:.3f}"]
     done = subprocess.run(command, input=json.dumps(asked).encode(), capture_output=True)
     if done.returncode != 0:
         raise Problem(f"{RECORDER} names nothing: {done.stderr.decode(errors='replace').strip()}")
     found: dict[Key, list[Row]] = defaultdict(list)
-    for one in json.loads(done.stdout):
+    told = json.loads(done.stdout)
+    for one in told["found"]:
         found[one["module_id"], one["address"]].append(one)
-    return {
+    answers = {
         key: sorted(frames, key=lambda one: int(str(one["place"]))) for key, frames in found.items()
     }
+    return answers, told["too_large"]
 
 
 def _stacks(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -129,6 +135,7 @@ def _outcome(
     before: list[Row],
     after: list[Row],
     modules: Mapping[object, tuple[str | None, str | None, str]],
+    too_large: Iterable[object],
 ) -> Symbolized:
     def named(rows: list[Row]) -> tuple[set[Key], dict[object, set[object]]]:
         known: set[Key] = set()
@@ -152,5 +159,9 @@ def _outcome(
         if path
     ]
     return Symbolized(
-        len(last) + sum(map(len, without.values())), len(first), len(last), tuple(listed)
+        addresses=len(last) + sum(map(len, without.values())),
+        named_before=len(first),
+        named=len(last),
+        without=tuple(listed),
+        too_large=tuple(str(modules[module][0]) for module in too_large),
     )

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
 use iowhy_readings::names::escaped;
@@ -16,6 +16,8 @@ use super::stacks::Known;
 /// Time on a CPU for which names are looked for while the user waits; `iowhy symbolize` finds the others later.
 const NAMES_MOST: Duration = Duration::from_millis(500);
 const INCOMPLETE: &str = "user stacks: there was no time for all names and lines; `iowhy symbolize REC` finds the others";
+/// Files of which it is said one by one.
+const TOO_LARGE_TOLD: usize = 5;
 
 /// Writes the stacks, and the modules that their frames are in.
 pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> Result<()> {
@@ -55,9 +57,20 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         let file = module.file.as_ref().and_then(|file| file.metadata().ok());
         file.map(|file| file.len())
     });
-    let names = symbols::name(wanted, NAMES_MOST);
+    let names = symbols::apart::name(&wanted, NAMES_MOST);
+    let notes = &mut recording.manifest_mut().notes;
     if !names.complete {
-        recording.manifest_mut().notes.push(INCOMPLETE.to_owned());
+        notes.push(INCOMPLETE.to_owned());
+    }
+    let too_large = wanted
+        .iter()
+        .filter(|(id, ..)| names.too_large.contains(id));
+    for (_, module, _) in too_large.take(TOO_LARGE_TOLD) {
+        notes.push(format!(
+            "user stacks: names or lines of {} are missing: to read them takes more than {} MiB of memory",
+            escaped(module.path.as_os_str().as_bytes()),
+            symbols::MEMORY_MOST_BYTES >> 20
+        ));
     }
     let named = names.of_modules;
     let mut stacks: Vec<_> = known.into_iter().collect();

@@ -58,20 +58,10 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         file.map(|file| file.len())
     });
     let names = symbols::apart::name(&wanted, NAMES_MOST);
-    let notes = &mut recording.manifest_mut().notes;
-    if !names.complete {
-        notes.push(INCOMPLETE.to_owned());
-    }
-    let too_large = wanted
-        .iter()
-        .filter(|(id, ..)| names.too_large.contains(id));
-    for (_, module, _) in too_large.take(TOO_LARGE_TOLD) {
-        notes.push(format!(
-            "user stacks: names or lines of {} are missing: to read them takes more than {} MiB of memory",
-            escaped(module.path.as_os_str().as_bytes()),
-            symbols::MEMORY_MOST_BYTES >> 20
-        ));
-    }
+    recording
+        .manifest_mut()
+        .notes
+        .extend(lacking(&wanted, &names));
     let named = names.of_modules;
     let mut stacks: Vec<_> = known.into_iter().collect();
     stacks.sort_unstable_by_key(|(_, number)| *number);
@@ -82,6 +72,25 @@ pub fn write(modules: Vec<Module>, known: Known, recording: &mut Recording) -> R
         }
     }
     Ok(())
+}
+
+/// What is said of names that are missing.
+fn lacking(wanted: &symbols::Wanted, names: &symbols::Names) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !names.complete {
+        notes.push(INCOMPLETE.to_owned());
+    }
+    let too_large = wanted
+        .iter()
+        .filter(|(id, ..)| names.too_large.contains(id));
+    notes.extend(too_large.take(TOO_LARGE_TOLD).map(|(_, module, _)| {
+        format!(
+            "user stacks: names or lines of {} are missing: to read them takes more than {} MiB of memory",
+            escaped(module.path.as_os_str().as_bytes()),
+            symbols::MEMORY_MOST_BYTES >> 20
+        )
+    }));
+    notes
 }
 
 /// The rows of an address: of the functions that were inlined there, then of the one that holds them.

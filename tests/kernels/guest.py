@@ -13,6 +13,9 @@ BUSYBOX = Path("/bin/busybox")
 #: Two processors and a GiB; and random numbers, for which before 5.6 who asks waits until there are some.
 SIZE = ("-smp", "2", "-m", "1024")
 RANDOM = ("-device", "virtio-rng-pci")
+#: In one thread for both processors: of two, one runs what the other has just patched out of the kernel's code (as
+#: tracepoints are let go), which is a trap to the kernel, and panics.
+EMULATED = "tcg,thread=single"
 #: By processor: the emulator, its kind of machine and the name of its console.
 MACHINES = {
     "x86_64": ("qemu-system-x86_64", "q35", "ttyS0"),
@@ -146,9 +149,7 @@ def run(
                 "-machine",
                 machine,
                 "-accel",
-                # One thread for both processors: of two, one runs what the other has just patched out of the kernel's
-                # code (as tracepoints are let go), which is a trap to the kernel, and panics.
-                "tcg,thread=single",
+                EMULATED,
                 "-cpu",
                 kernel.cpu,
                 *SIZE,

@@ -6,7 +6,9 @@
 
 use std::ffi::{c_char, c_int, CString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use iowhy_readings::names::visible;
 use iowhy_recorder::process::inherited;
 
 /// The script beside this program whose first line the installer made name its Python.
@@ -32,10 +34,23 @@ pub unsafe extern "C" fn main(_argc: c_int, argv: *const *const c_char) -> c_int
         unsafe { libc::execv(path.as_ptr(), argv) };
     }
     let error = std::io::Error::last_os_error();
-    let script = iowhy_readings::names::visible(&script.to_string_lossy());
-    broken(&format!(
-        "{script} cannot be run: {error}; `pip install --force-reinstall iowhy` brings it back"
-    ))
+    broken(&why_not(&script, &error))
+}
+
+/// Why the script did not start, and what to do. What this user may not run is there: to install it again changes nothing.
+fn why_not(script: &Path, error: &std::io::Error) -> String {
+    let name = visible(&script.to_string_lossy());
+    if error.kind() != std::io::ErrorKind::PermissionDenied {
+        return format!(
+            "{name} cannot be run: {error}; `pip install --force-reinstall iowhy` brings it back"
+        );
+    }
+    let text = std::fs::read_to_string(script).unwrap_or_default();
+    let python = text.lines().next().and_then(|line| line.strip_prefix("#!"));
+    let what = python.map_or(name.clone(), |python| {
+        format!("{name}, or its Python ({})", visible(python.trim()))
+    });
+    format!("this user may not run {what}; install iowhy with a Python that every user may run, such as /usr/bin/python3")
 }
 
 fn broken(message: &str) -> c_int {

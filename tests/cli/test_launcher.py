@@ -78,3 +78,19 @@ def test_without_its_script_it_says_so(launcher: Path) -> None:
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith(f"iowhy: {launcher.parent}/iowhy-cli cannot be run: No such file")
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("locked", ["iowhy-cli", "python"])
+def test_what_the_user_may_not_run_is_named(launcher: Path, locked: str) -> None:
+    """To install it again would not help: as where root's Python is in a folder of root's own."""
+    python, script = launcher.with_name("python"), launcher.with_name("iowhy-cli")
+    python.write_text("#!/bin/sh\n")
+    script.write_text(f"#!{python}\n")
+    for file in (python, script):
+        file.chmod(0o644 if file.name == locked else 0o755)  # not even root runs the one
+    done = subprocess.run([launcher], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(
+        f"iowhy: this user may not run {script}, or its Python ({python}); install"
+    )
+    assert "reinstall" not in done.stderr and len(done.stderr.splitlines()) == 1

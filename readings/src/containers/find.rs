@@ -41,7 +41,9 @@ fn group(
     machine: Hierarchy,
     path: &str,
 ) -> Result<(Hierarchy, Vec<String>), String> {
-    let lacking = || format!("--cgroup {path}: there is no such control group");
+    let lacking = || {
+        format!("--cgroup {path}: there is no such control group; `systemd-cgls` and /sys/fs/cgroup show those that there are")
+    };
     let asked = Path::new(path);
     if let Ok(directory) = asked.canonicalize() {
         if let Some(hierarchy) = Hierarchy::of_directory(mounts, &directory) {

@@ -77,6 +77,39 @@ def test_stacks_of_another_class_or_call_say_nothing_of_it(make: Make) -> None:
     assert said(recorded(make, [sample(1 * MS, 600 * MS, 1)]), only) == []
 
 
+@pytest.mark.parametrize(
+    ("functions", "words"),
+    [
+        (  # Go
+            ("syscall.Syscall", "internal/poll.(*FD).Fsync.func1", "internal/poll.ignoringEINTR", "internal/poll.(*FD).Fsync",
+             "os.(*File).Sync", "main.save", "main.main", "runtime.main", "runtime.goexit"),
+            "os.(*File).Sync (app) ← main.save (main.save.c:45) ← main.main",
+        ),
+        (  # Rust, whose main is called by one in C
+            ("<std::sys::fs::unix::File>::fsync", "std::sys::pal::unix::cvt_r::<i32>", "<std::fs::File>::sync_all", "app::save",
+             "<&dyn core::ops::Fn<()> as core::ops::FnOnce<()>>::call_once", "<app::Store as core::iter::Iterator>::next", "app::main",
+             "core::ops::FnOnce::call_once", "std::rt::lang_start::{closure#0}", "std::panic::catch_unwind", "main", "_start"),
+            "<std::fs::File>::sync_all (app) ← app::save (app::save.c:43) ← "
+            "<&dyn core::ops::Fn<()> as core::ops::FnOnce<()>>::call_once ← <app::Store as core::iter::Iterator>::next ← app::main ← …",
+        ),
+        # C++
+        (("fsync", "std::_Function_handler<void ()>::_M_invoke", "std::function<void ()>::operator()", "commit", "main"),
+         "fsync (fsync.c:40) ← std::function<void ()>::operator() ← commit ← main"),
+        # A program's own package or function that begins as one of a library does.
+        (("stdio_flush", "core_dump", "osquery.Run", "netbird/x.Sync", "main"),
+         "stdio_flush (stdio_flush.c:40) ← core_dump ← osquery.Run ← netbird/x.Sync ← main"),
+        # Nothing is the program's own.
+        (("runtime.futexsleep", "runtime.notesleep", "runtime.mstart"),
+         "runtime.futexsleep (runtime.futexsleep.c:40) ← runtime.notesleep ← runtime.mstart"),
+    ],
+)  # fmt: skip
+def test_of_a_languages_own_functions_the_one_that_the_program_calls_is_named(
+    make: Make, functions: tuple[str, ...], words: str
+) -> None:
+    rec = recorded(make, [sample(1 * MS, 600 * MS, 9)], user_stacks=frames({9: functions}))
+    assert said(rec) == [f"100 % of it is called by {words}"]
+
+
 def test_without_names_it_is_the_file_and_the_address(make: Make) -> None:
     rec = recorded(make, [sample(1 * MS, 600 * MS, 9)], user_stacks=frames({9: (None, None)}))
     assert said(rec) == ["100 % of it is called by app+0x1000 ← app+0x1010"]

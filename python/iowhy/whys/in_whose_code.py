@@ -26,6 +26,20 @@ _STARTS = frozenset({
     "__clone", "__clone3", "_init", "std::rt::lang_start", "std::rt::lang_start_internal", "runtime.goexit",
 })  # fmt: skip
 _C_LIBRARY = re.compile(r"(libc|libpthread|ld-linux[-\w]*|ld-musl[-\w]*)[.-].*|\[vdso\]")
+#: Functions that a language brings along: Rust's and C++'s by the names of their crates and namespaces, Go's by the packages of its
+#: standard library.
+_GO = (
+    "archive|bufio|bytes|cmp|compress|container|context|crypto|database|debug|embed|encoding|errors|expvar|flag|fmt|go|hash|html|image|"
+    "index|internal|io|iter|log|maps|math|mime|net|os|path|plugin|reflect|regexp|runtime|slices|sort|strconv|strings|structs|sync|"
+    "syscall|testing|text|time|unicode|unique|unsafe|vendor|weak"
+)
+_LIBRARIES = re.compile(
+    rf"<?(?:&(?:mut )?)?(?:dyn )?(?:std|core|alloc|__gnu_cxx)::.+|<fn\(.+ as core::.+|(?:{_GO})(?:/[^.:]+)?\..+"
+)
+#: Files of C++'s library, of which parts are inlined without the names of their namespaces, and of Rust's.
+_LIBRARY_FILES = re.compile(r".*/include/c\+\+/.+|/rustc/.+")
+#: What of Rust's library calls a program's main; it is called by one in C itself.
+_RUNTIME = re.compile(r"std::rt::.+")
 #: What an interpreter is known by, and how it says which functions its code is of; that it cannot, where there is no way.
 _INTERPRETERS = (
     (re.compile(r"python3(\.\d+)?|libpython3.*"), "Python", "run `python3 -X perf`, CPython 3.12 or later"),
@@ -183,9 +197,10 @@ def _own(frames: Iterable[CodeFrame]) -> list[CodeFrame]:
 
 def in_words(frames: tuple[CodeFrame, ...]) -> str:
     """The inner functions of a path: `sync_all (store.c:12) ← commit ← main`, a library's name where no line is known."""
-    own = _own(_of_script(frames))
+    own = _of_program(_own(_of_script(frames)))
     shown = own[:_SHOWN]
-    located = next((frame for frame in shown if frame.file and frame.line), None)
+    lines = [frame for frame in shown if frame.file and frame.line]
+    located = next((frame for frame in lines if not _is_library(frame)), next(iter(lines), None))
     words = []
     for at, frame in enumerate(shown):
         place = ""
@@ -195,6 +210,27 @@ def in_words(frames: tuple[CodeFrame, ...]) -> str:
             place = f" ({frame.module})"
         words.append(frame.name + place)
     return " ← ".join(words) + (" ← …" if len(own) > len(shown) else "")
+
+
+def _is_library(frame: CodeFrame) -> bool:
+    return bool(_LIBRARIES.fullmatch(frame.name) or _LIBRARY_FILES.fullmatch(frame.file or ""))
+
+
+def _of_program(frames: list[CodeFrame]) -> list[CodeFrame]:
+    """Of a language's own functions the one that the program calls: `os.(*File).Sync ← main.save`; what they call is not the program's."""
+    if all(_is_library(one) or _C_LIBRARY.fullmatch(one.module or "") for one in frames):
+        return frames
+    kept: list[CodeFrame] = []
+    called: list[CodeFrame] = []
+    for frame in frames:
+        if _is_library(frame):
+            called.append(frame)
+            continue
+        if called and not any(_RUNTIME.fullmatch(one.name) for one in called):
+            kept.append(called[-1])
+        called = []
+        kept.append(frame)
+    return kept
 
 
 def _of_script(frames: tuple[CodeFrame, ...]) -> tuple[CodeFrame, ...]:

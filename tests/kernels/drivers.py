@@ -9,7 +9,7 @@ from .check import Check, of_relations, one
 
 MEBIBYTE = 2**20
 #: The disks behind those of the other tests. The first has a ring of eight entries, of which one request takes all: its data and two more.
-FULL, BAD = "vdg", "vdh"
+FULL, BAD = "vdh", "vdi"
 RING, PAGE = 8, 4096
 BLOCK, THREADS, READS = (RING - 2) * PAGE, 4, 25
 EIO = 5

@@ -8,9 +8,11 @@ from iowhy.recording import Recording, open_recording
 from .check import Check, one
 
 MEBIBYTE = 2**20
-#: Sizes in MiB of the disk that they are made on, vdf: mkfs.xfs takes no smaller one than 300.
-DISKS = (384,)
+#: Sizes in MiB of the disks that they are made on, vdf and vdg: mkfs.xfs takes no smaller one than 300, mkfs.btrfs than 109.
+DISKS = (384, 128)
 DISK = "/dev/vdf"
+#: Where both are at once, while the agent counts.
+AGENTS_DISKS = {"xfs": DISK, "btrfs": "/dev/vdg"}
 WRITTEN, PAGE = 4 * MEBIBYTE, 4096
 DIRECT_READS, DIRECT_BYTES = 97, 8192
 FSYNCS, OVERWRITES = 7, 21

@@ -178,4 +178,6 @@ def run(
     shutil.rmtree(out, ignore_errors=True)
     with tarfile.open(answer) as tar:
         tar.extractall(out, filter="data")
+    if not any(out.glob("*")):
+        raise LookupError(f"the guest ended before it handed back anything: {folder}/console.txt")
     return out

@@ -12,9 +12,11 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.writer import write_recording
 from iowhy.sources.live import RECORDER, program
 
 FOLDER = Path(__file__).parents[2] / "docs" / "recordings"
@@ -129,7 +131,25 @@ def watch(recording: Path, folder: Path) -> None:
             agent.stdout.read()
     assert lines.returncode == agent.returncode == 0
     (found,) = kept.iterdir()
-    found.rename(recording)
+    write_known_groups(open_recording(found), recording)
+
+
+def write_known_groups(found: Recording, to: Path) -> None:
+    """The recording without the rows of control groups that are not its own two or the root: they tell of what else runs on this machine."""
+    known = ", ".join(f"'{path}'" for path in ("/", f"/{OWN}", f"/{SERVICE}"))
+    others = f"SELECT cgroup FROM agent_latencies WHERE path NOT IN ({known}) UNION SELECT cgroup FROM agent_counts WHERE path NOT IN ({known})"
+    manifest = replace(
+        found.manifest, notes=(*found.manifest.notes, "rows of other control groups are left out")
+    )
+    rows = {}
+    with found.connected() as connection:
+        for name in (name for name, of in manifest.tables.items() if of.kept):
+            of_groups = name in ("agent_latencies", "agent_buckets", "agent_counts")
+            where = f"WHERE cgroup IS NULL OR cgroup NOT IN ({others})" if of_groups else ""
+            found_rows = connection.execute(f"SELECT * FROM {name} {where}")
+            columns = [column for column, *_ in found_rows.description]
+            rows[name] = [dict(zip(columns, row, strict=True)) for row in found_rows.fetchall()]
+    write_recording(to, manifest, rows)
 
 
 def _groups() -> Path:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -51,10 +53,20 @@ def young(root: Path) -> bool:
     return any(json.loads(text)["command"]["start_ns"] is not None for text in texts)
 
 
+@contextmanager
+def deaf_to_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_what_came_before_a_trigger_is_in_its_recording(tmp_path: Path) -> None:
+    """Also where SIGINT is ignored, as by what a shell starts in the background, so that recorders do not hear it."""
     root = tmp_path / "agent"
     more = 'black-box = "2 s"\nblack-box-size = "300MiB"'
-    with agent(root, more=more, triggers="") as (running, log):
+    with deaf_to_ctrl_c(), agent(root, more=more, triggers="") as (running, log):
         within(60, lambda: counts(root) and young(root))
         done = subprocess.Popen([sys.executable, "-c", WORK, tmp_path / "file"])
         assert done.wait() == 0
@@ -113,7 +125,8 @@ def test_a_triggers_recording_outlives_an_agent_that_is_killed(tmp_path: Path) -
         running.send_signal(signal.SIGUSR1)
         within(60, lambda: list(folder_of(root).glob("trigger-by-hand.*")))
         os.kill(running.pid, signal.SIGKILL)
-    with agent(root, more=more, triggers="") as (running, log):
+    # Also by one that has no black box any more.
+    with agent(root, triggers="") as (running, log):
         within(90, lambda: "kept what an earlier agent left" in log.read_text() and counts(root))
     assert running.returncode == 0, log.read_text()
     (path,) = root.glob("date=*/host=*/*-trigger-by-hand.iowhy")

@@ -92,16 +92,6 @@ class BlackBox:
             with suppress(OSError):  # a trigger's recording may still lie there
                 self.folder.rmdir()
 
-    def left(self) -> list[Path]:
-        """Takes away what an earlier agent had in memory; gives the recordings of its triggers, which are nobody's now."""
-        taken = []
-        for path in sorted(self.folder.iterdir()):
-            if path.name.startswith(TAKEN) and (path / MANIFEST).exists():
-                taken.append(path)
-            else:
-                _remove(path)
-        return taken
-
     def take(self, name: str) -> tuple[Running, float] | None:
         """The oldest that runs, which goes on, and for how long it has (s); it is the caller's now. None: none has begun, as the last was full a
         moment ago; that is said, as is what lies before a trigger where it is less than was asked for."""
@@ -216,6 +206,19 @@ def _note(manifest: Path, note: str) -> None:
     write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(), 0o600)
 
 
+def left_in_memory(folder: Path) -> list[Path]:
+    """Takes away what an earlier agent had in memory; gives the recordings of its triggers, which are nobody's now."""
+    if not _is_ours(folder):
+        return []
+    taken = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(TAKEN) and (path / MANIFEST).exists():
+            taken.append(path)
+        else:
+            _remove(path)
+    return taken
+
+
 def folder_of(directory: Path) -> Path:
     """Where the agent that keeps its recordings in `directory` lays files in memory."""
     name = hashlib.sha256(os.fsencode(directory.absolute())).hexdigest()[:12]
@@ -227,12 +230,21 @@ def _folder(directory: Path) -> Path:
     folder = folder_of(directory)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
     except OSError as error:
         raise Problem(f"black-box: {folder}: {error.strerror}") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    if not _is_ours(folder):
         raise Problem(f"black-box: {folder}: belongs to somebody else; take it away")
     return folder
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether it is there, and nobody else can have laid anything in it."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return own and stat.S_ISDIR(found.st_mode)
 
 
 def _free(folder: Path, what: str) -> Path:

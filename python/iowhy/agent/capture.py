@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
-from signal import SIGINT
+from signal import SIGTERM
 from typing import Any
 
 from iowhy.agent import keeping
@@ -30,6 +30,8 @@ JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.cli.main", "why", "--j
 POSTED_WITHIN_S = 10
 #: A webhook that does not take a verdict is asked again after each of these.
 AGAIN_S = (2, 8)
+#: What a recorder is told to end by. SIGINT it may ignore, as its agent did when that was started: what a shell starts in the background does.
+END = SIGTERM
 #: Until a recorder that was told to end is ended.
 PATIENCE_S = 20
 
@@ -107,7 +109,7 @@ class Captures:
         self._ends = True
         if self._recorder is not None:
             with suppress(ProcessLookupError):
-                self._recorder.send_signal(SIGINT)
+                self._recorder.send_signal(END)
         if self._judge is not None:
             self._judge.terminate()
         if self._thread is not None:
@@ -179,7 +181,7 @@ class Captures:
             with suppress(subprocess.TimeoutExpired):
                 self._recorder.wait(self.settings.record_ns / S)
         if self._recorder.poll() is None:
-            self._recorder.send_signal(SIGINT)
+            self._recorder.send_signal(END)
         status = self._recorder.wait()
         note = (
             f"trigger {fired.name}, {before_s:.1f} s after the begin of the recording: {fired.why}"

@@ -5,14 +5,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from iowhy.agent import keeping, systemd
-from iowhy.agent.black_box import BlackBox, move
-from iowhy.agent.capture import Captures, Judged
+from iowhy.agent.black_box import BlackBox, folder_of, left_in_memory, move
+from iowhy.agent.capture import END, Captures, Judged
 from iowhy.agent.counted import Interval, read
 from iowhy.agent.events import Lines, signals
 from iowhy.agent.otlp import Push
@@ -156,14 +156,20 @@ class Service:
                     systemd.notify("WATCHDOG=1")
             systemd.notify("STOPPING=1")
             self.captures.end()
+            if self.captures.under_way():
+                say("a recording did not end in time: the next agent keeps it")
 
     def _out_of_memory(self) -> None:
         """What a trigger of an earlier agent had taken, which was killed meanwhile."""
-        for path in () if self.captures.box is None else self.captures.box.left():
+        folder = folder_of(self.settings.directory)
+        for path in left_in_memory(folder):
             try:
                 move(path, keeping.begin(self.settings.directory, path.name.split(".")[0]))
             except OSError as error:
                 say(f"{path}: lost: {error}")
+        if self.captures.box is None:
+            with suppress(OSError):
+                folder.rmdir()
 
     @contextmanager
     def _box(self) -> Iterator[None]:
@@ -200,7 +206,7 @@ class Service:
             try:
                 yield counting
             finally:
-                counting.send_signal(signal.SIGINT)
+                counting.send_signal(END)
                 try:
                     counting.communicate(timeout=PATIENCE_S)
                 except subprocess.TimeoutExpired:

@@ -7,6 +7,7 @@ import pytest
 from iowhy.agent import settings
 from iowhy.errors import Problem
 from iowhy.recording import object_store
+from tests.command_line import invoke
 
 WHOLE = """
 [agent]
@@ -99,3 +100,13 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="no text in UTF-8"):
         settings.read(tmp_path / "bytes")
+
+
+def test_a_file_that_is_not_there_and_what_is_shown_without_a_name_say_the_way_out(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(Problem, match=r"nowhere.toml: No such file or directory; -c names another"):
+        settings.read(tmp_path / "nowhere.toml")
+    assert "unit, alerts, board: `iowhy agent show unit`" in str(
+        invoke(["agent", "show"]).exception
+    )

@@ -201,3 +201,29 @@ def test_thread_seconds_are_no_more_than_the_threads_had(fleet: list[Recording])
     assert verdict.budget.thread_s is not None
     times = [one["thread_seconds"] for one in found["findings"]]
     assert 0 < sum(times) <= verdict.budget.thread_s
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["files", "--since", "x"], "--since x: give seconds after the start"),
+        (["files", "--until", "25:99"], "--until 25:99: give seconds after the start"),
+        (["files", "--container", " "], "--container: the name is empty"),
+        (["trend", "--at", "yesterday"], "--at yesterday: give a time"),
+        (["files", "--spark", "foo://x"], "--spark foo://x: give a Spark Connect server"),
+        (["files", "--spark", ""], "--spark (nothing): give a Spark Connect server"),
+    ],
+)
+def test_what_no_recording_can_be_asked_is_said_once(
+    tree: Path, words: list[str], said: str
+) -> None:
+    """Before any is read, and not of each."""
+    done = invoke(["fleet", "report", words[0], str(tree), *words[1:]])
+    assert str(done.exception).startswith(said) and not done.stderr
+
+
+def test_a_time_that_only_some_recordings_have_leaves_out_the_others(tree: Path) -> None:
+    done = invoke(["fleet", "report", "threads", str(tree), "--since", "1.5", "-f", "csv"])
+    assert done.exit_code == 0
+    assert {row["host"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"web1"}
+    assert "--since 1.5: nothing is that late" in done.stderr

@@ -115,6 +115,18 @@ def test_a_store_that_does_not_answer_is_a_problem(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     done = invoke(["fleet", "report", "syscalls", "s3://silent/kept"])
     assert isinstance(done.exception, Problem) and "s3://silent/kept: " in str(done.exception)
+    assert "no keys" not in str(done.exception)
+
+
+def test_without_keys_it_is_said_where_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of Amazon's has a place that hands out some; others only seem to have a network that fails."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")
+    done = invoke(["fleet", "report", "syscalls", "s3://locked/kept"])
+    assert isinstance(done.exception, Problem)
+    assert "s3://locked/kept: no keys are given" in str(done.exception)
+    assert "set AWS_ACCESS_KEY_ID" in str(done.exception)
 
 
 @pytest.mark.parametrize(

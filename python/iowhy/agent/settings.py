@@ -50,7 +50,7 @@ def duration(value: Any) -> int:
     """A time in ns. Raises ValueError."""
     found = duration_ns(value) if isinstance(value, str) else None
     if not found or found > MOST:
-        raise ValueError("give a time such as 10 s or 1h")
+        raise ValueError("give a time such as 10 s, 1h or 7d")
     return found
 
 
@@ -128,7 +128,9 @@ def read(file: Path) -> Settings:
         text = file.read_text("utf-8")
         found = tomllib.loads(text)
     except OSError as error:
-        raise Problem(f"{file}: {error.strerror}") from None
+        raise Problem(
+            f"{file}: {error.strerror}; -c names another, and docs/agent.md has one to begin with"
+        ) from None
     except UnicodeDecodeError:
         raise Problem(f"{file}: is no text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:

@@ -54,8 +54,10 @@ class Check:
 class Show:
     """What is shown."""
 
-    what: str = word(
-        "`unit` (systemd), `alerts` (Prometheus) or `board` (Grafana).", metavar="WHAT"
+    what: str | None = word(
+        "`unit` (systemd), `alerts` (Prometheus) or `board` (Grafana).",
+        default=None,
+        metavar="WHAT",
     )
 
 
@@ -111,6 +113,8 @@ def show(options: Show) -> None:
     """Print a file that goes with the agent: its systemd unit, alert rules, a board."""
     from iowhy.agent import shipped
 
+    if options.what is None:
+        raise Problem(f"which file? there are {', '.join(shipped.FILES)}: `iowhy agent show unit`")
     print(shipped.text(options.what), end="")
 
 

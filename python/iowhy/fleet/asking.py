@@ -17,7 +17,7 @@ from iowhy.fleet.verdicts import Verdict, verdicts
 from iowhy.reports.batches import Result
 from iowhy.reports.drawing import Drawing
 from iowhy.reports.engine import must_take
-from iowhy.reports.filters import Filters
+from iowhy.reports.filters import Filters, must_be_good
 from iowhy.reports.report import Report
 
 if TYPE_CHECKING:  # an extra
@@ -101,8 +101,11 @@ def _asked(question: Question) -> tuple[FleetReport | Report, dict[str, Asked]]:
         isinstance(found, FleetReport) and ROLLOUT in found.reads
     ):
         raise Problem(f"--at does not apply to {question.name}, which compares no times")
+    if question.since is not None:
+        _moment(question.since)
     if not isinstance(found, FleetReport):
         must_take(found, filters)
+        must_be_good(filters)
         return found, {"found": Asked(found.sql, found.where, filters)}
     if filters.given():
         raise Problem(

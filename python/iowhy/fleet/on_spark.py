@@ -44,6 +44,8 @@ _SPARK |= {"BIGINT[]": "ARRAY<BIGINT>", "VARCHAR[]": "ARRAY<STRING>"}
 _S3A = "s3a:"
 _NO_S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem not found"
 CONNECT_PORT = 15002
+#: What an address begins with: a Connect server's, and Spark's masters ("Submitting Applications", Master URLs).
+MASTERS = ("sc://", "local", "spark://", "yarn", "k8s://")
 _ANSWERS_S = 10.0
 _SELECTS_AT_ONCE = 256
 #: Above 32 paths Spark looks at each of them in a task of its own, which takes longer than to look.
@@ -63,6 +65,10 @@ def session_at(url: str) -> "Iterator[SparkSession]":
         raise Problem(
             "--spark needs pyspark, of Spark's own version: `pip install pyspark`"
         ) from None
+    if not url.startswith(MASTERS):
+        raise Problem(
+            f"--spark {url or '(nothing)'}: give a Spark Connect server sc://HOST:{CONNECT_PORT}, or a master: local[4], spark://HOST:7077"
+        )
     builder = SparkSession.builder
     _say_it_once()
     if url.startswith("sc://"):

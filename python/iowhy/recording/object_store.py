@@ -29,6 +29,8 @@ _CHUNK_BYTES = 8 << 20
 _END_BYTES, _FOOTER_TAIL_BYTES, _MOST_FOOTER_BYTES = 64 << 10, 8, 64 << 20
 #: A larger file is put in parts, some at a time; what is smaller in one request, of which nothing can be left behind.
 _PART_BYTES, _PARTS_TOGETHER = 16 << 20, 2
+#: Where a machine of Amazon's hands out keys: it is asked where the environment has none.
+_METADATA = "/latest/api/token"
 #: For a request that puts so much: 56 KB/s.
 _PUT_WITHIN = "300s"
 
@@ -203,7 +205,10 @@ def _answers(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise Problem(f"{written(path)}: {_first_line(error)}") from None
+        why = _first_line(error)
+        if _METADATA in why:
+            why = "no keys are given, and this machine has no role that brings some: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT_URL where the store is not Amazon's"
+        raise Problem(f"{written(path)}: {why}") from None
 
 
 def _first_line(error: Exception) -> str:

@@ -13,6 +13,8 @@ from iowhy.recording.sql_text import text_literal
 from iowhy.relations import RecordedFacts
 
 _SHORTEST_ID = 4  # of fewer characters nobody means the beginning of an id
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_A_DAY = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,22 @@ class Selection:
         return []
 
 
+def must_be_good(filters: Filters) -> None:
+    """Raises Problem for what chooses a part of no recording whatever."""
+    _must_be_time("--since", filters.since)
+    _must_be_time("--until", filters.until)
+    for pid in filters.pids:
+        if not 0 <= pid < 2**31:
+            raise Problem(f"--pid {pid}: not a process id")
+    if filters.file == "":
+        raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
+    if filters.container is not None and not filters.container.strip():
+        raise Problem("--container: the name is empty; give a name or an id")
+
+
 def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selection:
     """`filters` as times and patterns of one recording. Raises Problem for one that is no good."""
+    must_be_good(filters)
     since = _moment("--since", filters.since, manifest, facts)
     until = _moment("--until", filters.until, manifest, facts)
     if since is not None and facts.elapsed_ns > 0 and since >= facts.end_ns:
@@ -148,11 +164,6 @@ def resolve(filters: Filters, manifest: Manifest, facts: RecordedFacts) -> Selec
         )
     if since is not None and until is not None and since >= until:
         raise Problem(f"--since {filters.since}: not before --until {filters.until}")
-    for pid in filters.pids:
-        if not 0 <= pid < 2**31:
-            raise Problem(f"--pid {pid}: not a process id")
-    if filters.file == "":
-        raise Problem("--file: the pattern is empty; give a part of the path, or `*` and `?`")
     like = None if filters.file is None else _like(filters.file)
     of_container = _of_container(filters.container)
     return Selection(since, until, filters.pids, like, of_container, _on_device(filters.device))
@@ -167,8 +178,6 @@ def _on_device(asked: str | None) -> str | None:
 def _of_container(asked: str | None) -> str | None:
     if asked is None:
         return None
-    if not asked.strip():
-        raise Problem("--container: the name is empty; give a name or an id")
     name = text_literal(asked.strip())
     start = _like(asked.strip() + "*") if len(asked.strip()) >= _SHORTEST_ID else name
     return (
@@ -178,23 +187,34 @@ def _of_container(asked: str | None) -> str | None:
     )
 
 
-def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
+def _must_be_time(option: str, text: str | None) -> None:
     if text is None:
-        return None
+        return
     text = text.strip()
     span_ns = quantities.duration_ns(text)
     if span_ns is not None:
         if span_ns > quantities.MOST:
             raise Problem(f"{option} {text}: longer than any recording")
-        return facts.start_ns + span_ns
-    clock = manifest.clock
+        return
     try:
-        wall = _wall(text, manifest, facts)
+        _wall_ns(text, "2026-11-21")
     except (ValueError, OverflowError):
         raise Problem(
             f"{option} {text}: give seconds after the start (12, 1.5s, 250ms, 2m) or a time "
             "(2026-11-21T17:20:04, 17:20:04)"
         ) from None
+
+
+def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFacts) -> int | None:
+    """A time that `_must_be_time` takes."""
+    if text is None:
+        return None
+    text = text.strip()
+    span_ns = quantities.duration_ns(text)
+    if span_ns is not None:
+        return facts.start_ns + span_ns
+    clock = manifest.clock
+    wall = _wall(text, manifest, facts)
     if wall is None or clock.wall_ns is None or clock.monotonic_ns is None:
         raise Problem(
             f"{option} {text}: this recording does not tell the wall-clock time; "
@@ -204,18 +224,24 @@ def _moment(option: str, text: str | None, manifest: Manifest, facts: RecordedFa
 
 
 def _wall(text: str, manifest: Manifest, facts: RecordedFacts) -> int | None:
-    """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began."""
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    if re.match(r"[0-9]{1,2}:[0-9]{2}", text):
+    """Nanoseconds since 1970 of a date and time, or of a time on the day the recording began; None where that is not known."""
+    day = ""
+    if _OF_A_DAY.match(text):
         if manifest.clock.wall_ns is None or manifest.clock.monotonic_ns is None:
             return None
         begin_ns = manifest.clock.wall_ns + facts.start_ns - manifest.clock.monotonic_ns
-        day = (epoch + timedelta(microseconds=begin_ns // 1000)).date().isoformat()
+        day = (_EPOCH + timedelta(microseconds=begin_ns // 1000)).date().isoformat()
+    return _wall_ns(text, day)
+
+
+def _wall_ns(text: str, day: str) -> int:
+    """The same, of a time without a date on this day. Raises ValueError, OverflowError."""
+    if _OF_A_DAY.match(text):
         text = f"{day}T{text.zfill(8) if text.count(':') == 2 else text.zfill(5)}"
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - epoch) // timedelta(microseconds=1) * 1000
+    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
 def _like(pattern: str) -> str:

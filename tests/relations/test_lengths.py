@@ -5,6 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.relations import Relations
+from iowhy.whys.facts.owners import owners
+from iowhy.whys.facts.requests import shape_sql
 from tests.reports.conftest import MS, Make, call, request, wait
 
 #: About the borders of buckets, equal values, and all sizes.
@@ -69,3 +71,42 @@ def test_request_lengths_are_those_of_quantile_cont(
     for one, other in zip(found, expected, strict=True):
         assert one[0] == other[0]
         assert one[1:] == pytest.approx(other[1:], rel=1e-12)
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 5),
+            st.one_of(st.none(), st.integers(0, 3 * MS), st.integers(MS, 20_000 * MS)),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_the_shape_of_many_requests_is_told_as_that_of_few(
+    make: Make, rows: list[tuple[int, int | None]]
+) -> None:
+    """Of few all values are kept, of many they are counted; the middle size of a file's is that of all values."""
+    requests = [
+        request(
+            at * MS,
+            length,
+            "read" if pages < 3 else "write",
+            bytes=pages * 4096,
+            owner_ino=pages % 2 + 2,
+        )
+        for at, (pages, length) in enumerate(rows)
+    ]
+    with Relations.of(make({"block_requests": requests})) as opened:
+        for way in ("true", "op = 'read'", "op = 'write'"):
+            (few,) = opened.rows(shape_sql(80, way, few=True))
+            (many,) = opened.rows(shape_sql(80, way, few=False))
+            assert [value is None for value in many] == [value is None for value in few], way
+            for one, other in zip(many, few, strict=True):
+                assert one is None or one == pytest.approx(other, rel=1e-12), way
+        by_file = opened.rows(
+            "SELECT owner_ino, median(bytes) FROM block_requests GROUP BY owner_ino ORDER BY owner_ino"
+        )
+        found = sorted((one.ino, one.median_bytes) for one in owners(opened, 80, 1.0))
+        assert found == by_file

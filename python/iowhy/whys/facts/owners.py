@@ -38,9 +38,19 @@ class _Row:
 _OWNERS = """
 WITH top AS (
   SELECT * FROM file_requests WHERE dev = {dev} ORDER BY time_ns DESC NULLS LAST, owner_ino LIMIT 5
+), sizes AS (
+  -- There are few sizes, whatever the number of requests: the middle one is found by how many have which.
+  SELECT owner_dev, owner_ino, bytes, count(*) AS requests FROM own_requests
+  WHERE dev = {dev} AND owner_ino IN (SELECT owner_ino FROM top) GROUP BY owner_dev, owner_ino, bytes
+), placed AS (
+  SELECT owner_dev, owner_ino, bytes,
+    sum(requests) OVER (PARTITION BY owner_dev, owner_ino ORDER BY bytes) AS upto,
+    sum(requests) OVER (PARTITION BY owner_dev, owner_ino) - 1 AS last
+  FROM sizes
 ), m AS (
-  SELECT owner_dev, owner_ino, median(bytes) AS median_bytes FROM own_requests
-  WHERE dev = {dev} AND owner_ino IN (SELECT owner_ino FROM top) GROUP BY owner_dev, owner_ino
+  SELECT owner_dev, owner_ino, (min(CASE WHEN upto > last // 2 THEN bytes END)
+    + min(CASE WHEN upto > (last + 1) // 2 THEN bytes END)) / 2.0 AS median_bytes
+  FROM placed GROUP BY owner_dev, owner_ino
 )
 SELECT t.owner_dev AS dev, t.owner_ino AS ino, f.path, t.requests AS count, t.bytes, t.time_ns,
   m.median_bytes, t.steps, t.jumps

@@ -6,6 +6,7 @@ the relation counted_requests).
 
 from iowhy.data_class import dataclass
 from iowhy.relations import Relations
+from iowhy.relations.percentiles import percentiles_sql
 from iowhy.whys import classes
 from iowhy.whys.facts.dirtiers import Dirtier, most_dirtied
 from iowhy.whys.facts.flushing import Flushed, flushed, flushing_ns
@@ -155,12 +156,9 @@ class _Shape:
 SLOW = "service > 1e8 AND service > 20 * middle"
 
 _SHAPE = """
-WITH r AS (
+WITH r AS {kept} (
   SELECT bytes, complete_ns - sent_ns AS service FROM own_requests WHERE dev = {dev} AND {way}
-), m AS (
-  SELECT median(bytes) AS median_bytes, quantile_cont(service, [0.5, 0.99]) AS points,
-    points[1] AS middle, avg(service) AS mean_ns, sum(service) AS all_ns
-  FROM r
+), m AS ({middles}
 ), late AS (
   SELECT coalesce(sum(service), 0) AS ns, count(*) AS requests FROM r, m WHERE {slow}
 ), j AS (
@@ -168,10 +166,33 @@ WITH r AS (
   WHERE dev = {dev} AND {way}
 )
 SELECT m.median_bytes, j.steps, j.jumps, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
-  m.points[2] AS p99_service_ns, late.ns / nullif(m.all_ns, 0) AS slow_share,
+  m.most_ns AS p99_service_ns, late.ns / nullif(m.all_ns, 0) AS slow_share,
   late.requests AS slow_count
 FROM m, late, j
 """
+
+#: Requests of a recording whose times fit the memory without a thought, with what else a query keeps.
+FEW_REQUESTS = 8_000_000
+
+_OF_FEW = """
+  SELECT median(bytes) AS median_bytes, quantile_cont(service, [0.5, 0.99]) AS points,
+    points[1] AS middle, points[2] AS most_ns, avg(service) AS mean_ns, sum(service) AS all_ns
+  FROM r"""
+
+# The same of any number of requests, which are read more than once and not kept.
+_OF_MANY = f"""
+  SELECT max(CASE WHEN what = 'bytes' THEN p50_n END) AS median_bytes,
+    max(CASE WHEN what = 'service' THEN p50_n END) AS middle,
+    max(CASE WHEN what = 'service' THEN p99_n END) AS most_ns,
+    max(t.mean_ns) AS mean_ns, max(t.all_ns) AS all_ns
+  FROM ({
+    percentiles_sql(
+        ("what",),
+        ("p50_n", "p99_n"),
+        "SELECT 'bytes' AS what, bytes AS value FROM r UNION ALL "
+        "SELECT 'service', service FROM r WHERE service IS NOT NULL",
+    )
+}) AS p, (SELECT avg(service) AS mean_ns, sum(service) AS all_ns FROM r) AS t"""
 
 
 @dataclass(frozen=True)
@@ -194,7 +215,7 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         return Requests(known=True)
     totals = found[0]
     dev, way = totals.dev, of(direction)
-    shape = relations.one(_Shape, _SHAPE.format(dev=dev, way=way, slow=SLOW))
+    shape = _shape(relations, dev, way)
     load = _load(relations, dev, direction)
     flushes = flushed(relations)
     elapsed_ns = relations.facts.elapsed_ns
@@ -242,6 +263,17 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         max_request_bytes=totals.max_request_bytes,
         rotational=totals.rotational,
     )
+
+
+def _shape(relations: Relations, dev: int, way: str) -> _Shape:
+    few = relations.size("block_requests") <= FEW_REQUESTS
+    return relations.one(_Shape, shape_sql(dev, way, few=few))
+
+
+def shape_sql(dev: int, way: str, *, few: bool) -> str:
+    """The statement for the shape of the command's requests on a device: of `few`, their values are kept."""
+    middles, kept = (_OF_FEW, "") if few else (_OF_MANY, "NOT MATERIALIZED")
+    return _SHAPE.format(dev=dev, way=way, slow=SLOW, middles=middles, kept=kept)
 
 
 def of(direction: str | None) -> str:

@@ -529,6 +529,20 @@ struct io_ring_ctx___before_5_18 {
 	struct eventfd_ctx *cq_ev_fd;
 };
 
+/* Linux 5.13. */
+struct io_fixed_file {
+	unsigned long file_ptr;
+};
+
+struct io_file_table {
+	struct io_fixed_file **files;
+};
+
+struct io_ring_ctx___5_13 {
+	struct io_file_table file_table;
+	unsigned int nr_user_files;
+};
+
 struct io_cqe {
 	__u64 user_data;
 };

@@ -128,8 +128,31 @@ static __always_inline __u8 sqe_flags(__u8 flags)
 	       !!(flags & IOSQE_BUFFER_SELECT) * OPERATION_SELECTS;
 }
 
+/* io_uring/io_uring.c of Linux 5.13: registered files lie in tables of tables; low bits of each tell what it can do. */
+#define FILES_SHIFT 9
+#define FILE_BITS 7UL
+
+/* A registered file where the tracepoint does not name its request; NULL where such a kernel keeps them otherwise. */
+static __always_inline struct file *registered_file(struct io_ring_ctx *ctx, __u32 at)
+{
+	struct io_ring_ctx___5_13 *ring = (struct io_ring_ctx___5_13 *)ctx;
+	struct io_fixed_file *table;
+	unsigned long file;
+	__u64 tables;
+
+	if (!bpf_core_field_exists(ring->file_table.files) || at >= BPF_CORE_READ(ring, nr_user_files))
+		return NULL;
+	tables = (__u64)BPF_CORE_READ(ring, file_table.files);
+	if (bpf_probe_read_kernel(&table, sizeof(table),
+				  (void *)(tables + (at >> FILES_SHIFT) * sizeof(table))) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), &table[at & ((1 << FILES_SHIFT) - 1)]))
+		return NULL;
+	return (struct file *)(file & ~FILE_BITS);
+}
+
 static __always_inline void describe_operation(struct event_operation *o, struct task_struct *task,
-					       __u64 request, const struct user_sqe *sqe)
+					       struct io_ring_ctx *ctx, __u64 request,
+					       const struct user_sqe *sqe)
 {
 	struct file *file = NULL;
 	long bytes = -1;
@@ -141,6 +164,8 @@ static __always_inline void describe_operation(struct event_operation *o, struct
 		file = BPF_CORE_READ((struct io_kiocb *)request, file);
 	else if (!(sqe->flags & IOSQE_FIXED_FILE))
 		file = file_of(task, sqe->fd);
+	else if (!NAMES_REQUESTS)
+		file = registered_file(ctx, sqe->fd);
 	set_operation_file(o, file);
 	if (!IN(sqe->opcode, OPS_STORED))
 		return;
@@ -177,7 +202,7 @@ static __always_inline int uring_submitted(struct io_ring_ctx *ctx, __u64 reques
 	if (in_kernel)
 		o->ran = RAN_POLL_THREAD;
 	if (read_sqe(ctx, op, user_data, &sqe))
-		describe_operation(o, task, request, &sqe);
+		describe_operation(o, task, ctx, request, &sqe);
 	return 0;
 }
 

@@ -11,11 +11,10 @@ from .packages import Kernel
 
 BUSYBOX = Path("/bin/busybox")
 #: Two processors and a GiB; and random numbers, for which before 5.6 who asks waits until there are some.
-SIZE = ("-smp", "2", "-m", "1024")
-RANDOM = ("-device", "virtio-rng-pci")
+HARDWARE = ("-smp", "2", "-m", "1024", "-device", "virtio-rng-pci")
 #: In one thread for both processors: of two, one runs what the other has just patched out of the kernel's code (as
 #: tracepoints are let go), which is a trap to the kernel, and panics.
-EMULATED = "tcg,thread=single"
+EMULATED = ("-accel", "tcg,thread=single")
 #: By processor: the emulator, its kind of machine and the name of its console.
 MACHINES = {
     "x86_64": ("qemu-system-x86_64", "q35", "ttyS0"),
@@ -148,11 +147,10 @@ def run(
                 emulator,
                 "-machine",
                 machine,
-                "-accel",
-                EMULATED,
+                *EMULATED,
                 "-cpu",
                 kernel.cpu,
-                *SIZE,
+                *HARDWARE,
                 "-nographic",
                 "-no-reboot",
                 "-nodefaults",
@@ -165,7 +163,6 @@ def run(
                 "-append",
                 # On a busy machine the emulated timer is late, and the kernel's test of it at boot fails.
                 f"console={terminal} panic=-1 quiet no_timer_check",
-                *RANDOM,
                 *attached,
             ],
             stdin=subprocess.DEVNULL,

@@ -133,6 +133,10 @@ class Budget:
         calls, among = frozenset(chosen), frozenset(of)
         return sum(p.elapsed for p in self.pieces if p.call in calls and p.cls in among)
 
+    def reason_ns(self, cls: str, reason: str) -> int:
+        """Time of all threads in a class for one reason; 0 also where threads are not counted."""
+        return sum(p.thread_ns or 0 for p in self.pieces if p.cls == cls and p.reason == reason)
+
     def modes(self, *chosen: str) -> float:
         """Share of the time on a CPU in intervals of some modes."""
         return sum(p.elapsed for p in self.pieces if p.cls in classes.CPU and p.mode in chosen)

@@ -1,12 +1,13 @@
 """Pages are read again that were in the cache before: what is used does not fit."""
 
-from iowhy.whys import classes, links, next_command, saving
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, count, link, percent, size
+from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.cache import Cache
 from iowhy.whys.facts.evictors import Evictor, Kind
 from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.settle import matches
 
 REREAD = 0.3
 PAGES_MIN = 4096
@@ -75,6 +76,13 @@ def find(facts: Facts) -> Candidate | None:
     if room is not None and room > 2 * max(used or 0.0, cache.added * facts.page_bytes):
         # Twice what was read would have fitted: something else evicts, a limit that is not known.
         room = None
+    computing = _computing(facts, again)
+    on_cpu = sum(
+        piece.elapsed * one.fraction
+        for one in computing
+        for piece in facts.budget.pieces
+        if matches(one, piece)
+    )
     return Candidate(
         # Of the waiting: a page costs what reading its file costs.
         claims=(
@@ -82,8 +90,9 @@ def find(facts: Facts) -> Candidate | None:
                 frozenset({classes.READ}),
                 fraction=again if cache.reread_cost is None else cache.reread_cost,
             ),
+            *computing,
         ),
-        chain=_chain(facts, again, used, room),
+        chain=_chain(facts, again, used, room, on_cpu),
         summary=(
             "reads again what had been read: the data do not fit into "
             + ("the page cache" if room is None else f"{size(room)} of page cache")
@@ -100,6 +109,36 @@ def find(facts: Facts) -> Candidate | None:
         provable=limited or _can_lose(cache),
         experiment=None if limited else "memory-limit",
         needs=("page_cache",),
+    )
+
+
+def _computing(facts: Facts, again: float) -> tuple[Claim, ...]:
+    """What misses take of a CPU beyond what hits do, which goes with the waiting: in the calls, and to make room for the pages."""
+    in_calls, missing = facts.budget.reason_ns(classes.KERNEL, classes.FILE_CALLS), facts.missing
+    claims = []
+    if in_calls and missing is not None:
+        part = min(1.0, missing.cpu_ns / in_calls)
+        claims.append((classes.FILE_CALLS, part))
+    if not evidence.reclaim_cpu(facts):
+        # Of what is swapped it is memory-pressure's.
+        claims.append((classes.RECLAIM, again))
+    return tuple(
+        Claim(frozenset({classes.KERNEL}), reasons=frozenset({reason}), fraction=part, follows=True)
+        for reason, part in claims
+    )
+
+
+def _again_on_cpu(facts: Facts, on_cpu: float) -> Link | None:
+    """What of the time on a CPU is for the misses, where that is worth a word."""
+    missing = facts.missing
+    if on_cpu < thresholds.LISTED or missing is None or not missing.calls:
+        return None
+    return link(
+        f"{percent(on_cpu)} of the time is on a CPU to read them again: such a call takes "
+        f"{duration(missing.cpu_ns / missing.calls)} more of it than one that finds the same in the cache",
+        on_cpu,
+        "share",
+        "kernel-time",
     )
 
 
@@ -154,7 +193,9 @@ def _read_again(cache: Cache) -> float | None:
     return (1 - 1 / cache.top_times_read) * cache.top_share
 
 
-def _chain(facts: Facts, again: float, used: float | None, room: float | None) -> tuple[Link, ...]:
+def _chain(
+    facts: Facts, again: float, used: float | None, room: float | None, on_cpu: float
+) -> tuple[Link, ...]:
     """How much was read again, pass by pass, and what would have to fit into what room."""
     cache = facts.cache
     passes = " · ".join(percent(ratio) for ratio in cache.passes)
@@ -175,6 +216,7 @@ def _chain(facts: Facts, again: float, used: float | None, room: float | None) -
             "share",
             "cache",
         ),
+        _again_on_cpu(facts, on_cpu),
         None
         if cache.top_times_read is None
         else link(
@@ -298,7 +340,8 @@ CAUSE = Cause(
         "Pages added to the cache that had been in it and were evicted in the same recording (or "
         "the group's refault counter), hit ratio = 1 - pages added by reads / pages asked for, per "
         "pass over the file that was read most; the memory limit in force; in whose context pages were "
-        "freed, and whether for want of memory."
+        "freed, and whether for want of memory. Of the time on a CPU only what calls that waited take beyond "
+        "calls of the same length that found all in the cache, and what it takes to make room."
     ),
     thresholds=(
         Threshold(
@@ -343,6 +386,6 @@ CAUSE = Cause(
     settled_by=next_command.CACHE,
     beats=(
         "cache-cold", "device-saturated", "io-throttled", "queue-shallow", "readahead-poor",
-        "device-slow", "random-access", "memory-pressure",
+        "device-slow", "random-access", "memory-pressure", "cpu-serial", "cpu-saturated",
     ),
 )  # fmt: skip

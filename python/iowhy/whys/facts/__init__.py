@@ -28,6 +28,7 @@ from iowhy.whys.facts import (
     machine,
     measured,
     metadata,
+    missing,
     requests,
     run,
     space,
@@ -129,6 +130,11 @@ class Facts:
     def cache(self) -> cache.Cache:
         """The page cache."""
         return cache.measure(self.relations, self.run.pasted, self.machine.group_refault_pages)
+
+    @cached_property
+    def missing(self) -> missing.Missing | None:
+        """What reading again takes of a CPU; None: not known."""
+        return missing.missing(self.relations)
 
     @cached_property
     def inputs_gone(self) -> bool:

@@ -46,16 +46,20 @@ def main() -> None:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except RuntimeError as error:
-        # What DuckDB makes of Ctrl-C in the middle of a query.
+        # What DuckDB makes of Ctrl-C, or of a signal that ends it, in the middle of a query.
         if str(error) != "Query interrupted":
             raise
-        status = INTERRUPTED
+        from iowhy.cli._ending import status_of_signal
+
+        status = status_of_signal() or INTERRUPTED
     sys.exit(status)
 
 
 def _run(words: Sequence[str]) -> None:
     from iowhy.cli._commands import run
+    from iowhy.cli._ending import end_by_signals
 
+    end_by_signals()
     run(words)
 
 

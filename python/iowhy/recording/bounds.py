@@ -1,7 +1,10 @@
 """What an analysis may take of the machine: a recording that is small on disk may be large in memory."""
 
 import atexit
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +25,8 @@ MOST_MEMORY_BYTES = 640 << 20
 MOST_THREADS = 8
 #: What does not fit the memory is kept in a private directory that goes with the connection.
 MOST_SPILLED_BYTES = 8 << 30
+#: Such directories, and the file in each that is locked as long as its process lives.
+PREFIX, LOCK = "iowhy-", ".in-use"
 
 
 def bound(connection: "duckdb.DuckDBPyConnection") -> None:
@@ -44,10 +49,16 @@ def private_folder() -> Path | None:
     import tempfile  # slow to import
 
     try:
-        made = Path(tempfile.mkdtemp(prefix="iowhy-"))
+        made = Path(tempfile.mkdtemp(prefix=PREFIX))
+        # Held until the process ends, however it does.
+        fcntl.flock(
+            os.open(made / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX
+        )
     except OSError:
         return None
     maker = os.getpid()
+    for left in _left_behind(made.parent):
+        shutil.rmtree(left, ignore_errors=True)
 
     def remove() -> None:
         if os.getpid() == maker:  # and not a child that was forked
@@ -55,6 +66,21 @@ def private_folder() -> Path | None:
 
     atexit.register(remove)
     return made
+
+
+def _left_behind(folder: Path) -> Iterator[Path]:
+    """The user's own directories of processes that were killed."""
+    for lock in folder.glob(f"{PREFIX}*/{LOCK}"):
+        with suppress(OSError):
+            made = lock.parent
+            if made.is_symlink() or made.lstat().st_uid != os.getuid():
+                continue
+            file = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield made
+            finally:
+                os.close(file)
 
 
 def memory_bytes() -> int:

@@ -22,6 +22,12 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("recording") / "r.iowhy", 200).path
 
 
+def as_from_a_terminal() -> None:
+    """Who runs the tests may ignore signals (nohup, a shell's background), and iowhy leaves them ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def asking(recording: Path, folder: Path, sql: str = LONG) -> Iterator[subprocess.Popen[str]]:
     """`iowhy sql`, whose temporary files lie in a folder; once these are there, where the question is long."""
@@ -33,6 +39,7 @@ def asking(recording: Path, folder: Path, sql: str = LONG) -> Iterator[subproces
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"TMPDIR": str(folder), "IOWHY_MEMORY": "128MiB"},
+        preexec_fn=as_from_a_terminal,
     ) as asked:
         try:
             while sql == LONG and not any(

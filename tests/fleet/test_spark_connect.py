@@ -125,7 +125,7 @@ def test_a_spark_without_hadoops_reader_says_what_it_lacks(
 ) -> None:
     with object_store(tmp_path / "said") as address:
         reach(monkeypatch, address)
-        put(address, "lacking", hosts[0])
+        put(address, "lacking", hosts[-1])
         question, where = Question("syscalls", Filters()), places(["s3://lacking"])
         with (
             pytest.raises(Problem, match="hadoop-aws:VERSION"),

@@ -1,24 +1,22 @@
-"""SIGTERM and SIGHUP end a command as Ctrl-C does: what it keeps on disk meanwhile goes with it."""
+"""SIGTERM and SIGHUP end a command as they would, but that the rows which did not fit into memory go with it."""
 
+import os
 import signal
+import sys
 from types import FrameType
-
-#: The signal that ended it, kept as DuckDB makes its own error of whatever ends a query.
-_by: list[int] = []
 
 
 def end_by_signals() -> None:
-    """From now on they raise SystemExit(128 + number) in the main thread; one that is ignored (nohup) stays so."""
+    """From now on; a signal that is ignored (nohup) stays so, and who handles one by itself replaces this."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _end)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    _by.append(number)
-    raise SystemExit(128 + number)
-
-
-def status_of_signal() -> int | None:
-    """The exit status where one of them came, else None."""
-    return 128 + _by[0] if _by else None
+    # Not by an exception: threads of others (a live view's, which reads the terminal) would be waited for.
+    bounds = sys.modules.get("iowhy.recording.bounds")
+    if bounds is not None:
+        bounds.remove_private_folder()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -46,12 +46,10 @@ def main() -> None:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except RuntimeError as error:
-        # What DuckDB makes of Ctrl-C, or of a signal that ends it, in the middle of a query.
+        # What DuckDB makes of Ctrl-C in the middle of a query.
         if str(error) != "Query interrupted":
             raise
-        from iowhy.cli._ending import status_of_signal
-
-        status = status_of_signal() or INTERRUPTED
+        status = INTERRUPTED
     sys.exit(status)
 
 

@@ -27,6 +27,8 @@ MOST_THREADS = 8
 MOST_SPILLED_BYTES = 8 << 30
 #: Such directories, and the file in each that is locked as long as its process lives.
 PREFIX, LOCK = "iowhy-", ".in-use"
+#: The one of this process, and who made it.
+_made: list[tuple[Path, int]] = []
 
 
 def bound(connection: "duckdb.DuckDBPyConnection") -> None:
@@ -56,16 +58,20 @@ def private_folder() -> Path | None:
         )
     except OSError:
         return None
-    maker = os.getpid()
+    _made.append((made, os.getpid()))
     for left in _left_behind(made.parent):
         shutil.rmtree(left, ignore_errors=True)
-
-    def remove() -> None:
-        if os.getpid() == maker:  # and not a child that was forked
-            shutil.rmtree(made, ignore_errors=True)
-
-    atexit.register(remove)
+    atexit.register(remove_private_folder)
     return made
+
+
+def remove_private_folder() -> None:
+    """Removes it where this process made one, and not a child that was forked."""
+    import shutil
+
+    for made, maker in _made:
+        if os.getpid() == maker:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def _left_behind(folder: Path) -> Iterator[Path]:

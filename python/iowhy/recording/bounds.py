@@ -52,10 +52,7 @@ def private_folder() -> Path | None:
 
     try:
         made = Path(tempfile.mkdtemp(prefix=PREFIX))
-        # Held until the process ends, however it does.
-        fcntl.flock(
-            os.open(made / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX
-        )
+        _hold(made)
     except OSError:
         return None
     _made.append((made, os.getpid()))
@@ -63,6 +60,13 @@ def private_folder() -> Path | None:
         shutil.rmtree(left, ignore_errors=True)
     atexit.register(remove_private_folder)
     return made
+
+
+def _hold(made: Path) -> None:
+    """Says until this process ends, however it does, that the directory is in use: held before anybody finds it by that name."""
+    part = made / f"{LOCK}.part"
+    fcntl.flock(os.open(part, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
+    part.rename(made / LOCK)
 
 
 def remove_private_folder() -> None:

@@ -6,7 +6,7 @@ import platform
 import pwd
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -171,20 +171,37 @@ def test_a_program_that_runs_as_another_user_has_its_paths(tmp_path: Path) -> No
         _holds(recording, said)
 
 
+def _recorded_with_map(
+    command: Iterable[str | Path], tmp_path: Path
+) -> tuple[Recording, list[list[str]]]:
+    """As `_recorded`, of a program that is given the file alone and writes a map of the functions that it makes."""
+    with filesystem("ext4", tmp_path) as scratch:
+        words = [*map(str, command), str(scratch.mount / "file")]
+        shell = ["sh", "-c", '"$@" > said', "sh", *words]
+        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
+    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
+        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
+    return recording, [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+
+
+def _python_paths(recording: Recording) -> set[tuple[str, ...]]:
+    """The functions of a script, innermost first, of each path that syncs."""
+    found = ask(
+        recording,
+        "SELECT DISTINCT list(function ORDER BY depth) FILTER (function LIKE 'py::%') FROM user_stacks WHERE user_stack_id IN "
+        "(SELECT user_stack_id FROM stack_samples WHERE syscall = 'fsync') GROUP BY user_stack_id",
+    )
+    return {tuple(path) for (path,) in found}  # type: ignore[arg-type]
+
+
 def test_paths_of_javascript_are_those_of_its_map(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if shutil.which("node") is None:
         cannot_run(request, "node is not installed")
     options = ["--perf-basic-prof", "--interpreted-frames-native-stack"]
-    with filesystem("ext4", tmp_path) as scratch:
-        command = ["node", *options, str(SOURCES / "paths.js"), str(scratch.mount / "file")]
-        shell = ["sh", "-c", '"$@" > said', "sh", *command]
-        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
-    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
-        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
-    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
-    _holds(recording, said, computes=False)
+    made = _recorded_with_map(["node", *options, SOURCES / "paths.js"], tmp_path)
+    _holds(*made, computes=False)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="elsewhere CPython keeps frame pointers")
@@ -193,19 +210,9 @@ def test_paths_of_an_interpreter_with_trampolines_are_whole(keeps: str, tmp_path
     """CPython's of `-X perf`, which Debian 12 does not have: the same code in a program in C."""
     program = tmp_path / "trampolines"
     run("gcc", "-O2", keeps, "-o", str(program), str(SOURCES / "trampolines.c"))
-    with filesystem("ext4", tmp_path) as scratch:
-        shell = ["sh", "-c", '"$0" "$1" > said', str(program), str(scratch.mount / "file")]
-        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
-    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
-        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
-    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    recording, said = _recorded_with_map([program], tmp_path)
     _holds(recording, said, computes=False)
-    paths = ask(
-        recording,
-        "SELECT DISTINCT list(function ORDER BY depth) FILTER (function LIKE 'py::%') FROM user_stacks WHERE user_stack_id IN "
-        "(SELECT user_stack_id FROM stack_samples WHERE syscall = 'fsync') GROUP BY user_stack_id",
-    )
-    assert {tuple(path) for (path,) in paths} == {
+    assert _python_paths(recording) == {
         tuple(f"py::{name}:/app.py" for name in ("sync_once", path, "main", "<module>"))
         for path in ("path_of_a", "path_of_b", "path_of_c")
     }

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from machine import ask, filesystem, record
-from test_stacks import SOURCES, _holds
+from test_stacks import SOURCES, _holds, _python_paths, _recorded_with_map
 from tests.kernels.packages import DEBIAN, Apt
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -53,20 +52,9 @@ def test_paths_of_python_are_those_that_it_names(
         python = _python(FOLDER)
     except subprocess.CalledProcessError as error:
         cannot_run(request, f"CPython 3.13 of Debian 13 cannot be had: {error}")
-    with filesystem("ext4", tmp_path) as scratch:
-        command = [*python, SOURCES / "paths.py", scratch.mount / "file"]
-        shell = ["sh", "-c", '"$@" > said', "sh", *map(str, command)]
-        recording = record(shell, tmp_path / "r.iowhy", "--stacks", cwd=tmp_path)
-    for (tgid,) in ask(recording, "SELECT DISTINCT tgid FROM modules WHERE kind = 'jit'"):
-        Path(f"/tmp/perf-{tgid}.map").unlink(missing_ok=True)
-    said = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    recording, said = _recorded_with_map([*python, SOURCES / "paths.py"], tmp_path)
     _holds(recording, said, computes=False)
-    paths = ask(
-        recording,
-        "SELECT DISTINCT list(function ORDER BY depth) FILTER (function LIKE 'py::%') FROM user_stacks WHERE user_stack_id IN "
-        "(SELECT user_stack_id FROM stack_samples WHERE syscall = 'fsync') GROUP BY user_stack_id",
-    )
-    assert {tuple(path) for (path,) in paths} == {
+    assert _python_paths(recording) == {
         tuple(
             f"py::{name}:{SOURCES / 'paths.py'}"
             for name in ("sync_once", "until", path, "<module>")

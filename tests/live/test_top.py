@@ -4,11 +4,13 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from conftest import cannot_run
+from running_agent import within
 from tests.terminals import Terminal
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -31,6 +33,17 @@ def manifest(folder: Path) -> dict[str, object]:
     return found
 
 
+def views(folder: Path) -> list[Path]:
+    """Processes of the command line that work in a folder; the recorder is none."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if (process / "cwd").readlink() == folder and b"iowhy.cli.main" in words:
+                found.append(process)
+    return found
+
+
 def test_a_closed_terminal_ends_nothing_and_one_comes_back(
     terminal: Terminal, tmp_path: Path
 ) -> None:
@@ -38,6 +51,7 @@ def test_a_closed_terminal_ends_nothing_and_one_comes_back(
     terminal.start("run", "--live", "-o", "a.iowhy", "--", "sh", "-c", WORK)
     terminal.until(lambda seen: "recording" in seen and "dd" in seen and "sync" in seen)
     terminal.close()
+    within(30, lambda: not views(tmp_path))
     assert manifest(rec)["complete"] is False
     again = terminal.another()
     again.start("top", "a.iowhy", columns=40)

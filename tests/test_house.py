@@ -27,6 +27,7 @@ BASE = {
     "free_name",
     "cache_folder",
     "own_toml",
+    "package_files",
 }
 MAY_IMPORT = {
     "": set(),
@@ -45,6 +46,7 @@ MAY_IMPORT = {
     "free_name": set(),
     "cache_folder": set(),
     "own_toml": set(),
+    "package_files": set(),
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},

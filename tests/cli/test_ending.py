@@ -82,3 +82,18 @@ def test_what_a_killed_one_left_goes_with_the_next_and_what_another_uses_stays(
         with asking(recording, folder, "SELECT 1") as quick:
             assert quick.wait(60) == 0
         assert set(folder.iterdir()) == {at_work, folder / "iowhy-notes"}
+
+
+def test_nothing_is_left_by_a_verdict_whose_tables_are_still_put_away(
+    recording: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "t").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "iowhy.cli.main", "why", recording],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"TMPDIR": str(tmp_path / "t"), "XDG_CACHE_HOME": str(tmp_path / "c")},
+    )
+    assert done.stdout.endswith("`iowhy report --list`\n")  # all of it has arrived
+    assert not list((tmp_path / "t").iterdir())

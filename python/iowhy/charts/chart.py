@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import files_by_name
 from iowhy.recording.schema import tables
 from iowhy.relations.relation import Column
 from iowhy.relations.sql_header import parse_headed
@@ -60,12 +60,8 @@ def parse(name: str, text: str) -> Chart:
 @cache
 def charts() -> Sequence[Chart]:
     """All charts in the order of the page."""
-    folder = resources.files("iowhy.charts")
-    found = [
-        parse(file.name.removesuffix(".sql"), file.read_text("utf-8"))
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
-    ]
+    files = files_by_name("iowhy.charts", ".sql")
+    found = [parse(name, file.read_text("utf-8")) for name, file in files.items()]
     return tuple(sorted(found, key=lambda one: (one.place, one.name)))
 
 

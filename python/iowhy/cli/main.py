@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from iowhy import __version__
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
@@ -13,6 +14,17 @@ from iowhy.messages import say
 
 #: New objects after which garbage that refers to itself is looked for: by itself 700, and what imports make is none.
 _COLLECT_AFTER = 50_000
+
+
+def command_line() -> NoReturn:
+    """`main` as a process of its own, which ends with it."""
+    try:
+        main()
+    except SystemExit as ended:
+        from iowhy.cli._ending import leave
+
+        leave(ended.code if isinstance(ended.code, int) else PROBLEM)
+    raise AssertionError("main ends by SystemExit")
 
 
 def main() -> None:
@@ -92,4 +104,4 @@ def _why(error: OSError) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    command_line()

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from statistics import median
 
 from iowhy import units
 from iowhy.data_class import dataclass
@@ -105,6 +104,8 @@ def times_grown(
 
     Raises Problem for fewer than three recordings of a side, and for one that cannot be read.
     """
+    from statistics import median  # slow to import
+
     if growths and min(len(before), len(after)) < LEAST_RUNS:
         raise Problem(
             f"--fail-on '{growths[0].text}': a time differs from run to run: give directories of "

@@ -6,10 +6,10 @@ which the fleet's table has the rows of all, each with the number of its recordi
 """
 
 from functools import cache
-from importlib import resources
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import files_by_name
 from iowhy.relations.sql_header import Headed, parse_headed
 from iowhy.reports.report import Report, reports
 
@@ -81,9 +81,5 @@ def _report(name: str, headed: Headed) -> Report:
 
 
 def _files(folder: str) -> dict[str, str]:
-    entries = resources.files("iowhy.fleet").joinpath(folder).iterdir()
-    return {
-        entry.name.removesuffix(".sql"): entry.read_text("utf-8")
-        for entry in sorted(entries, key=lambda entry: entry.name)
-        if entry.name.endswith(".sql")
-    }
+    files = files_by_name("iowhy.fleet", ".sql", folder)
+    return {name: file.read_text("utf-8") for name, file in files.items()}

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
-from importlib import resources
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import files_by_name
 from iowhy.relations import Relations
 from iowhy.tables import budget_classes
 
@@ -81,19 +80,16 @@ def parse(name: str, text: str) -> Measure:
 @cache
 def measures() -> Mapping[str, Measure]:
     """All measures by name, in alphabetical order."""
-    folder = resources.files("iowhy.measures")
-    found = {}
-    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".sql"):
-            name = file.name.removesuffix(".sql")
-            found[name] = parse(name, file.read_text("utf-8"))
-    return found
+    files = files_by_name("iowhy.measures", ".sql")
+    return {name: parse(name, file.read_text("utf-8")) for name, file in files.items()}
 
 
 def find(name: str) -> Measure:
     """The measure of that name. Raises Problem that names the nearest ones."""
     found = measures().get(name)
     if found is None:
+        from difflib import get_close_matches  # slow to import
+
         near = get_close_matches(name, measures(), 2) or [
             other for other in measures() if name in other
         ]

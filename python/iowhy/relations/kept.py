@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from iowhy import __version__
 from iowhy.cache_folder import cache_folder
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import package_folder
 from iowhy.recording import Recording
 from iowhy.recording.manifest import MANIFEST
 from iowhy.recording.plain_file import read_plain, write_whole
@@ -161,7 +161,7 @@ def _definitions(packages: tuple[str, ...]) -> str:
     """A digest of all that says what a query means."""
     whole = sha256(__version__.encode())
     for package in packages:
-        for entry in sorted(resources.files(package).iterdir(), key=lambda entry: entry.name):
+        for entry in sorted(package_folder(package).iterdir(), key=lambda entry: entry.name):
             if entry.name.endswith(_DEFINING):
                 whole.update(entry.name.encode())
                 whole.update(entry.read_bytes())

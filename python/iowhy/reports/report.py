@@ -21,12 +21,12 @@ kind of file.
 import os
 import re
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import files_by_name
 from iowhy.relations.relation import Column, relations
 from iowhy.relations.sql_header import parse_headed
 from iowhy.reports import drawing
@@ -166,11 +166,9 @@ def user_folder() -> Path:
 
 
 @cache
-def _files() -> "dict[str, Traversable]":
+def _files() -> "dict[str, Path | Traversable]":
     """The files of the package's reports, by name."""
-    folder = resources.files("iowhy.reports")
-    files = sorted(folder.iterdir(), key=lambda entry: entry.name)
-    return {file.name.removesuffix(".sql"): file for file in files if file.name.endswith(".sql")}
+    return files_by_name("iowhy.reports", ".sql")
 
 
 @cache

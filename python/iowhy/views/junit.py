@@ -7,7 +7,6 @@ https://github.com/testmoapp/junitxml.
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from iowhy.errors import Problem
 from iowhy.messages import printable
@@ -20,6 +19,8 @@ def save(
     path: Path, name: str, outcomes: "Sequence[Outcome]", elapsed_s: float | None = None
 ) -> None:
     """Writes a new file: a test case for each expectation. Raises Problem where it cannot."""
+    from xml.etree import ElementTree  # slow to import
+
     broken = sum(one.held is False for one in outcomes)
     unknown = sum(one.held is None for one in outcomes)
     numbers = {

@@ -48,11 +48,11 @@ it is not offered. One that changes only an order gains what the cause says of t
 
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from iowhy import own_toml
 from iowhy.data_class import dataclass
+from iowhy.package_files import files_by_name
 from iowhy.units import percent
 from iowhy.whys import classes
 from iowhy.whys.applies import applies
@@ -145,9 +145,8 @@ class Program:
 @cache
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
-    folder = resources.files("iowhy.whys") / "programs"
-    texts = {one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(".toml")}
-    return tuple(_read(own_toml.read(texts[name].decode())) for name in sorted(texts))
+    files = files_by_name("iowhy.whys", ".toml", "programs").values()
+    return tuple(_read(own_toml.read(file.read_text("utf-8"))) for file in files)
 
 
 def at_work(facts: Facts) -> tuple[Program, ...]:

@@ -2,15 +2,15 @@
 
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 from iowhy.doctor.check import Check, Condition
 from iowhy.doctor.machine import Machine
+from iowhy.package_files import package_folder
 
 
 def _look(machine: Machine) -> Condition | None:
-    table = resources.files("iowhy.doctor").joinpath("surroundings.toml").read_text("utf-8")
+    table = (package_folder("iowhy.doctor") / "surroundings.toml").read_text("utf-8")
     for place in tomllib.loads(table)["place"]:
         if not any(_is_there(sign, machine) for sign in place["signs"]):
             continue

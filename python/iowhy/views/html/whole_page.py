@@ -5,10 +5,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from iowhy import __version__
+from iowhy.package_files import package_folder
 from iowhy.views.html.markup import Markup, element, lines
 
 #: In the order in which they are needed.
@@ -78,7 +78,7 @@ def script_json(value: object) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    text = (resources.files("iowhy.views.html") / "assets" / name).read_text("utf-8")
+    text = (package_folder("iowhy.views.html") / "assets" / name).read_text("utf-8")
     assert "</script" not in text and "</style" not in text
     return text
 

@@ -1,0 +1,28 @@
+"""Files of data that lie in a package beside its modules: SQL, TOML, assets of pages."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # slow to import
+    from importlib.resources.abc import Traversable
+
+
+def package_folder(package: str) -> "Path | Traversable":
+    """The folder of a package (`iowhy.reports`), be it on disk, as nearly always, or in an archive."""
+    module = sys.modules.get(package) or import_module(package)
+    folder = Path(module.__path__[0])
+    if folder.is_dir():
+        return folder
+    from importlib import resources  # brings tempfile, zipfile and others
+
+    return resources.files(package)
+
+
+def files_by_name(package: str, kind: str, below: str = "") -> "dict[str, Path | Traversable]":
+    """Its files of one kind (`.sql`), in a folder `below` it if that is given: by their names without it, in their order."""
+    folder = package_folder(package)
+    files = (folder / below if below else folder).iterdir()
+    found = {file.name: file for file in files if file.name.endswith(kind)}
+    return {name.removesuffix(kind): found[name] for name in sorted(found)}

@@ -1,10 +1,14 @@
-"""Percentiles from counted buckets are those of all values."""
+"""Percentiles from counted buckets, as of many values, are those of all values, as few are asked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iowhy.relations import Relations
+from iowhy.recording import Recording
+from iowhy.relations import Relations, relation
 from iowhy.whys.facts.owners import owners
 from iowhy.whys.facts.requests import shape_sql
 from tests.reports.conftest import MS, Make, call, request, wait
@@ -22,10 +26,22 @@ ROWS = st.lists(
 )
 
 
+@contextmanager
+def asked(recording: Recording, rows_of_few: int) -> Iterator[Relations]:
+    """Its relations, as if so many rows at most were few."""
+    with pytest.MonkeyPatch.context() as patched, Relations.of(recording) as opened:
+        patched.setattr(relation, "FEW_IN_MEMORY", rows_of_few)
+        assert ("bucket" in relation.relations()["call_lengths"].body(opened.facts)) == (
+            rows_of_few == 0
+        )
+        yield opened
+
+
+@pytest.mark.parametrize("rows_of_few", [0, 1_000])
 @settings(max_examples=15)
 @given(ROWS)
 def test_lengths_are_those_of_quantile_cont(
-    make: Make, rows: list[tuple[int, str, str | None]]
+    make: Make, rows_of_few: int, rows: list[tuple[int, str, str | None]]
 ) -> None:
     tables = {
         "syscalls": [call(at * MS, length, name) for at, (length, name, _) in enumerate(rows)],
@@ -34,33 +50,34 @@ def test_lengths_are_those_of_quantile_cont(
             for at, (length, name, within) in enumerate(rows)
         ],
     }
-    with Relations.of(make(tables)) as opened:
-        for relation, source, keys in (
+    with asked(make(tables), rows_of_few) as opened:
+        for name, source, keys in (
             ("call_lengths", "syscalls", "name"),
             ("sync_lengths", "sync_calls", "name"),
             ("wait_lengths", "waits", "reason, syscall"),
         ):
-            found = opened.rows(f"SELECT {keys}, p50_ns, p99_ns FROM {relation} ORDER BY {keys}")
+            found = opened.rows(f"SELECT {keys}, p50_ns, p99_ns FROM {name} ORDER BY {keys}")
             expected = opened.rows(
                 f"""SELECT {keys}, quantile_cont(dur_ns, 0.5), quantile_cont(dur_ns, 0.99)
                 FROM {source} GROUP BY {keys} ORDER BY {keys}"""
             )
             assert len(found) == len(expected)
             for one, other in zip(found, expected, strict=True):
-                assert one[:-2] == other[:-2], relation
-                assert one[-2:] == pytest.approx(other[-2:], rel=1e-12), relation
+                assert one[:-2] == other[:-2], name
+                assert one[-2:] == pytest.approx(other[-2:], rel=1e-12), name
 
 
+@pytest.mark.parametrize("rows_of_few", [0, 1_000])
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(0, 2**31)), min_size=1, max_size=40))
 def test_request_lengths_are_those_of_quantile_cont(
-    make: Make, rows: list[tuple[int, int]]
+    make: Make, rows_of_few: int, rows: list[tuple[int, int]]
 ) -> None:
     requests = [
         request(at * MS, MS, sector=sector, bytes=pages * 4096)
         for at, (pages, sector) in enumerate(rows)
     ]
-    with Relations.of(make({"block_requests": requests})) as opened:
+    with asked(make({"block_requests": requests}), rows_of_few) as opened:
         found = opened.rows("SELECT what, p50_bytes, p90_bytes FROM request_lengths ORDER BY what")
         expected = opened.rows(
             """SELECT 'bytes', quantile_cont(bytes, 0.5), quantile_cont(bytes, 0.9) FROM request_sequence

@@ -62,7 +62,10 @@ def test_the_first_body_whose_condition_holds(condition: str, expected: bool) ->
         (HEADER + "-- when waits\n-- else\nSELECT 1", "no SQL"),
         (HEADER + "-- when wits\nSELECT 1", "x.sql:3: `wits` is no table"),
         (HEADER + "-- when few wits\nSELECT 1", "`few wits` is no table"),
-        (HEADER + "-- when ran wits\nSELECT 1", "is no table, `few TABLE`, `ran SENSOR`"),
+        (
+            HEADER + "-- when ran wits\nSELECT 1",
+            "is no table, `few TABLE`, `few rows`, `ran SENSOR`",
+        ),
         (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
         (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
         ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),

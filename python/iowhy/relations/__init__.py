@@ -34,7 +34,7 @@ It may name any table and any other relation: what it needs is found by name, cy
       SELECT …
 
   `TABLE` holds where the table has rows, `few TABLE` where it has no more than are quicker kept than grouped,
-  `ran SENSOR` where the sensor ran, `elapsed` where it is known how long the command ran; `not`, `and`, `or` as usual, `and` before `or`. The first body
+  `few rows` where all tables together have no more than fit into memory, `ran SENSOR` where the sensor ran, `elapsed` where it is known how long the command ran; `not`, `and`, `or` as usual, `and` before `or`. The first body
   whose condition holds is the relation. All bodies have the same columns.
 
 `recording` is one row: start_ns (of the command: the origin of all `_s` columns), end_ns and

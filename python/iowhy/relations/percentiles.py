@@ -1,8 +1,8 @@
 """Exact percentiles of many values by key, in a memory that does not grow with them.
 
 Between two values the percentile lies on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
-value in memory. Here values are first counted in buckets of two per cent, and only those of the buckets that hold the
-asked ones are looked at one by one. Values are whole and not negative.
+value in memory, and is asked where they are few. Of many, values are first counted in buckets of two per cent, and only
+those of the buckets that hold the asked ones are looked at one by one. Values are whole and not negative.
 """
 
 import re
@@ -82,6 +82,29 @@ def percentiles_sql(keys: Sequence[str], columns: Sequence[str], values: str) ->
         w_is_b=_same("w", "b", keys),
         w_is_v=_same("w", "v", keys),
     )
+
+
+def few_percentiles_sql(keys: Sequence[str], columns: Sequence[str], values: str) -> str:
+    """The same for values of which all fit into memory: a tenth of the work where planning is most of it, half of it of a
+    million rows. Raises as `percentiles_sql`.
+    """
+    points = [point for column in columns for point in _points(column)]
+    shown = [
+        f"points[{points.index(*_points(column)) + 1}] AS {column}"
+        if _points(column)
+        else f"longest AS {column}"
+        for column in columns
+    ]
+    asked = ", ".join(str(point / 1000) for point in points)
+    return f"""SELECT
+    {", ".join([*keys, *shown])}
+FROM (
+    SELECT {", ".join(keys)}, quantile_cont(value, [{asked}]) AS points, max(value) AS longest
+    FROM (
+{values}
+    ) AS given
+    GROUP BY {", ".join(keys)}
+) AS found"""
 
 
 def _of(alias: str, keys: Sequence[str]) -> str:

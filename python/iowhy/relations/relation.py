@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.package_files import files_by_name
 from iowhy.recording.schema import tables
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.relations.literals import COLUMNS, LITERALS
-from iowhy.relations.percentiles import percentiles_sql
+from iowhy.relations.percentiles import few_percentiles_sql, percentiles_sql
 
 UNITS = (
     "text",
@@ -35,6 +35,8 @@ _NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
 #: Rows up to which to keep single ones takes less than to group them: a group of its own costs more than a row.
 FEW_TO_GROUP = 1_000_000
+#: Rows of a recording of which those of one column fit into memory whatever that may be.
+FEW_IN_MEMORY = 4_000_000
 _DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
 
 
@@ -127,11 +129,17 @@ def _percentiles(
         raise Problem(f"{name}.sql: percentiles by: its first columns are not {by}")
     asked = [one.name for one in columns[len(keys) :]]
     try:
-        return tuple(
-            (condition, percentiles_sql(keys, asked, values)) for condition, values in bodies
-        )
+        few = [(_and_few(when), few_percentiles_sql(keys, asked, sql)) for when, sql in bodies]
+        many = [(when, percentiles_sql(keys, asked, sql)) for when, sql in bodies]
     except ValueError as error:
         raise Problem(f"{name}.sql: {error}") from None
+    return (*few, *many)
+
+
+def _and_few(condition: str) -> str:
+    return " or ".join(
+        f"{either} and few rows" if either else "few rows" for either in condition.split(" or ")
+    )
 
 
 def column(name: str, value: str, where: str) -> Column:
@@ -149,11 +157,7 @@ class _Relations(Mapping[str, Relation]):
     """Those of this folder, each read when it is first asked for: of a short command that is few of them."""
 
     def __init__(self) -> None:
-        folder = resources.files("iowhy.relations")
-        files = sorted(folder.iterdir(), key=lambda entry: entry.name)
-        self._files = {
-            file.name.removesuffix(".sql"): file for file in files if file.name.endswith(".sql")
-        }
+        self._files = files_by_name("iowhy.relations", ".sql")
         self._read = {
             name: Relation(name, title, "", columns, "nothing", False, ())
             for name, (title, columns) in _literal_columns().items()
@@ -221,6 +225,8 @@ def _term(term: str, facts: RecordedFacts) -> bool:
         return facts.elapsed_ns > 0
     if term.startswith("ran "):
         return term[4:].strip() in facts.ran
+    if term == "few rows":
+        return sum(facts.rows.values()) <= FEW_IN_MEMORY
     if term.startswith("few "):
         return facts.rows.get(term[4:].strip(), 0) <= FEW_TO_GROUP
     return facts.rows.get(term, 0) > 0
@@ -232,10 +238,14 @@ def _check_condition(condition: str, where: str) -> None:
             word = term.strip().removeprefix("not ").strip()
             sensor = word.removeprefix("ran ").strip() if word.startswith("ran ") else None
             table = word.removeprefix("few ").strip()
-            known = sensor in SENSORS if sensor else word == "elapsed" or table in tables()
+            known = (
+                sensor in SENSORS
+                if sensor
+                else word in ("elapsed", "few rows") or table in tables()
+            )
             if not known:
                 raise Problem(
-                    f"{where}: `{term.strip()}` is no table, `few TABLE`, `ran SENSOR` or `elapsed`"
+                    f"{where}: `{term.strip()}` is no table, `few TABLE`, `few rows`, `ran SENSOR` or `elapsed`"
                 )
 
 

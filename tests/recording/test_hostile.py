@@ -133,7 +133,7 @@ def test_memory_threads_and_temporary_files_have_bounds(
     monkeypatch.setenv(MEMORY_VARIABLE, "200MiB")
     # It is made in all cases: what DuckDB itself makes when it spills, others could read.
     (tmp_path / "spill").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spill"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "spill"))
     private_folder.cache_clear()
     recording = open_recording(made)
     assert memory_bytes() == 200 << 20

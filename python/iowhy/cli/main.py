@@ -14,6 +14,9 @@ from iowhy.messages import say
 
 #: New objects after which garbage that refers to itself is looked for: by itself 700, and what imports make is none.
 _COLLECT_AFTER = 50_000
+#: After which a thread that waits for Python's lock gets it: by itself 5 ms, in which one that imports leaves one that
+#: has a statement to give to DuckDB waiting, again and again.
+_TURN_S = 0.0001
 
 
 def command_line() -> NoReturn:
@@ -30,6 +33,7 @@ def command_line() -> NoReturn:
 def main() -> None:
     """Run the command line; a Problem becomes one line on stderr and exit status 2."""
     gc.set_threshold(_COLLECT_AFTER)
+    sys.setswitchinterval(_TURN_S)
     try:
         closed = hold_streams()
         words = sys.argv[1:]

@@ -47,19 +47,26 @@ def bound(connection: "duckdb.DuckDBPyConnection") -> None:
 def private_folder() -> Path | None:
     """A directory of this process and its user alone, for spilled rows (DuckDB makes its own readable to everybody)
     and for what is unpacked; None where none can be made."""
-    import shutil
-    import tempfile  # slow to import
-
-    try:
-        made = Path(tempfile.mkdtemp(prefix=PREFIX))
-        _hold(made)
-    except OSError:
+    made = _new_folder()
+    if made is None:
         return None
     _made.append((made, os.getpid()))
     for left in _left_behind(made.parent):
-        shutil.rmtree(left, ignore_errors=True)
+        _remove(left)
     atexit.register(remove_private_folder)
     return made
+
+
+def _new_folder() -> Path | None:
+    """A new one in the first place where one can be made, as `tempfile.mkdtemp` does, which is slow to import."""
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    for place in (*filter(None, places), "/tmp", "/var/tmp"):
+        made = Path(place).absolute() / f"{PREFIX}{os.urandom(8).hex()}"
+        with suppress(OSError):
+            made.mkdir(mode=0o700)
+            _hold(made)
+            return made
+    return None
 
 
 def _hold(made: Path) -> None:
@@ -71,11 +78,20 @@ def _hold(made: Path) -> None:
 
 def remove_private_folder() -> None:
     """Removes it where this process made one, and not a child that was forked."""
-    import shutil
-
     for made, maker in _made:
         if os.getpid() == maker:
-            shutil.rmtree(made, ignore_errors=True)
+            _remove(made)
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError):
+        if [*folder.iterdir()] == [folder / LOCK]:
+            (folder / LOCK).unlink()
+            folder.rmdir()
+            return
+    import shutil  # slow to import, and seldom is anything else in it
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _left_behind(folder: Path) -> Iterator[Path]:

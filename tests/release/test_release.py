@@ -20,7 +20,7 @@ from iowhy.recording import Recording, open_recording
 
 DIST = Path(os.environ.get("DIST", "dist"))
 WHEELS = sorted(DIST.glob("*.whl"))
-MOST_BYTES = 8 << 20
+MOST_BYTES = 8_000_000
 #: tools/release puts it into an environment of its own.
 AUDIT = Path(__file__).parents[2] / "target/release-venv/bin/auditwheel"
 

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,8 +85,44 @@ def test_what_cannot_be_is_said_and_leaves_nothing(tmp_path: Path, ssh: str) -> 
     foreign.chmod(0o755)
     other = iowhy(tmp_path, ssh, "--", "true", IOWHY_RECORD=str(foreign))
     assert other.returncode == 2 and "and the recorder here is for" in other.stderr
+    fails = tmp_path / "fails/iowhy-record"
+    fails.parent.mkdir()
+    shutil.copy("/bin/false", fails)
+    broken = iowhy(tmp_path, ssh, "--", "true", IOWHY_RECORD=str(fails))
+    assert broken.returncode == 2 and "the recorder does not run there" in broken.stderr
+    absent = iowhy(tmp_path, ssh, "--container", "no-such-container")
+    assert absent.returncode == 2 and "no such container" in absent.stderr
+    assert "recording container" not in absent.stderr
     assert not list(tmp_path.glob("*.iowhy"))
     assert not list(Path("/var/tmp").glob("iowhy.??????"))
+
+
+def test_what_a_killed_iowhy_left_there_is_named(tmp_path: Path, ssh: str) -> None:
+    """The command there runs on, and so does its recording, which nobody fetches."""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh}
+    words = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "--", "sleep", "3"]
+    with subprocess.Popen(words, cwd=tmp_path, env=here, stderr=subprocess.DEVNULL) as killed:
+        left = _within(20, lambda: list(Path("/var/tmp").glob("iowhy.??????/sleep.iowhy")))
+        killed.kill()
+    manifest = left[0] / "manifest.json"
+    try:
+        _within(20, lambda: json.loads(manifest.read_text())["complete"])
+        later = iowhy(tmp_path, ssh, "-q", "-o", "later.iowhy", "--", "true")
+        assert later.returncode == 0 and "never fetched" not in later.stderr
+        os.utime(manifest, (0, 0))
+        again = iowhy(tmp_path, ssh, "-q", "-o", "again.iowhy", "--", "true")
+        assert f"has a recording that was never fetched: {left[0]}\n" in again.stderr
+    finally:
+        shutil.rmtree(left[0].parent)
+
+
+def _within(seconds: float, found: Callable[[], Any]) -> Any:
+    """What is there before so long."""
+    end = time.monotonic() + seconds
+    while not (it := found()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return it
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,29 @@ def _wait_for(condition: object, seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.parametrize(
+    ("whom", "said"),
+    [
+        (["-a"], "iowhy: recording the machine for 0.2 s; Ctrl-C ends it"),
+        (["-p", str(os.getpid())], f"iowhy: recording process {os.getpid()} ("),
+        (["-p", str(2**22 - 1)], None),
+        (["--container", "no-such-container"], None),
+        (["--pod", "no/such-pod"], None),
+        (["--cgroup", "/sys/fs/cgroup/no-such-group"], None),
+    ],
+)
+def test_that_it_records_is_said_once_it_does(
+    tmp_path: Path, whom: list[str], said: str | None
+) -> None:
+    asked = ["run", "--mode", "proc", "--duration", "0.2s", "-o", str(tmp_path / "a.iowhy"), *whom]
+    done = subprocess.run([*IOWHY, *asked], check=False, capture_output=True, text=True, timeout=60)
+    if said is None:
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+        assert "recording" not in done.stderr and " no such " in done.stderr
+    else:
+        assert done.returncode == 0 and done.stderr.splitlines()[0].startswith(said)
+
+
 @pytest.mark.parametrize("whom", [["-a"], ["-p", str(os.getpid())]])
 def test_proc_alone_also_of_what_runs_already(tmp_path: Path, whom: list[str]) -> None:
     kept = tmp_path / "a.iowhy"

@@ -214,12 +214,12 @@ def record_asked(options: Options, out: Path, ahead: Sequence[Callable[[], objec
         return _attach(options, out, duration_s, on)
     groups = _groups(options)
     if groups:
-        if not options.quiet:
-            _say_what(", ".join(" ".join(pair).removeprefix("--") for pair in groups), duration_s)
-        return live.groups(groups, out, duration_s=duration_s, extra=_how(options), on=on)
-    if not options.quiet:
-        _say_what("the machine", duration_s)
-    return live.machine(out, duration_s=duration_s, extra=_how(options), on=on)
+        says = _what(options, ", ".join(" ".join(one).removeprefix("--") for one in groups))
+        return live.groups(
+            groups, out, duration_s=duration_s, extra=_how(options), on=on, says=says
+        )
+    says = _what(options, "the machine")
+    return live.machine(out, duration_s=duration_s, extra=_how(options), on=on, says=says)
 
 
 def _host(name: str, *, sudo: bool) -> "Host":
@@ -279,11 +279,12 @@ def _takes_stacks(options: Options) -> bool:
 def _attach(options: Options, out: Path, duration_s: float | None, on: "Host | None") -> int:
     """Records processes, with those that they have started already: a server's work is done by these."""
     named, more = list(dict.fromkeys(options.pids)), not options.alone
-    if on is None and not options.quiet:
+    says = None
+    if on is None:
         started = len(with_descendants(named)) - len(named) if more else 0
-        _say_what(_named(named, started), duration_s)
+        says = _what(options, _named(named, started))
     return live.attach(
-        named, out, descendants=more, duration_s=duration_s, extra=_how(options), on=on
+        named, out, descendants=more, duration_s=duration_s, extra=_how(options), on=on, says=says
     )
 
 
@@ -294,9 +295,12 @@ def _named(pids: Sequence[int], more: int) -> str:
     return f"process {', '.join(named)}" + (f" and {more} that {whom} started" if more else "")
 
 
-def _say_what(what: str, duration_s: float | None) -> None:
-    until = "" if duration_s is None else f" for {duration_s:g} s"
-    say(f"recording {what}{until}; Ctrl-C ends it")
+def _what(options: Options, what: str) -> str | None:
+    """What the recorder says once it records."""
+    if options.quiet:
+        return None
+    until = "" if options.duration_ns is None else f" for {options.duration_ns / 1e9:g} s"
+    return f"recording {what}{until}; Ctrl-C ends it"
 
 
 def _verdict(out: Path, options: Options, expected: Asked) -> int:
@@ -347,6 +351,10 @@ def _check_live(options: Options) -> None:
 
 def _check_elsewhere(options: Options) -> None:
     checked_name(options.on or "")
+    if options.on_death == "end":
+        raise Problem(
+            "--on-death end goes with what runs here: another machine does not hear that iowhy was killed"
+        )
     if options.as_json and options.argv:
         raise Problem(
             "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"

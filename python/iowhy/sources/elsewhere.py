@@ -10,14 +10,14 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import printable, say
+from iowhy.recording.bounds import private_folder
 from iowhy.sources import ending
 
 #: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.
@@ -26,12 +26,22 @@ SSH = "IOWHY_SSH"
 #: e_machine of ELF and what uname(2) says of the same processor.
 _MACHINES = {62: "x86_64", 183: "aarch64"}
 
+#: Prints the directory that it made, and recordings of before that nobody has fetched: one that is still made is written
+#: once a minute at least.
 _PUT = """umask 077
-d=$(mktemp -d "${TMPDIR:-/var/tmp}/iowhy.XXXXXX") && cat > "$d/iowhy-record" && chmod 700 "$d/iowhy-record" || exit 1
-printf '%s\\n' "$d"
-exec "$d/iowhy-record" --version >&2"""
+all=${TMPDIR:-/var/tmp}
+d=$(mktemp -d "$all/iowhy.XXXXXX") || exit 1
+if cat > "$d/iowhy-record" && chmod 700 "$d/iowhy-record" && "$d/iowhy-record" --version >&2
+then
+  printf '%s\\n' "$d"
+  find "$all"/iowhy.??????/*/manifest.json -user "$(id -u)" -mmin +2 2> /dev/null || true
+else rm -rf "$d"; exit 1
+fi"""
 
-_GET = 'cd "$1" && exec tar -cf - "$2"'
+#: The status of _GET where there is no recording.
+_NONE = 3
+
+_GET = f'cd "$1" || exit 1; [ -e "$2" ] || exit {_NONE}; exec tar -cf - "$2"'
 
 #: What the recorder says of the machine, and files of it, each behind its name between zeros.
 _PROBE = r"""cd "$1" && shift && {
@@ -55,17 +65,28 @@ class Host:
     name: str
     sudo: bool = False
 
-    def record(self, recorder: Path, words: Sequence[str], out: Path) -> int:
+    def record(
+        self,
+        recorder: Path,
+        words: Sequence[str],
+        out: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> int:
         """Runs the recorder there with `words`; the recording is then `out`. Returns what it returned.
 
+        `environment`: variables that it gets there.
         Standard input, output and error are those of this process. Raises Problem where the machine cannot be
         reached or the recorder does not run on it.
         """
         with self._connection() as ssh:
             self._check_machine(ssh, recorder)
-            place = self._put(ssh, recorder)
+            place, forgotten = self._put(ssh, recorder)
+            for one in forgotten:
+                say(f"{self.name} has a recording that was never fetched: {one}")
             there = f"{place}/{out.name}"
             command = [f"{place}/iowhy-record", words[0], "-o", there, *words[1:]]
+            if environment:
+                command = ["env", *map("=".join, environment.items()), *command]
             if self.sudo:
                 command.insert(0, "sudo")
             status = self._run(ssh, command)
@@ -73,8 +94,11 @@ class Host:
                 raise Problem(
                     f"{self.name}: the connection ended before the recording; what there is of it is in {there} there"
                 )
-            self._get(ssh, place, out)
-            self._asked(ssh, f"rm -rf {shlex.quote(place)}")
+            arrived = self._get(ssh, place, out)
+            self._remove(ssh, place)
+        if not arrived:
+            raise SystemExit(status or 1)  # the recorder has said there what was wrong
+        say(f"recorded on {self.name}")
         return status
 
     def probe(self, recorder: Path, files: Sequence[str]) -> dict[str, str]:
@@ -84,11 +108,13 @@ class Host:
         """
         with self._connection() as ssh:
             self._check_machine(ssh, recorder)
-            place = self._put(ssh, recorder)
+            place, _ = self._put(ssh, recorder)
             rise = ["sudo"] if self.sudo else []
-            status = self._run(ssh, [*rise, "sh", "-c", _PROBE, "sh", place, *files])
-            answer = self._asked(ssh, f"cat {shlex.quote(place)}/answer").stdout
-            self._asked(ssh, f"rm -rf {shlex.quote(place)}")
+            try:
+                status = self._run(ssh, [*rise, "sh", "-c", _PROBE, "sh", place, *files])
+                answer = self._asked(ssh, f"cat {shlex.quote(place)}/answer").stdout
+            finally:
+                self._remove(ssh, place)
         first, *more = answer.decode(errors="replace").split("\0")
         found = {"probe": first, "machine": _machine_of(recorder)}
         found |= dict(zip(more[::2], more[1::2], strict=False))
@@ -102,17 +128,23 @@ class Host:
         command = shlex.split(os.environ.get(SSH, "ssh"))
         if not command or shutil.which(command[0]) is None:
             raise Problem(f"--on {self.name}: {' '.join(command) or SSH} is not installed here")
-        with tempfile.TemporaryDirectory(prefix="iowhy-") as folder:
-            shared = ["-oControlMaster=auto", f"-oControlPath={folder}/ssh", "-oControlPersist=60"]
-            try:
-                yield [*command, *shared]
-            finally:
-                subprocess.run(
-                    [*command, *shared, "-O", "exit", "--", self.name],
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    check=False,
-                )
+        folder = private_folder()  # which the next iowhy takes away where this one is killed
+        if folder is None:
+            raise Problem(
+                f"--on {self.name}: there is no place here for a socket (TMPDIR names one)"
+            )
+        # A name that is short: the path of a socket may have 107 bytes (unix(7)), of which ssh takes 17.
+        path = folder / os.urandom(2).hex()
+        shared = ["-oControlMaster=auto", f"-oControlPath={path}", "-oControlPersist=60"]
+        try:
+            yield [*command, *shared]
+        finally:
+            subprocess.run(
+                [*command, *shared, "-O", "exit", "--", self.name],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+            )
 
     def _check_machine(self, ssh: Sequence[str], recorder: Path) -> None:
         done = self._asked(ssh, "uname -sm")
@@ -128,15 +160,16 @@ class Host:
                 f" (of iowhy-record-…-{machine}.tar.gz)"
             )
 
-    def _put(self, ssh: Sequence[str], recorder: Path) -> str:
+    def _put(self, ssh: Sequence[str], recorder: Path) -> tuple[str, list[str]]:
+        """Where it is there, and which recordings lie there that an iowhy which was killed has left."""
         with recorder.open("rb") as file:
             done = self._asked(ssh, _PUT, stdin=file)
-        place = done.stdout.decode(errors="replace").strip()
+        place, *left = done.stdout.decode(errors="replace").splitlines() or [""]
         if done.returncode != 0 or not place.startswith("/"):
             raise Problem(
                 f"--on {self.name}: the recorder does not run there: {_last(done.stderr)} (TMPDIR is where it goes)"
             )
-        return place
+        return place, [printable(one).removesuffix("/manifest.json") for one in left]
 
     def _run(self, ssh: Sequence[str], command: Sequence[str]) -> int:
         # A terminal there passes Ctrl-C on, and asks for sudo's password.
@@ -150,8 +183,11 @@ class Host:
             returned = session.wait()
         return returned if returned >= 0 else 128 - returned
 
-    def _get(self, ssh: Sequence[str], place: str, out: Path) -> None:
-        """Brings the recording. It is another machine's word: nothing but its own files is made of it."""
+    def _remove(self, ssh: Sequence[str], place: str) -> None:
+        self._asked(ssh, f"rm -rf {shlex.quote(place)}")
+
+    def _get(self, ssh: Sequence[str], place: str, out: Path) -> bool:
+        """Brings the recording, if there is one. It is another machine's word: nothing but its own files is made of it."""
         script = shlex.join(["sh", "-c", _GET, "sh", place, out.name])
         with subprocess.Popen(
             [*ssh, "-T", "--", self.name, script],
@@ -164,14 +200,13 @@ class Host:
                 with tarfile.open(fileobj=sender.stdout, mode="r|") as archive:
                     unpack(archive, out)
             except (tarfile.TarError, OSError) as error:
-                sender.kill()
-                # The recorder has said there what was wrong, where it made none.
-                if not out.exists():
-                    raise SystemExit(1) from error
+                sender.stdout.close()
+                if sender.wait() == _NONE:
+                    return False
                 raise Problem(
                     f"{self.name}: the recording did not arrive whole ({error}); it is in {place} there"
                 ) from error
-        say(f"recorded on {self.name}")
+        return True
 
     def _asked(
         self, ssh: Sequence[str], script: str, stdin: object = subprocess.DEVNULL

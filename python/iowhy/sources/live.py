@@ -25,6 +25,9 @@ PARENT = "IOWHY_PARENT"
 """Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
 whose caller is killed records on until the command ends."""
 
+SAY = "IOWHY_SAY"
+"""What the recorder of what runs already says to the user once it records: not where there is nothing to record."""
+
 _OWNER = "IOWHY_OWNER"
 """Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
 
@@ -112,12 +115,15 @@ def attach(
     duration_s: float | None = None,
     extra: Sequence[str] = (),
     on: "Host | None" = None,
+    says: str | None = None,
 ) -> int:
-    """Record running processes until they end, `duration_s` passed, or Ctrl-C; `descendants`: with those that they started."""
-    options = [*attached(pids, descendants=descendants), *extra]
-    if duration_s is not None:
-        options += ["--duration", str(duration_s)]
-    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
+    """Record running processes until they end, `duration_s` passed, or Ctrl-C; `descendants`: with those that they started.
+
+    `says`: what the recorder says once it records, here and below.
+    """
+    return _of_what_runs(
+        [*attached(pids, descendants=descendants), *extra], out, duration_s, on, says
+    )
 
 
 def groups(
@@ -127,12 +133,11 @@ def groups(
     duration_s: float | None = None,
     extra: Sequence[str] = (),
     on: "Host | None" = None,
+    says: str | None = None,
 ) -> int:
     """Record what runs in control groups: `asked` are pairs of --cgroup, --container or --pod and a name."""
-    options = ["group", *(f"{flag}={name}" for flag, name in asked), *extra]
-    if duration_s is not None:
-        options += ["--duration", str(duration_s)]
-    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
+    words = ["group", *(f"{flag}={name}" for flag, name in asked), *extra]
+    return _of_what_runs(words, out, duration_s, on, says)
 
 
 def machine(
@@ -141,12 +146,26 @@ def machine(
     duration_s: float | None = None,
     extra: Sequence[str] = (),
     on: "Host | None" = None,
+    says: str | None = None,
 ) -> int:
     """Record the whole machine for `duration_s`, or until Ctrl-C."""
-    options = ["machine", *extra]
+    return _of_what_runs(["machine", *extra], out, duration_s, on, says)
+
+
+def _of_what_runs(
+    options: Sequence[str],
+    out: Path,
+    duration_s: float | None,
+    on: "Host | None",
+    says: str | None,
+) -> int:
+    words = list(options)
     if duration_s is not None:
-        options += ["--duration", str(duration_s)]
-    return on.record(program(RECORDER), options, out) if on else _recorder(options, out)
+        words += ["--duration", str(duration_s)]
+    more = {SAY: says} if says else {}
+    if on is not None:
+        return on.record(program(RECORDER), words, out, more)
+    return _recorder(words, out, env=os.environ | more)
 
 
 def owned(environment: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ use crate::groups::Groups;
 use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
-use crate::process::{owner, parent::Parent, signals::Signals};
+use crate::process::{owner, parent::Parent, ready, signals::Signals};
 pub use bounds::Bounds;
 use live::Live;
 
@@ -305,6 +305,7 @@ fn in_groups(
     live.watch
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
+    ready::say();
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty() && !groups.exist()
@@ -336,6 +337,7 @@ fn machine(
     live.watch
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
+    ready::say();
     let (_never, fate) = channel();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     if let Some(bound) = live.bound.take() {

@@ -65,6 +65,9 @@ pub struct Clock {
 pub struct Command {
     pub mode: Mode,
     pub argv: Vec<String>,
+    /// The options of `iowhy run` that named control groups, and the names: `--container`, `web`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     pub cwd: Option<String>,
     pub user: Option<String>,
     pub exit_status: Option<i64>,

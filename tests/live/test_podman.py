@@ -114,6 +114,7 @@ def test_a_container_by_its_name_and_nothing_of_another(start: Run, tmp_path: Pa
     recording = open_recording(tmp_path / "r.iowhy")
     assert written(recording) == [one("iowhy-test-a")]
     assert ask(recording, "SELECT DISTINCT container FROM threads") == [(own,)]
+    assert recording.manifest.command.groups == ("--container", "iowhy-test-a")
 
 
 def test_a_pod_by_its_id_is_all_its_containers(start: Run, tmp_path: Path) -> None:

@@ -44,9 +44,10 @@ def recorded(story: Story, name: str, **more: object) -> Verdict:
         "argv": ["./load rows", "it's"], "start_ns": START, "end_ns": START + story.elapsed, "sensors": ran,
         "host": Host(cpus=story.cpus, memory_bytes=8 * GIB, page_bytes=PAGE), **more,
     }  # fmt: skip
-    cwd = str(given.pop("cwd", Path.cwd()))
+    cwd, groups = str(given.pop("cwd", Path.cwd())), given.pop("groups", ())
     manifest = Manifest.made(**given)  # type: ignore[arg-type]
-    manifest = replace(manifest, command=replace(manifest.command, cwd=cwd))
+    command = replace(manifest.command, cwd=cwd, groups=groups)  # type: ignore[arg-type]
+    manifest = replace(manifest, command=command)
     return judge(write_recording(Path(name), manifest, story.tables))
 
 
@@ -113,6 +114,24 @@ def test_every_command_on_the_page_is_taken(
         taken(command)
     if more.get("mode") in ("attach", "machine"):
         assert not any("experiment" in one for one in words)
+
+
+@pytest.mark.parametrize(
+    ("groups", "again", "who"),
+    [
+        (("--container", "web 1"), "--container 'web 1' --duration 10s", "container or service"),
+        (("--pod", "a/b", "--pod", "c"), "--pod a/b --pod c --duration 10s", "pod"),
+        ((), "-p 10 --duration 10s", "attached process"),
+    ],
+)
+def test_control_groups_are_recorded_again_by_what_they_were_named(
+    groups: tuple[str, ...], again: str, who: str
+) -> None:
+    verdict = recorded(idle(), "x.iowhy", mode="attach", argv=[], groups=groups)
+    commands = verdict.commands.compare_again()
+    assert commands is not None and commands[0].endswith(f"-o x-after.iowhy {again}")
+    taken(commands[0])
+    assert f"the {who} waits" in verdict.answer
 
 
 def test_what_it_read_on_standard_input_is_given_again() -> None:

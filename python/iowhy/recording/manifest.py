@@ -49,10 +49,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class Command:
-    """What was watched. `mode` is run, attach, machine or paste."""
+    """What was watched. `mode` is run, attach, machine or paste; `groups` has the options of `iowhy run` that named
+    control groups, each before its name.
+    """
 
     mode: str = "run"
     argv: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     cwd: str | None = None
     user: str | None = None
     exit_status: int | None = None

@@ -36,6 +36,8 @@ class Commands:
     directory: Path | None = None
     input_file: Path | None = None
     pids: tuple[int, ...] = ()
+    #: What named control groups.
+    groups: tuple[str, ...] = ()
     seconds: float | None = None
     #: Where its data lie, when that is not where it ran.
     data: used_files.DataPlace | None = None
@@ -54,6 +56,8 @@ class Commands:
         if self.mode == "run" and self.argv:
             return f"{self._there}{as_root()} run{kept} -- {self.command}"
         long = f" --duration {max(_LEAST_S, math.ceil(self.seconds or 30))}s"
+        if self.groups:
+            return f"{as_root()} run{kept} {joined(self.groups)}{long}"
         if self.mode == "attach" and self.pids:
             return f"{as_root()} run{kept} -p {','.join(map(str, self.pids))}{long}"
         return f"{as_root()} run{kept} -a{long}"
@@ -138,6 +142,7 @@ def commands(facts: Facts) -> Commands:
         directory=None if directory == Path.cwd() else directory,
         input_file=None if input_file is None else Path(input_file),
         pids=started.roots(facts.relations) if run.mode == "attach" else (),
+        groups=command.groups,
         seconds=None if run.pasted else run.seconds,
         data=used_files.outside(facts.relations, facts.page_bytes, directory)
         if run.mode == "run" and directory is not None

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use iowhy_readings::containers::Wanted;
 use iowhy_readings::{accounts, host, Roots};
 use iowhy_store::manifest::{Command, Manifest, Mode, Source};
 
@@ -13,14 +14,16 @@ pub fn manifest(request: &Request) -> Manifest {
     manifest.host = host::host(&Roots::default());
     manifest.clock = host::clock();
     let text = |s: &OsString| iowhy_readings::names::escaped(s.as_encoded_bytes());
-    let (mode, argv) = match &request.target {
-        Target::Run(argv) => (Mode::Run, argv.iter().map(text).collect()),
-        Target::Attach { .. } | Target::Groups { .. } => (Mode::Attach, Vec::new()),
-        Target::Machine { .. } => (Mode::Machine, Vec::new()),
+    let (mode, argv, groups) = match &request.target {
+        Target::Run(argv) => (Mode::Run, argv.iter().map(text).collect(), Vec::new()),
+        Target::Attach { .. } => (Mode::Attach, Vec::new(), Vec::new()),
+        Target::Groups { wanted, .. } => (Mode::Attach, Vec::new(), named(wanted)),
+        Target::Machine { .. } => (Mode::Machine, Vec::new(), Vec::new()),
     };
     manifest.command = Command {
         mode,
         argv,
+        groups,
         cwd: std::env::current_dir()
             .ok()
             .map(|d| text(&d.into_os_string())),
@@ -28,6 +31,16 @@ pub fn manifest(request: &Request) -> Manifest {
         ..Command::default()
     };
     manifest
+}
+
+/// Control groups as `iowhy run` takes them.
+fn named(wanted: &[Wanted]) -> Vec<String> {
+    let words = wanted.iter().flat_map(|one| match one {
+        Wanted::Group(path) => ["--cgroup", path],
+        Wanted::Container(name) => ["--container", name],
+        Wanted::Pod(name) => ["--pod", name],
+    });
+    words.map(str::to_owned).collect()
 }
 
 fn own_name() -> Option<String> {

@@ -4,8 +4,14 @@ from iowhy.data_class import dataclass
 from iowhy.recording import Manifest
 from iowhy.relations import RecordedFacts
 
-#: By the mode of recording.
-_WHO = {"attach": "the attached process", "machine": "the machine"}
+#: By the mode of recording, or the option that named a control group.
+_WHO = {
+    "attach": "the attached process",
+    "machine": "the machine",
+    "--container": "the container or service",
+    "--pod": "the pod",
+    "--cgroup": "the control group",
+}
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,13 @@ class Run:
     #: Table → why all that is in it shows only a part of what happened (one screen, one process, since boot).
     partial: dict[str, str]
     part_of_ns: int | None = None
+    #: The option that named the control groups; None where none were.
+    of_group: str | None = None
 
     @property
     def who(self) -> str:
         """What was recorded, as sentences call it: one word for all of them, in the singular."""
-        return _WHO.get(self.mode, "the command")
+        return _WHO.get(self.of_group or self.mode, "the command")
 
     @property
     def seconds(self) -> float | None:
@@ -66,6 +74,7 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         complete=manifest.complete,
         partial=_partial(manifest),
         part_of_ns=part_of_ns,
+        of_group=next(iter(manifest.command.groups), None),
     )
 
 

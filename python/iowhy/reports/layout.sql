@@ -20,7 +20,8 @@
 -- column interleaved_share: allocations that followed another thread's in the same file, share
 -- column dev: device number of the filesystem, id
 -- column ino: inode, id
--- The block size is the filesystem's; the page size where that is not known.
+-- The block size is the filesystem's; the page size where that is not known. What fallocate takes on btrfs is among the
+-- extents and not among the allocations: its tracepoints name no file for it.
 SELECT
     n.path,
     l.phase,

@@ -45,6 +45,15 @@ def test_a_plain_machine_has_nothing_to_mend(tmp_path: Path) -> None:
     ("different", "subject", "remedy"),
     [
         ({"without": [BTF], "sensors": refused("no BTF")}, "kernel", "CONFIG_DEBUG_INFO_BTF"),
+        (
+            {
+                "without": [BTF],
+                "files": {"proc/mounts": "proc /proc proc rw 0 0\n"},
+                "sensors": refused("no BTF"),
+            },
+            "kernel",
+            "mount -t sysfs sysfs /sys",
+        ),
         ({"files": {LOCKDOWN: CONFIDENTIALITY}, "sensors": EPERM}, "lockdown", "lockdown=integrity"),
         ({"capabilities": NO_RIGHTS, "user_id": 1000, "sensors": EPERM}, "rights", "iowhy run -- CMD"),
         (

@@ -10,6 +10,12 @@ _BTF = "/sys/kernel/btf/vmlinux"
 
 def _look(machine: Machine) -> Condition | None:
     named = f"Linux {machine.release or 'of unknown version'} on {machine.architecture}"
+    if not machine.exists(_BTF) and not _has_sysfs(machine):
+        return Condition(
+            "stops",
+            f"/sys is not mounted, where the kernel ({named}) describes its types ({_BTF})",
+            "Mount it: `mount -t sysfs sysfs /sys`; containers have it unless they are started without (read-only will do).",
+        )
     if not machine.exists(_BTF):
         return Condition(
             "stops",
@@ -24,6 +30,13 @@ def _look(machine: Machine) -> Condition | None:
             "Look for a newer iowhy: `pip install --upgrade iowhy`.",
         )
     return Condition("works", f"{named}, with BTF")
+
+
+def _has_sysfs(machine: Machine) -> bool:
+    """/sys is mounted, or nothing tells what is (proc_mounts(5))."""
+    mounts = machine.text("/proc/mounts")
+    lines = [line.split() for line in (mounts or "").splitlines()]
+    return mounts is None or any(len(words) > 2 and words[2] == "sysfs" for words in lines)
 
 
 CHECK = Check("kernel", 50, _look)

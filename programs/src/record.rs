@@ -64,13 +64,13 @@ enum Command {
         #[command(flatten)]
         common: Common,
         /// Directory of a control group, or its path as /proc/PID/cgroup has it
-        #[arg(long = "cgroup")]
+        #[arg(long = "cgroup", value_name = "PATH")]
         cgroups: Vec<String>,
         /// Name or id of a container, or name of a systemd service
-        #[arg(long = "container")]
+        #[arg(long = "container", value_name = "NAME")]
         containers: Vec<String>,
         /// Name of a pod, or NAMESPACE/NAME
-        #[arg(long = "pod")]
+        #[arg(long = "pod", value_name = "NAME")]
         pods: Vec<String>,
         /// Seconds to record; without it until the groups are gone, or Ctrl-C
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
@@ -137,7 +137,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok()
         .and_then(|s| Duration::try_from_secs_f64(s).ok())
         .filter(|d| !d.is_zero())
-        .ok_or_else(|| format!("{text} is not a number of seconds"))
+        .ok_or_else(|| "give a number of seconds that is more than 0".to_owned())
 }
 
 fn main() {

@@ -21,8 +21,10 @@ from . import (
     overlay,
     packages,
     proc,
+    smb,
     stacks,
     table,
+    virtiofs,
 )
 from .check import Check, one
 
@@ -49,8 +51,10 @@ record libaio operations /mnt/libaio libaio
 {overlay.script()}
 {stacks.script()}
 {network.script()}
+{smb.script()}
 {filesystems.script()}
 {host.script()}
+{virtiofs.script()}
 {drivers.script()}
 {limits.script()}
 """
@@ -72,8 +76,10 @@ def checks(out: Path) -> Iterator[Check]:
     yield from overlay.checks(out)
     yield from stacks.checks(out)
     yield from network.checks(out)
+    yield from smb.checks(out)
     yield from filesystems.checks(out)
     yield from host.checks(out)
+    yield from virtiofs.checks(out)
     yield from drivers.checks(out)
     yield from limits.checks(out)
 
@@ -203,15 +209,17 @@ def recordings_of(suite: str) -> Path:
 
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
-    programs = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder), *TOOLS]
+    own = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder)]
+    programs = [*own, *TOOLS, *smb.programs()]
     for name in suites or packages.SUITES:
         kernel = packages.fetch(folder, name)
         place = _place_of(folder, kernel.suite)
         has_types = packages.SUITES[name].has_types
         script = SCRIPT if has_types else proc.script()
         disks = (*stacks.DISKS, *filesystems.DISKS)
-        more = drivers.words(place)
-        out = guest.run(kernel, programs, script, place, disks, host.share(place), more)
+        with virtiofs.served(place) as served:
+            more = [*drivers.words(place), *served]
+            out = guest.run(kernel, programs, script, place, disks, host.share(place), more)
         found = list(checks(out) if has_types else proc.checks(out))
         wrong = [check for check in found if not check.holds]
         failed += bool(wrong)

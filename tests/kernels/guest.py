@@ -10,8 +10,9 @@ from pathlib import Path
 from .packages import Kernel
 
 BUSYBOX = Path("/bin/busybox")
+MEMORY_MIB = 1024
 #: Two processors and a GiB; and random numbers, for which before 5.6 who asks waits until there are some.
-HARDWARE = ("-smp", "2", "-m", "1024", "-device", "virtio-rng-pci")
+HARDWARE = ("-smp", "2", "-m", str(MEMORY_MIB), "-device", "virtio-rng-pci")
 #: In one thread for both processors: of two, one runs what the other has just patched out of the kernel's code (as
 #: tracepoints are let go), which is a trap to the kernel, and panics.
 EMULATED = ("-accel", "tcg,thread=single")

@@ -18,7 +18,7 @@ _EVER = 2147483647
 _FLAGS = 0x2000 | 0x400 | 0x2
 
 #: What the server's disk took at least. Two reads of one place are one of the disk.
-_DISK_NS = (
+DISK_NS = (
     f"{DELAY_MS * 1_000_000} * (SELECT count(*) FROM block_requests JOIN devices USING (dev)"
     " WHERE op = 'read' AND mapper_name = 'far')"
 )
@@ -37,10 +37,7 @@ def script() -> str:
     return f"""
 ifconfig lo 127.0.0.1 up
 mkdir -p /srv /nfs
-export DM_DISABLE_UDEV=1
-dmsetup create far --table "0 80000 delay /dev/vde 0 {DELAY_MS} /dev/vde 0 0"
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard /dev/mapper/far
-mount -t ext4 -o noatime /dev/mapper/far /srv
+{slow_disk("/srv")}
 dd if=/dev/zero of=/srv/file bs=64k count={FILE // 65536} conv=fsync 2> /dev/null
 mount -t nfsd nfsd /proc/fs/nfsd
 {channels}
@@ -59,9 +56,21 @@ record nfs sh -c 'iowhy-work randread --file /nfs/file --reads {READS} --block {
 cat /proc/self/mountstats > /out/mountstats-after
 umount /nfs
 echo 0 > /proc/fs/nfsd/threads
-umount /srv
-dmsetup remove far
+{without_disk("/srv")}
 """
+
+
+def slow_disk(folder: str) -> str:
+    """Makes the server's disk, with a filesystem, there."""
+    return f"""export DM_DISABLE_UDEV=1
+dmsetup create far --table "0 80000 delay /dev/vde 0 {DELAY_MS} /dev/vde 0 0"
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard /dev/mapper/far
+mount -t ext4 -o noatime /dev/mapper/far {folder}"""
+
+
+def without_disk(folder: str) -> str:
+    """And takes it away."""
+    return f"umount {folder}\ndmsetup remove far"
 
 
 def checks(out: Path) -> Iterator[Check]:
@@ -76,7 +85,7 @@ def checks(out: Path) -> Iterator[Check]:
         expected = tuple(now - then for now, then in zip(after[op], before[op], strict=True))
         found = of_relations(recording, counted)
         yield Check(f"{op}: operations and bytes as mountstats has them", found, expected)
-    late = f"SELECT mean_rtt_ns * operations >= {_DISK_NS} FROM remote_operations WHERE op = 'READ'"
+    late = f"SELECT mean_rtt_ns * operations >= {DISK_NS} FROM remote_operations WHERE op = 'READ'"
     yield Check("READ takes as long as the server's disk", of_relations(recording, late), True)
     yield from _waits(recording)
     first = next((one.cause for one in judge(recording).findings), None)
@@ -87,7 +96,7 @@ def checks(out: Path) -> Iterator[Check]:
 def _waits(recording: Recording) -> Iterator[Check]:
     """The reads' waits are told as the server's, and no device's."""
     served = (
-        f"SELECT sum(total_ns) >= {_DISK_NS} FROM served_waits w JOIN served_filesystems f USING (dev)"
+        f"SELECT sum(total_ns) >= {DISK_NS} FROM served_waits w JOIN served_filesystems f USING (dev)"
         " WHERE syscall LIKE 'pread%' AND mount = '/nfs' AND w.served_by = 'server'"
     )
     yield Check("reads wait for the server", of_relations(recording, served), True)

@@ -39,6 +39,13 @@ SUITES = {
         cpu="Westmere",
     ),
     "bullseye": Suite("Debian 11", "bullseye", r"^linux-image-5\.10\..*-cloud-amd64-unsigned$"),
+    "before": Suite(
+        "Ubuntu 20.04 (hardware enablement before the last)",
+        "focal-updates",
+        r"^linux-image-5\.11\.0-.*-generic$",
+        True,
+        cpu="Westmere",
+    ),
     "focal": Suite(
         "Ubuntu 20.04 (hardware enablement)",
         "focal-updates",
@@ -86,6 +93,21 @@ MODULES_OF_STACKS = (
 )
 #: And for a server of files, and its client.
 MODULES_OF_NFS = ("nfsd", "nfsv4")
+#: The same of SMB, and the ciphers and checksums that both ask for by name.
+MODULES_OF_SMB = (
+    *(
+        "md5",
+        "hmac",
+        "cmac",
+        "sha256_generic",
+        "sha512_generic",
+        "gcm",
+        "ccm",
+        "ctr",
+        "des_generic",
+    ),
+    *("nls_utf8", "cifs", "ksmbd"),
+)
 #: Of filesystems, and the checksums that they ask for by name; of the host's folder.
 MODULES_OF_FILESYSTEMS = (
     "crc32c_generic",
@@ -95,6 +117,7 @@ MODULES_OF_FILESYSTEMS = (
     "btrfs",
     "9pnet_virtio",
     "9p",
+    "virtiofs",
 )
 
 
@@ -221,7 +244,13 @@ def _kernel(suite: str, trees: list[Path]) -> Kernel:
         for file in (root / "modules" / release / "kernel").rglob("*.ko*")
     }
     ordered: list[Path] = []
-    for name in (*MODULES, *MODULES_OF_STACKS, *MODULES_OF_NFS, *MODULES_OF_FILESYSTEMS):
+    for name in (
+        *MODULES,
+        *MODULES_OF_STACKS,
+        *MODULES_OF_NFS,
+        *MODULES_OF_SMB,
+        *MODULES_OF_FILESYSTEMS,
+    ):
         _load(name, files, ordered)
     return Kernel(suite, release, image, tuple(ordered))
 

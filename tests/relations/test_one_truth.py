@@ -5,6 +5,7 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
@@ -74,14 +75,21 @@ def test_the_report_of_the_machine_and_the_verdict_see_the_same_cpus() -> None:
     assert machine.busiest_cpu <= max(row["busiest_cpu_share"] for row in rows)
 
 
-def test_only_one_relation_takes_the_counters_of_cpus_from_each_other() -> None:
-    """The others read `cpu_steps`: what an interrupt or a stolen tick counts as is decided there."""
+@pytest.mark.parametrize(
+    ("table", "relations"),
+    [
+        # What an interrupt or a stolen tick counts as is decided there.
+        ("cpu_samples", {"cpu_steps.sql", "cpu_count.sql"}),
+        ("disk_samples", {"disk_steps.sql"}),
+    ],
+)
+def test_only_one_relation_takes_counters_from_each_other(table: str, relations: set[str]) -> None:
     root = resources.files("iowhy")
     readers = {
         path.name
         for path in Path(str(root)).rglob("*.*")
         if path.suffix in (".sql", ".py")
         and "sources" not in path.parts
-        and re.search(r"FROM (main\.)?cpu_samples", path.read_text("utf-8"))
+        and re.search(rf"FROM (main\.)?{table}\b", path.read_text("utf-8"))
     }
-    assert readers == {"cpu_steps.sql", "cpu_count.sql"}
+    assert readers == relations

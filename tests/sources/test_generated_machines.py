@@ -48,7 +48,8 @@ def allowed(of: Machine, found: Verdict, name: str) -> None:
         return
     busy, waiting = (of.user + of.system + of.steal) / 100, of.iowait / 100
     # A load of 1/n with processes that wait to run fits n CPUs; the verdict says that it is taken for that.
-    cpus = of.cpus if tool.cpus else 8 if name.endswith("vmstat") and of.runnable else 1
+    fitted = (name.endswith("vmstat") or name == "dstat") and of.runnable
+    cpus = of.cpus if tool.cpus else 8 if fitted else 1
     most = min(1.0, waiting * cpus)
     if not tool.iowait:  # BSD: idle CPUs while processes are blocked
         most = 1.0 if name == "freebsd-vmstat" and of.blocked else 0.0

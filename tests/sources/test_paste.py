@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iowhy.messages import say
@@ -145,6 +145,7 @@ def test_any_order_and_any_prose(order: list[str], prose: list[str]) -> None:
     assert sorted(said) == sorted(prose[: len(order)])
 
 
+@example("-0--0")
 @given(st.text("0123456789 .,:%+/-", max_size=60))
 def test_lines_of_numbers_begin_no_output(line: str) -> None:
     assert NUMBERS.fullmatch(line)

@@ -17,21 +17,10 @@
 -- column best_bytes_per_s: bytes of the best interval, bytes/s
 WITH changes AS (
     SELECT
-        dev,
-        ts_ns - lag(ts_ns) OVER one AS dur_ns,
-        reads - lag(reads) OVER one AS reads,
-        writes - lag(writes) OVER one AS writes,
-        read_bytes - lag(read_bytes) OVER one AS read_bytes,
-        written_bytes - lag(written_bytes) OVER one AS written_bytes,
-        coalesce(read_ns, 0) + coalesce(write_ns, 0)
-            - lag(coalesce(read_ns, 0) + coalesce(write_ns, 0)) OVER one AS wait_ns,
-        read_ns IS NOT NULL AS timed,
-        busy_ns - lag(busy_ns) OVER one AS busy_ns,
-        queue_ns - lag(queue_ns) OVER one AS queue_ns,
-        flushes - lag(flushes) OVER one AS flushes,
-        in_flight
-    FROM main.disk_samples
-    WINDOW one AS (PARTITION BY dev ORDER BY ts_ns)
+        *,
+        coalesce(read_ns, 0) + coalesce(write_ns, 0) AS wait_ns,
+        read_ns IS NOT NULL AS timed
+    FROM main.disk_steps
 ), rates AS (
     SELECT
         dev,
@@ -63,7 +52,6 @@ WITH changes AS (
         max((read_bytes + written_bytes) * 1e9 / dur_ns) AS best_bytes_per_s,
         sum(reads + writes) AS requests
     FROM changes
-    WHERE dur_ns > 0
     GROUP BY dev
     HAVING sum(reads + writes) > 0 OR sum(busy_ns) > 0
 )

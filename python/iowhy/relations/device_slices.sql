@@ -98,43 +98,26 @@ WITH done AS (
     CROSS JOIN recording r
     LEFT JOIN counted c ON c.dev = m.dev AND c.slice = m.slice
     LEFT JOIN queue q ON q.dev = m.dev AND q.slice = m.slice
-), ticks AS (
+), from_samples AS (
     SELECT
         s.dev,
         CAST(floor((s.ts_ns - r.start_ns) / r.slice_ns) AS BIGINT) AS slice,
-        max(s.ts_ns) AS ts_ns,
-        max(s.reads) AS reads,
-        max(s.writes) AS writes,
-        max(s.read_bytes) AS read_bytes,
-        max(s.written_bytes) AS written_bytes,
-        max(s.read_ns) AS read_ns,
-        max(s.write_ns) AS write_ns,
-        max(s.busy_ns) AS busy_ns,
-        max(s.queue_ns) AS queue_ns,
-        max(s.flushes) AS flushes
-    FROM disk_samples s
+        CAST(sum(s.dur_ns) AS BIGINT) AS span_ns,
+        CAST(sum(s.reads) AS BIGINT) AS reads,
+        CAST(sum(s.writes) AS BIGINT) AS writes,
+        sum(s.read_bytes) AS read_bytes,
+        sum(s.written_bytes) AS written_bytes,
+        sum(s.queue_ns) AS area_ns,
+        sum(s.read_ns + s.write_ns) / nullif(sum(s.reads + s.writes), 0) AS await_ns,
+        sum(s.busy_ns) AS busy_ns,
+        CAST(NULL AS BIGINT) AS deep_ns,
+        CAST(sum(s.flushes) AS BIGINT) AS flushes,
+        CAST(NULL AS DOUBLE) AS others_share
+    FROM disk_steps s
     CROSS JOIN recording r
     WHERE s.dev NOT IN (SELECT dev FROM done)
     GROUP BY 1, 2
-), from_samples AS (
-    SELECT
-        dev,
-        slice,
-        ts_ns - lag(ts_ns) OVER w AS span_ns,
-        reads - lag(reads) OVER w AS reads,
-        writes - lag(writes) OVER w AS writes,
-        read_bytes - lag(read_bytes) OVER w AS read_bytes,
-        written_bytes - lag(written_bytes) OVER w AS written_bytes,
-        queue_ns - lag(queue_ns) OVER w AS area_ns,
-        (read_ns + write_ns - lag(read_ns + write_ns) OVER w)
-            / nullif(reads + writes - lag(reads + writes) OVER w, 0) AS await_ns,
-        busy_ns - lag(busy_ns) OVER w AS busy_ns,
-        CAST(NULL AS BIGINT) AS deep_ns,
-        flushes - lag(flushes) OVER w AS flushes,
-        CAST(NULL AS DOUBLE) AS others_share
-    FROM ticks
-    WINDOW w AS (PARTITION BY dev ORDER BY ts_ns)
 )
 SELECT * FROM from_requests
 UNION ALL
-SELECT * FROM from_samples WHERE span_ns IS NOT NULL
+SELECT * FROM from_samples

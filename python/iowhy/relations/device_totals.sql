@@ -112,48 +112,41 @@ WITH done AS (
         sum(requeues) AS requeues
     FROM by_op
     GROUP BY dev
-), ticks AS (
-    -- The last reading of each second, so that a difference of two is about a second's work.
-    SELECT
-        s.dev,
-        max(s.ts_ns) AS ts_ns,
-        max(s.reads + s.writes) AS ops,
-        max(s.read_bytes + s.written_bytes) AS bytes
-    FROM disk_samples s
-    CROSS JOIN recording r
-    GROUP BY s.dev, CAST(floor((s.ts_ns - r.start_ns) / 1e9) AS BIGINT)
-), steps AS (
-    SELECT
-        dev,
-        (ops - lag(ops) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
-            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS ops_per_s,
-        (bytes - lag(bytes) OVER (PARTITION BY dev ORDER BY ts_ns)) * 1e9
-            / nullif(ts_ns - lag(ts_ns) OVER (PARTITION BY dev ORDER BY ts_ns), 0) AS bytes_per_s
-    FROM ticks
 ), best_sampled AS (
-    SELECT dev, max(ops_per_s) AS ops_per_s, max(bytes_per_s) AS bytes_per_s FROM steps GROUP BY dev
+    SELECT dev, max(ops_per_s) AS ops_per_s, max(bytes_per_s) AS bytes_per_s
+    FROM (
+        -- Up to the last reading of each second, so that it is about a second's work.
+        SELECT
+            s.dev,
+            sum(s.reads + s.writes) * 1e9 / sum(s.dur_ns) AS ops_per_s,
+            sum(s.read_bytes + s.written_bytes) * 1e9 / sum(s.dur_ns) AS bytes_per_s
+        FROM disk_steps s
+        CROSS JOIN recording r
+        GROUP BY s.dev, CAST(floor((s.ts_ns - r.start_ns) / 1e9) AS BIGINT)
+    ) AS seconds
+    GROUP BY dev
 ), sampled AS (
     SELECT
         dev,
-        max(ts_ns) - min(ts_ns) AS span_ns,
-        max(reads) - min(reads) AS reads,
-        max(writes) - min(writes) AS writes,
-        max(read_bytes) - min(read_bytes) AS read_bytes,
-        max(written_bytes) - min(written_bytes) AS written_bytes,
-        max(read_ns) - min(read_ns) AS read_ns,
-        max(write_ns) - min(write_ns) AS write_ns,
-        max(busy_ns) - min(busy_ns) AS busy_ns,
-        max(queue_ns) - min(queue_ns) AS queue_ns,
-        max(flushes) - min(flushes) AS flushes,
-        max(flush_ns) - min(flush_ns) AS flush_ns,
-        max(discards) - min(discards) AS discards,
-        max(discarded_bytes) - min(discarded_bytes) AS discarded_bytes
-    FROM disk_samples
+        CAST(sum(dur_ns) AS BIGINT) AS span_ns,
+        CAST(sum(reads) AS BIGINT) AS reads,
+        CAST(sum(writes) AS BIGINT) AS writes,
+        sum(read_bytes) AS read_bytes,
+        sum(written_bytes) AS written_bytes,
+        sum(read_ns) AS read_ns,
+        sum(write_ns) AS write_ns,
+        sum(busy_ns) AS busy_ns,
+        sum(queue_ns) AS queue_ns,
+        CAST(sum(flushes) AS BIGINT) AS flushes,
+        sum(flush_ns) AS flush_ns,
+        CAST(sum(discards) AS BIGINT) AS discards,
+        sum(discarded_bytes) AS discarded_bytes
+    FROM disk_steps
     -- Samples reach beyond the run: they speak for a device whose requests nobody saw, not for one
     -- whose requests all lie before or after it.
     WHERE dev NOT IN (SELECT dev FROM block_requests)
     GROUP BY dev
-    HAVING max(reads + writes + coalesce(flushes, 0)) > min(reads + writes + coalesce(flushes, 0))
+    HAVING sum(reads + writes + coalesce(flushes, 0)) > 0
 )
 SELECT
     c.dev,

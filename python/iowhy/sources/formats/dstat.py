@@ -21,7 +21,7 @@ TOOL = "dstat"
 #: Words of the second title, each of which is of one group.
 _COLUMNS = r"usr sys idl wai|read  writ|run blk new|used  (?:buff|free)|int   csw"
 COMMAS_PART = True
-HINT = rf'^-+(?:\w|$).*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool|pcp-dstat) [\w.]+ CSV [Oo]utput"|^"usr","sys"|^You did not select any stats'
+HINT = rf'^-+[^\W\d].*-\s?-+[\w/]+|^(?:[ \w:]+[|:])?\s*(?:{_COLUMNS})|^"(?:Dstat|Dool|pcp-dstat) [\w.]+ CSV [Oo]utput"|^"usr","sys"|^You did not select any stats'
 
 _TITLE = re.compile(r"-+([\w/.:* -]*?)-+(?=\s|$)")
 _NAMES = re.compile(r"[\s|:]*(?:(?:[a-z][\w/]*|1?[15]m)(?:[\s|:]+|$))+")

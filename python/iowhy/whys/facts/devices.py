@@ -119,7 +119,7 @@ def _own(
         row.dev: row.moved_bytes
         for row in relations.read(
             _Total,
-            f"SELECT dev, max({column}) - min({column}) AS moved_bytes FROM disk_samples GROUP BY dev",
+            f"SELECT dev, CAST(sum({column}) AS BIGINT) AS moved_bytes FROM disk_steps GROUP BY dev",
         )
     }
     fitting = [one for one in found if (totals.get(one.dev) or 0) >= FITS * moved]

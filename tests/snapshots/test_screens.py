@@ -7,9 +7,12 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy.cli._commands import COMMANDS
+from iowhy.lab import verify
 from iowhy.recording.manifest import Sensor
 from iowhy.reports import reports
 from tests.doctor.machines import BTF, DOCKER_RIGHTS, NO_RIGHTS, RAN, machine, refused
+from tests.lab.test_verify import HDD, trial
+from tests.lab.test_verify import scenario as lab_scenario
 from tests.snapshots.screens import hold, screen
 from tests.whys.made import KIB, MS, Story
 
@@ -159,6 +162,46 @@ def test_what_is_written_and_fleets() -> None:
     ]
     next(Path("fleet/1.iowhy/syscalls").glob("*.parquet")).write_bytes(b"PAR1")
     hold("written", [*written, screen("fleet", "check", "fleet")])
+
+
+def test_the_agent() -> None:
+    Path("agent.toml").write_text(
+        '[agent]\ndirectory = "/srv/iowhy"\n[triggers]\nslow-fsync = "fsync p99 > 50 ms for 10 s"\n'
+        'stuck = "threads in D > 8"\n'
+    )
+    wrong = {
+        "key.toml": "[agent]\nkeep = 1\n",
+        "trigger.toml": '[triggers]\nslow = "fsync p99 > soon"\n',
+        "toml.toml": "[agent\n",
+    }
+    for name, text in wrong.items():
+        Path(name).write_text(text)
+    hold(
+        "agent",
+        [
+            *(screen("help", "agent", *one) for one in ((), ("run",), ("trigger",), ("check",))),
+            screen("agent", "check", "-c", "agent.toml"),
+            *(screen("agent", "check", "-c", name) for name in (*wrong, "nowhere.toml")),
+            screen("agent", "trigger", "nowhere"),
+            screen("agent", "show"),
+        ],
+    )
+
+
+def test_a_lab_that_was_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = lab_scenario()
+    wrong = lab_scenario(("flush-cost",), fixed=None)
+    lacking = verify.Check(
+        lab_scenario(), HDD, None, None, (), (), "no-such-program is not installed"
+    )
+    found = [
+        verify.check(right, HDD, trial("sync-storm", 0.9), trial("healthy", 0.0, 1.0)),
+        verify.check(wrong, HDD, trial("cpu-serial", 0.4), None),
+        lacking,
+    ]
+    monkeypatch.setattr("iowhy.lab.stage.check_rights", lambda: None)
+    monkeypatch.setattr("iowhy.lab.verify.verify", lambda *_, **__: iter(found))
+    hold("lab", [screen("lab", "verify", "smallfiles", columns=one) for one in (80, 100)])
 
 
 def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,16 @@ class _Fit:
     most_bytes: int | None
 
 
+@dataclass(frozen=True)
+class _Following:
+    reads: int
+
+
+#: The requests themselves are only put in order where some follow one another.
+_FOLLOWING = """
+SELECT CAST(coalesce(sum(steps - jumps), 0) AS BIGINT) AS reads FROM jump_groups WHERE dev = {dev} AND op = 'read'
+"""
+
 _FIT = """
 WITH alike AS (
   SELECT bytes, median(complete_ns - sent_ns) AS service_ns FROM command_requests
@@ -53,6 +63,8 @@ FROM alike
 def in_order(relations: Relations, requests: Requests) -> InOrder:
     """From the reads on the device that the command uses most."""
     if requests.dev is None or not requests.reads:
+        return InOrder()
+    if relations.one(_Following, _FOLLOWING.format(dev=requests.dev)).reads < ALIKE_MIN:
         return InOrder()
     fit = relations.one(_Fit, _FIT.format(dev=requests.dev, alike=ALIKE_MIN, apart=SIZES_APART))
     alone = requests.own_depth is not None and requests.own_depth <= ALONE

@@ -28,6 +28,8 @@ struct Call {
     fd: Option<u8>,
     bytes: Option<u8>,
     offset: Option<u8>,
+    written: Option<u8>,
+    flags: Option<u8>,
     vector: bool,
     offset_in: Option<String>,
     effect: Option<String>,
@@ -67,14 +69,7 @@ struct Part {
 
 #[derive(Deserialize)]
 struct Reasons {
-    reason: BTreeMap<String, Reason>,
     rule: Vec<Rule>,
-}
-
-#[derive(Deserialize)]
-struct Reason {
-    class: String,
-    part: String,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +112,7 @@ fn calls() -> Result<String> {
                 .with_context(|| format!("calls.toml: {name}: there is no call {same}"))?,
             None => entry,
         };
-        let places = [call.fd, call.bytes, call.offset];
+        let places = [call.fd, call.bytes, call.offset, call.written];
         let fits = |at: &u8| call.arguments.is_none_or(|count| *at < count);
         ensure!(
             places.iter().flatten().all(fits),
@@ -130,7 +125,7 @@ fn calls() -> Result<String> {
         writeln!(
             out,
             "    Call {{ name: {name:?}, kind: {}, moves_data: {}, record: {}, arguments: {:?}, fd: {:?}, \
-             bytes: {:?}, offset: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, same_as: {:?} }},",
+             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, same_as: {:?} }},",
             variant("Kind", call.kind.as_deref()),
             call.moves_data,
             variant("Record", call.record.as_deref()),
@@ -138,6 +133,8 @@ fn calls() -> Result<String> {
             call.fd,
             call.bytes,
             call.offset,
+            call.written,
+            call.flags,
             call.vector,
             variant("Effect", call.effect.as_deref()),
             entry.same_as,
@@ -220,14 +217,6 @@ fn reasons() -> Result<String> {
             out,
             "    Rule {{ reason: {:?}, any: &{:?}, also: &{:?} }},",
             rule.reason, rule.any, rule.also
-        )?;
-    }
-    out.push_str("];\n/// By name.\npub static REASONS: &[Reason] = &[\n");
-    for (name, reason) in found.reason {
-        writeln!(
-            out,
-            "    Reason {{ name: {name:?}, class: {:?}, part: {:?} }},",
-            reason.class, reason.part
         )?;
     }
     out.push_str("];\n");

@@ -15,7 +15,7 @@ enum call_flag {
 	CALL_HAS_BYTES = 4,
 	CALL_UNRETURNED = 16, /* the thread ended inside the call */
 	CALL_DIRTIED = 32, /* it made clean pages dirty */
-	CALL_APPENDS = 64, /* it writes where the file ends */
+	CALL_DURABLE = 64, /* it writes, and returns once that is durable (durable.h) */
 	CALL_LOOKED_UP = 8, /* the page cache was asked for the range that was read */
 	CALL_HAS_RING = 128, /* the offset is the address of its ring or context (rings.h) */
 };

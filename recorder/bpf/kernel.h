@@ -52,6 +52,7 @@
 #define HUGETLBFS_MAGIC 0x958458f6
 #define BTRFS_SUPER_MAGIC 0x9123683E
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#define FUSE_SUPER_MAGIC 0x65735546
 #define BTRFS_BTREE_INODE 1
 
 typedef __u64 sector_t;
@@ -209,6 +210,7 @@ struct dentry {
 struct super_block {
 	dev_t s_dev;
 	unsigned char s_blocksize_bits;
+	unsigned long s_flags;
 	unsigned long s_magic;
 };
 
@@ -243,6 +245,7 @@ struct address_space {
 
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_flags;
 	struct super_block *i_sb;
 	struct address_space *i_mapping;
 	unsigned long i_ino;

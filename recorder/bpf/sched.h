@@ -42,7 +42,10 @@ static __always_inline void wake(struct thread *t, __u64 now)
 	advance(t, now, RUNNABLE);
 }
 
-/* Also where a signal may end the sleep (FUSE): people and peers are waited for in other calls. */
+/*
+ * Also where a signal may end the sleep (FUSE): people and peers are waited for in other calls, but for those that copy
+ * between a file of FUSE and a pipe or socket, where the stack tells which it is.
+ */
 static __always_inline bool waits_for_names(const struct thread *t)
 {
 	__u32 nr = t->call;
@@ -55,7 +58,7 @@ static __always_inline bool is_blocked(const struct thread *t, unsigned int stat
 {
 	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
 		return true;
-	return (state & TASK_INTERRUPTIBLE) && waits_for_names(t);
+	return (state & TASK_INTERRUPTIBLE) && (waits_for_names(t) || (t->call >= 0 && t->call_is_served));
 }
 
 static __always_inline int switched(void *ctx, bool preempt, struct task_struct *prev, struct task_struct *next,

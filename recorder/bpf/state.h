@@ -25,6 +25,8 @@ struct call_shape {
 	__s8 fd_arg;
 	__s8 bytes_arg;
 	__s8 offset_arg;
+	__s8 written_arg; /* the descriptor that it writes to */
+	__s8 flags_arg;
 	__u8 how;
 };
 
@@ -113,7 +115,8 @@ struct thread {
 	struct own_cost own;
 	__u64 entry_ns; /* of the call, where it is timed */
 	__u32 until_timed; /* calls until one is timed, with that; 0: it is this one */
-	__u32 pad_cost;
+	__u16 call_appends; /* the call writes where the file ends */
+	__u16 call_is_served; /* it copies from or to a file that a process serves (FUSE) */
 	/* the call */
 	__u64 call_entry;
 	__u64 call_position; /* of its first tracepoint on the kernel's stack */

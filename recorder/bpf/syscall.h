@@ -6,6 +6,7 @@
 #include "thread.h"
 #include "calls.h"
 #include "file.h"
+#include "durable.h"
 #include "rings.h"
 #include "iovec.h"
 #include "contexts.h"
@@ -55,6 +56,41 @@ static __always_inline void begin_read(struct thread *t, struct file *file)
 		begin_reading(t);
 }
 
+/* Whether a process in user space answers for the file: who waits for that sleeps as for a peer, so that a signal may end it. */
+static __always_inline bool is_served(struct file *file)
+{
+	struct inode *inode = file ? FIELD(struct file, file, f_inode) : NULL;
+	struct super_block *super;
+
+	if (!inode)
+		return false;
+	super = FIELD(struct inode, data_inode(file, inode), i_sb);
+	return super && FIELD(struct super_block, super, s_magic) == FUSE_SUPER_MAGIC;
+}
+
+/* A call that writes: to the file of the call, or copies to another. */
+static __always_inline void begin_writing(struct thread *t, struct task_struct *task, struct pt_regs *regs,
+					  const volatile struct call_shape *shape, struct file *file)
+{
+	if (shape->written_arg != shape->fd_arg) {
+		struct file *from = file;
+
+		file = file_of(task, argument(regs, shape->written_arg));
+		t->call_is_served = is_served(from) || is_served(file);
+	}
+	if (is_durable(file, shape->flags_arg >= 0 ? argument(regs, shape->flags_arg) : 0))
+		t->call_flags |= CALL_DURABLE;
+}
+
+/* Before 6.12 there is no tracepoint for look-ups: a buffered read of a file is one. */
+static __always_inline void estimate_lookup(struct thread *t, struct file *file)
+{
+	struct inode *inode = (struct inode *)t->inode;
+
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFREG && !(BPF_CORE_READ(file, f_flags) & direct_flag))
+		t->call_flags |= CALL_LOOKED_UP;
+}
+
 static __always_inline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
 				     const volatile struct call_shape *shape)
 {
@@ -75,16 +111,13 @@ static __always_inline void begin_io(struct thread *t, struct task_struct *task,
 			t->call_offset = BPF_CORE_READ(file, f_pos);
 			t->call_flags |= CALL_HAS_OFFSET;
 			if (shape->kind == CALL_WRITE && (BPF_CORE_READ(file, f_flags) & O_APPEND))
-				t->call_flags |= CALL_APPENDS;
+				t->call_appends = 1;
 		}
 	}
-	if (estimate_lookups && shape->kind == CALL_READ && (t->call_flags & CALL_HAS_FILE) && file) {
-		struct inode *inode = (struct inode *)t->inode;
-
-		if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFREG &&
-		    !(BPF_CORE_READ(file, f_flags) & direct_flag))
-			t->call_flags |= CALL_LOOKED_UP;
-	}
+	if (shape->written_arg >= 0)
+		begin_writing(t, task, regs, shape, file);
+	if (estimate_lookups && shape->kind == CALL_READ && (t->call_flags & CALL_HAS_FILE) && file)
+		estimate_lookup(t, file);
 	if (shape->bytes_arg >= 0) {
 		t->call_bytes = argument(regs, shape->bytes_arg);
 		t->call_flags |= CALL_HAS_BYTES;
@@ -155,6 +188,7 @@ static __always_inline bool begin_call(struct thread *t, struct task_struct *tas
 	t->call_blocked = t->states[BLOCKED];
 	t->call_sleeping = t->states[SLEEPING];
 	t->call_flags = 0;
+	t->call_appends = t->call_is_served = 0;
 	t->call_kind = CALL_PLAIN;
 	/* Numbers and arguments of another table: counted, no more. */
 	if (is_compat(task))
@@ -259,7 +293,7 @@ static __always_inline void returned(struct thread *t, struct task_struct *task,
 		settle_written(t);
 	if (t->force_start)
 		settle_force(t, now);
-	if ((t->call_flags & CALL_APPENDS) && ret > 0) {
+	if (t->call_appends && ret > 0) {
 		/* Where the file ended is known only now. */
 		struct file *file = file_of(task, t->call_fd);
 

@@ -87,6 +87,19 @@ pub fn moves_bytes(number: u16) -> bool {
     moves.get(usize::from(number)).copied().unwrap_or(false)
 }
 
+/// Whether the call writes to a file, or copies to one.
+pub fn writes(number: u16) -> bool {
+    static WRITES: OnceLock<[bool; MOST]> = OnceLock::new();
+    let writes = WRITES.get_or_init(|| {
+        let mut writes = [false; MOST];
+        for (number, call, _) in recorded() {
+            writes[number] = call.written.is_some();
+        }
+        writes
+    });
+    writes.get(usize::from(number)).copied().unwrap_or(false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

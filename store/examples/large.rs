@@ -178,6 +178,7 @@ impl Maker {
             ino: Some(ino),
             offset: moves.then(|| 4096 * self.draw.below(100_000)),
             bytes: moves.then_some(bytes),
+            durable: moves.then(|| self.draw.chance(1)),
             ret: Some(if moves { bytes } else { 0 }),
             ..rows::Syscalls::default()
         })?;

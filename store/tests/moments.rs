@@ -64,6 +64,8 @@ fn thread(draw: &mut Draw, tid: i64) -> (Vec<rows::Waits>, Vec<rows::Syscalls>, 
             dur_ns: now - begin,
             blocked_ns: Some(draw.below(2)),
             tid,
+            // The flag counts in a call that writes alone.
+            durable: Some(draw.below(2) > 0),
             name,
             dev: draw.maybe(3),
             ret: Some(0),
@@ -96,25 +98,10 @@ impl Event {
     }
 }
 
-/// As in the relation durable_writes: the call that a wait began in.
-fn durable(call: &rows::Syscalls, waits: &[rows::Waits]) -> bool {
-    let within = |w: &&rows::Waits| {
-        w.tid == call.tid && call.ts_ns <= w.ts_ns && w.ts_ns < call.ts_ns + call.dur_ns
-    };
-    call.blocked_ns > Some(0)
-        && waits.iter().filter(within).any(|w| {
-            let commits = w.reason == "journal_commit" || w.reason == "device_flush";
-            let may_write = w
-                .syscall
-                .as_ref()
-                .is_none_or(|name| name == "write" || name == "copy_file_range");
-            let makes = match call.name.as_ref() {
-                "write" => commits || w.reason == "page_writeback",
-                "copy_file_range" => commits,
-                _ => false,
-            };
-            may_write && makes
-        })
+/// As in the relation durable_writes.
+fn durable(call: &rows::Syscalls) -> bool {
+    let writes = call.name == "write" || call.name == "copy_file_range";
+    writes && call.durable == Some(true)
 }
 
 fn tables(dir: &Path, events: &[Event]) -> BTreeMap<&'static str, Vec<Row>> {
@@ -180,9 +167,7 @@ fn syncs_waits_and_flushes_are_those_of_every_moment() {
 
 /// Which writes are durable, and the time with a sync under way; gives when the command waits for a flush.
 fn syncs_hold(found: &Found, calls: &[rows::Syscalls], waits: &[rows::Waits]) -> Vec<Span> {
-    let syncs = calls
-        .iter()
-        .filter(|c| c.name == "fsync" || durable(c, waits));
+    let syncs = calls.iter().filter(|c| c.name == "fsync" || durable(c));
     let mut spans: Vec<Span> = syncs
         .map(|c| (c.dev, c.ts_ns, c.ts_ns + c.dur_ns))
         .collect();
@@ -198,7 +183,7 @@ fn syncs_hold(found: &Found, calls: &[rows::Syscalls], waits: &[rows::Waits]) ->
         let rows = found["call_sums"].iter().filter(of);
         rows.map(|r| number(r, "calls").unwrap()).sum()
     };
-    let writes = calls.iter().filter(|c| durable(c, waits)).count() as i64;
+    let writes = calls.iter().filter(|c| durable(c)).count() as i64;
     assert_eq!(
         (counted(1), counted(0)),
         (writes, calls.len() as i64 - writes)
@@ -311,32 +296,26 @@ fn what_waits_take_of_an_interval_is_that_of_every_moment() {
 }
 
 #[test]
-fn a_wait_that_comes_after_its_call_leaves_no_sums_of_syncs() {
-    let call = |ts_ns| {
+fn a_write_of_which_it_is_not_known_leaves_no_sums_of_syncs() {
+    let call = |name: &'static str, durable| {
         Event::Call(rows::Syscalls {
-            ts_ns,
             dur_ns: 10,
-            blocked_ns: Some(5),
             tid: 7,
-            name: "write".into(),
+            name: name.into(),
+            durable,
             ..rows::Syscalls::default()
         })
     };
-    let wait = |ts_ns| {
-        Event::Wait(rows::Waits {
-            ts_ns,
-            dur_ns: 3,
-            tid: 7,
-            reason: "journal_commit".into(),
-            syscall: Some("write".into()),
-            ..rows::Waits::default()
-        })
-    };
     let temporary = tempfile::tempdir().unwrap();
-    let in_order = [wait(2), call(0), wait(21), call(20)];
-    let found = tables(&temporary.path().join("a.iowhy"), &in_order);
+    let known = [
+        call("write", Some(true)),
+        call("read", None),
+        call("fsync", None),
+        call("write", Some(false)),
+    ];
+    let found = tables(&temporary.path().join("a.iowhy"), &known);
     assert_eq!(number(&found["sync_sums"][0], "calls"), Some(2));
-    let late = [wait(2), call(0), call(20), wait(21), call(40)];
-    let found = tables(&temporary.path().join("b.iowhy"), &late);
+    let unknown = [call("write", Some(true)), call("write", None)];
+    let found = tables(&temporary.path().join("b.iowhy"), &unknown);
     assert!(found["sync_sums"].is_empty());
 }

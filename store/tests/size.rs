@@ -76,6 +76,7 @@ fn big_tables_stay_small() {
             offset: Some(random.below(1 << 18) * 4096),
             bytes: Some(4096),
             ring: None,
+            durable: None,
             ret: Some(4096),
         }
     });

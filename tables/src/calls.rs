@@ -94,6 +94,10 @@ pub struct Call {
     pub fd: Option<u8>,
     pub bytes: Option<u8>,
     pub offset: Option<u8>,
+    /// The descriptor of the file that it writes to.
+    pub written: Option<u8>,
+    /// Flags of the call as the kernel takes it: of a position on 32 bits it has both halves before these.
+    pub flags: Option<u8>,
     /// `bytes` is an array of iovec, the argument after it its length.
     pub vector: bool,
     pub offset_in: OffsetIn,

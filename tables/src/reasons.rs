@@ -12,23 +12,7 @@ pub struct Rule {
     pub also: &'static [&'static str],
 }
 
-/// What a wait of one reason counts as.
-#[derive(Debug)]
-pub struct Reason {
-    pub name: &'static str,
-    /// Of the time budget, or how the call decides that.
-    pub class: &'static str,
-    /// Of a sync call's time.
-    pub part: &'static str,
-}
-
 include!(concat!(env!("OUT_DIR"), "/reasons.rs"));
-
-/// What is known of a reason of this name.
-pub fn by_name(name: &str) -> Option<&'static Reason> {
-    let found = REASONS.binary_search_by(|reason| reason.name.cmp(name));
-    found.ok().map(|at| &REASONS[at])
-}
 
 /// The reason for a stack of function names, innermost first: that of the first rule that matches.
 pub fn of<T: AsRef<str>>(frames: &[T]) -> &'static str {

@@ -1,4 +1,4 @@
-"""A filesystem in user space that has any name one asks for, as an empty file, and lets nothing be kept: each answer takes its time.
+"""A filesystem in user space that has any name one asks for, as a file of zeros, and lets nothing be kept: each answer takes its time.
 
 python fuse_names.py DIRECTORY MILLISECONDS: mounts itself there (as root), prints a line, and answers until it is unmounted.
 The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
@@ -12,6 +12,9 @@ import sys
 import time
 
 LOOKUP, FORGET, GETATTR, UNLINK, INIT, BATCH_FORGET, INTERRUPT = 1, 2, 3, 10, 26, 42, 36
+OPEN, READ, COPY = 14, 15, 47
+DIRECT_IO = 1
+SIZE = 1 << 20
 IN_HEADER = struct.Struct("<IIQQIIII")
 OUT_HEADER = struct.Struct("<IiQ")
 ATTRIBUTES = struct.Struct("<6Q3I7I")
@@ -22,7 +25,8 @@ ROOT = 1
 def attributes(node: int) -> bytes:
     """Of the root, a directory, or of any other node, a file."""
     mode = DIRECTORY if node == ROOT else FILE
-    return ATTRIBUTES.pack(node, *[0] * 5, *[0] * 3, mode, 1, 0, 0, 0, 4096, 0)
+    size = 0 if node == ROOT else SIZE
+    return ATTRIBUTES.pack(node, size, *[0] * 4, *[0] * 3, mode, 1, 0, 0, 0, 4096, 0)
 
 
 def answer(opcode: int, node: int, asked: bytes) -> tuple[int, bytes]:
@@ -34,6 +38,14 @@ def answer(opcode: int, node: int, asked: bytes) -> tuple[int, bytes]:
         return 0, struct.pack("<4Q2I", found, 0, 0, 0, 0, 0) + attributes(found)
     if opcode == GETATTR:
         return 0, struct.pack("<Q2I", 0, 0, 0) + attributes(node)
+    if opcode == OPEN:
+        return 0, struct.pack("<Q2I", 0, DIRECT_IO, 0)
+    if opcode == READ:
+        _, offset, size = struct.unpack_from("<2QI", asked)
+        return 0, bytes(max(0, min(size, SIZE - offset)))
+    if opcode == COPY:
+        *_, length, _flags = struct.unpack_from("<7Q", asked)
+        return 0, struct.pack("<2I", length, 0)
     return (0 if opcode == UNLINK else -errno.ENOSYS), b""
 
 
@@ -56,7 +68,7 @@ def main(directory: str, milliseconds: float) -> None:
         _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        if opcode in (LOOKUP, GETATTR, UNLINK):
+        if opcode in (LOOKUP, GETATTR, UNLINK, READ, COPY):
             time.sleep(milliseconds / 1000)
         error, said = answer(opcode, node, request[IN_HEADER.size :])
         os.write(device, OUT_HEADER.pack(OUT_HEADER.size + len(said), error, unique) + said)

@@ -1,4 +1,5 @@
-"""Calls on names of a filesystem that a process serves: they sleep so that a signal may wake them, and wait for that process all the same."""
+"""Calls on names of a filesystem that a process serves, and calls that copy its files: they sleep so that a signal may wake them, and wait for that
+process all the same."""
 
 import subprocess
 import sys
@@ -68,6 +69,52 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
         assert f"process {server}" in found.summary and str(mount) in found.summary
     else:
         assert "a filesystem of FUSE" in found.summary
+
+
+#: Copies of 64 KiB each, from file to file, and to a pipe whose reader takes nothing for a while.
+COPIES, SLOW_PEER_MS = 20, 600
+COPYING = """
+import os, sys, threading, time
+served, folder, copies, slow_ms = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+source = os.open(served + "/copied", os.O_RDONLY)
+kept = os.open(folder + "/kept", os.O_CREAT | os.O_WRONLY)
+beside = os.open(served + "/beside", os.O_WRONLY)
+for number in range(copies):
+    if number % 2: os.sendfile(kept, source, 0, 65536)
+    else: os.copy_file_range(source, beside, 65536, 0, 0)
+there, here = os.pipe()
+os.write(here, bytes(65536))
+def take():
+    time.sleep(slow_ms / 1000)
+    while os.read(there, 65536): pass
+threading.Thread(target=take, daemon=True).start()
+os.splice(source, here, 65536, 0)
+"""
+
+
+def test_copies_wait_for_the_process_that_serves_the_file_and_not_for_a_slow_reader(
+    tmp_path: Path, served: tuple[Path, int]
+) -> None:
+    mount, _ = served
+    argv = python(COPYING, mount, tmp_path, str(COPIES), str(SLOW_PEER_MS))
+    recording = record(argv, tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        waits = relations.rows(
+            "SELECT syscall, reason, count(*), sum(dur_ns) FROM waits"
+            " WHERE syscall IN ('sendfile', 'copy_file_range', 'splice') AND reason IN ('fuse', 'peer') GROUP BY ALL"
+        )
+        asleep = "SELECT coalesce(sum(sleeping_ns), 0) FROM syscalls WHERE name IN ('sendfile', 'copy_file_range')"
+        ((sleeping_ns,),) = relations.rows(asleep)
+        ((idle_ns,),) = relations.rows(
+            "SELECT sum(thread_ns) FROM budget_pieces WHERE reason = 'peer' AND class = 'idle'"
+        )
+    found = {(syscall, reason): (waits, ns) for syscall, reason, waits, ns in waits}
+    asked, asked_ns = found["copy_file_range", "fuse"]
+    assert asked >= COPIES / 2 and asked_ns >= COPIES / 2 * DELAY_MS * 1e6
+    # The kernel reads ahead of sendfile: fewer, but what it waits for is that process too.
+    assert found["sendfile", "fuse"][1] >= DELAY_MS * 1e6
+    assert sleeping_ns == 0
+    assert min(found["splice", "peer"][1], idle_ns) >= 0.8 * SLOW_PEER_MS * 1e6
 
 
 def test_who_waits_for_a_peer_in_other_calls_waits_for_no_storage(tmp_path: Path) -> None:

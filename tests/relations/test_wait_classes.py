@@ -66,6 +66,9 @@ WAITS = [
     ("fuse", "pread64", False, "read"),
     ("fuse", "statx", False, "read"),
     ("network_filesystem", "write", False, "write"),
+    ("fuse", "sendfile", False, "read"),
+    ("fuse", "copy_file_range", False, "write"),
+    ("peer", "sendfile", False, "idle"),
     ("userfault", None, False, "idle"),
     ("vfork", "vfork", False, "idle"),
     ("kernel_sync", "umount2", False, "unexplained"),
@@ -95,6 +98,25 @@ def test_class_of_a_wait(make: Make) -> None:
     ]
     expected = {(reason, syscall, io): cls for reason, syscall, io, cls in WAITS}
     assert found(make({"waits": rows}, end_s=10)) == expected
+
+
+@pytest.mark.parametrize(("durable", "cls"), [(None, "sync"), (True, "sync"), (False, "write")])
+def test_writeback_in_a_write_is_sync_where_that_was_asked_for(
+    make: Make, durable: bool | None, cls: str
+) -> None:
+    """Flags say so. Where they are not told it is taken for it, and a commit always is one."""
+    rows = [
+        wait(0, MS, reason, syscall="pwrite64") for reason in ("page_writeback", "device_flush")
+    ]
+    calls_ = [
+        call(0, MS, "pwrite64") | {"durable": durable},
+        call(2 * MS, MS, "pwrite64") | {"durable": None if durable is None else False},
+        call(4 * MS, MS, "write") | {"durable": not durable},
+    ]
+    assert found(make({"waits": rows, "syscalls": calls_})) == {
+        ("page_writeback", "pwrite64", True): cls,
+        ("device_flush", "pwrite64", True): "sync",
+    }
 
 
 def test_every_reason_of_the_recorder_in_every_call_has_a_class(make: Make) -> None:

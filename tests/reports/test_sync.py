@@ -112,6 +112,29 @@ def test_writes_that_wait_for_the_log_are_synchronous(make: Make) -> None:
     assert parts(found["pwrite64 (O_SYNC)"]) == [6, 0, 0, 3, 0, 0, 0, 1]
 
 
+def test_writes_count_as_syncs_by_their_flags_where_those_are_known(make: Make) -> None:
+    """One that was asked to be durable is, though it waited for nothing; one that waited, and was not asked, is none."""
+    rec = make(
+        {
+            "syscalls": [
+                call(0, 10 * MS, "pwrite64", ret=4096) | {"durable": False},
+                call(20 * MS, 10 * MS, "pwrite64", ret=4096, blocked_ns=0) | {"durable": True},
+                call(40 * MS, 10 * MS, "copy_file_range", ret=4096) | {"durable": True},
+                call(60 * MS, 10 * MS, "pwritev", ret=4096) | {"durable": None},
+                call(80 * MS, 10 * MS, "read", ret=4096) | {"durable": True},
+            ],
+            "waits": [
+                wait(0, 6 * MS, "device_flush"),
+                wait(40 * MS, 6 * MS, "page_writeback"),
+                wait(60 * MS, 6 * MS, "page_writeback"),
+                wait(80 * MS, 6 * MS, "page_writeback"),
+            ],
+        }
+    )
+    calls = {name: row["calls"] for name, row in sync(rec).items()}
+    assert calls == {"pwrite64 (O_SYNC)": 1, "copy_file_range (O_SYNC)": 1, "pwritev (O_SYNC)": 1}
+
+
 def test_unknown_is_not_zero(make: Make) -> None:
     rec = make(
         {"syscalls": [call(0, 10 * MS, "fsync", cpu_ns=None, runnable_ns=None, blocked_ns=None)]},

@@ -1,21 +1,25 @@
--- title: A call that wrote and waited until it was durable (O_SYNC, O_DSYNC)
+-- title: A call that wrote, and returned once that was durable (O_SYNC, O_DSYNC)
 -- kept: table
--- Such a call waits for its own pages, the log or a flush, which a write to the page cache does not.
--- A wait belongs to the call of its thread that it began in.
+-- Flags say so: of the open file, of the call, of the inode or of the mount. Where the recording does not tell them (those of
+-- earlier versions, other tools' output), it is a call that waits for its own pages, the log or a flush, which a write to the page
+-- cache seldom does. A wait belongs to the call of its thread that it began in.
 -- column tid: thread, id
 -- column ts_ns: when the call began, ns
-WITH waited AS (
+WITH untold AS (
+    SELECT s.tid, s.ts_ns, s.ts_ns + s.dur_ns AS end_ns, k.kind = 'write' AS writes
+    FROM syscalls s
+    JOIN call_kinds k ON k.name = s.name
+    WHERE k.kind IN ('write', 'copy') AND s.durable IS NULL AND s.blocked_ns > 0
+), waited AS (
     SELECT w.tid, w.ts_ns, x.part IN ('commit', 'flush') AS by_any
     FROM waits w
     JOIN wait_kinds x ON x.reason = w.reason
     LEFT JOIN call_kinds k ON k.name = w.syscall
     WHERE (w.syscall IS NULL OR k.kind IN ('write', 'copy'))
         AND (x.part IN ('commit', 'flush') OR x.budget = 'writeback')
+        AND w.tid IN (SELECT tid FROM untold)
 ), calls AS (
-    SELECT s.tid, s.ts_ns, s.ts_ns + s.dur_ns AS end_ns, k.kind = 'write' AS writes
-    FROM syscalls s
-    JOIN call_kinds k ON k.name = s.name
-    WHERE k.kind IN ('write', 'copy') AND s.blocked_ns > 0 AND s.tid IN (SELECT tid FROM waited)
+    SELECT tid, ts_ns, end_ns, writes FROM untold WHERE tid IN (SELECT tid FROM waited)
 ), in_order AS (
     -- A call is before a wait of the same moment.
     SELECT *
@@ -36,7 +40,12 @@ WITH waited AS (
         max(CASE WHEN end_ns IS NOT NULL THEN number END) OVER (ROWS UNBOUNDED PRECEDING) AS call_number
     FROM numbered
 )
-SELECT DISTINCT c.tid, c.ts_ns
+SELECT s.tid, s.ts_ns
+FROM syscalls s
+JOIN call_kinds k ON k.name = s.name
+WHERE k.kind IN ('write', 'copy') AND s.durable
+UNION
+SELECT c.tid, c.ts_ns
 FROM last_call w
 JOIN numbered c ON c.number = w.call_number AND c.tid = w.tid
 WHERE w.end_ns IS NULL AND w.ts_ns < c.end_ns AND (c.writes OR w.by_any)

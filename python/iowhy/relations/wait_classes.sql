@@ -2,7 +2,7 @@
 -- filtered as: nothing
 -- kept: table
 -- The reason decides, then the call: the writeback of a page is a wait to write in ftruncate, and one for
--- sync in fsync. In a write only O_SYNC and O_DSYNC wait for it. Opening a file reads names, which have
+-- sync in fsync, or in a write that is to be durable (where the recording tells, only there). Opening a file reads names, which have
 -- reasons of their own: else it frees or allocates blocks (O_TRUNC, O_CREAT), or waits for an answer.
 -- Reasons that are not the recorder's are classed by the words in them, where the call does not decide.
 -- column reason: reason, NULL where only calls were recorded, text
@@ -31,7 +31,7 @@ SELECT
     row_number() OVER (ORDER BY s.reason, s.syscall, s.io) AS key,
     CASE
         WHEN x.budget IN ('throttled', 'memory', 'sync', 'lock', 'idle', 'unexplained') THEN x.budget
-        WHEN k.kind = 'sync' OR (x.budget = 'writeback' AND k.kind = 'write') THEN 'sync'
+        WHEN k.kind = 'sync' OR (x.budget = 'writeback' AND k.kind = 'write' AND d.durable IS NOT FALSE) THEN 'sync'
         WHEN x.budget = 'writeback' THEN 'write'
         WHEN x.budget IN ('read', 'write') THEN x.budget
         WHEN k.kind = 'collect' OR s.syscall = 'io_uring worker' THEN 'collect'
@@ -46,4 +46,5 @@ SELECT
 FROM seen s
 LEFT JOIN call_kinds k ON k.name = s.syscall
 LEFT JOIN wait_kinds x ON x.reason = s.reason
+LEFT JOIN durable_calls d ON d.name = s.syscall
 LEFT JOIN by_words b ON b.reason = s.reason

@@ -1,7 +1,7 @@
 -- title: Synchronous writing
 -- question: Where did each fsync-like call's time go: own data, journal, flush, others, CPU?
 -- stands in for: ext4slower, latencytop
--- column name: call; writes that waited for their pages, the log or a flush are O_SYNC ones, text
+-- column name: call; writes that are to be durable are O_SYNC ones, text
 -- column calls: calls, count
 -- column total_ns: their durations, ns
 -- column own_data_ns: waiting for the file's own pages, ns

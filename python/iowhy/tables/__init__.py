@@ -63,6 +63,10 @@ class Call:
     fd: int | None = None
     bytes: int | None = None
     offset: int | None = None
+    #: The descriptor of the file that it writes to.
+    written: int | None = None
+    #: Its flags, as the kernel takes the call.
+    flags: int | None = None
     #: `bytes` is an array of iovec, the argument after it its length.
     vector: bool = False
     #: "position" (the offset is the file's), "pointer" (the argument points to it), None (it is the argument).

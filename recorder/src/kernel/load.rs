@@ -184,7 +184,12 @@ fn set_constants(
     };
     for (number, call, record) in calls::recorded() {
         let Call {
-            fd, bytes, offset, ..
+            fd,
+            bytes,
+            offset,
+            written,
+            flags,
+            ..
         } = *call;
         let argument = |at: Option<u8>| at.map_or(-1, |at| at as i8);
         let shape = &mut rodata.calls[number];
@@ -192,6 +197,8 @@ fn set_constants(
         shape.fd_arg = argument(fd);
         shape.bytes_arg = argument(bytes);
         shape.offset_arg = argument(offset);
+        shape.written_arg = argument(written);
+        shape.flags_arg = argument(flags);
     }
     for (number, call) in calls::known() {
         rodata.calls[number].how = calls::how(call);

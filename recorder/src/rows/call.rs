@@ -37,6 +37,7 @@ pub fn row(e: &Call, returned: bool, ring: Option<i64>) -> rows::Syscalls {
         offset: flag(layout::CALL_HAS_OFFSET).then_some(e.offset as i64),
         bytes: flag(layout::CALL_HAS_BYTES).then_some(e.bytes as i64),
         ring,
+        durable: calls::writes(e.header.nr).then_some(flag(layout::CALL_DURABLE)),
         ret: returned.then_some(e.ret),
     }
 }

@@ -1,7 +1,6 @@
 //! What a call or a reason of a wait is, by its name, as `call_kinds` and `wait_kinds` have it (iowhy-tables).
 
 use iowhy_tables::calls::{self, Kind};
-use iowhy_tables::reasons;
 
 use crate::rows::Name;
 
@@ -18,10 +17,6 @@ pub enum Call {
 /// What a wait says of the call that it is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
-    /// For the journal's commit or a flush: any call that writes is durable then.
-    pub commits: bool,
-    /// For pages that are being written: in a call of one file, what it wrote itself.
-    pub writes_back: bool,
     /// For a flush of the device.
     pub flushes: bool,
 }
@@ -75,10 +70,7 @@ pub fn call(name: &str) -> Call {
 }
 
 pub fn wait(reason: &str) -> Wait {
-    let known = reasons::by_name(reason);
     Wait {
-        commits: known.is_some_and(|known| matches!(known.part, "commit" | "flush")),
-        writes_back: known.is_some_and(|known| known.class == "writeback"),
         flushes: matches!(reason, "device_flush" | "journal_commit" | "log_force"),
     }
 }

@@ -2,7 +2,6 @@
 //! the rows. A table of sums is whole or it is not there: what would take too much memory is given up.
 
 mod calls;
-mod durable;
 mod flights;
 mod flushes;
 mod groups;
@@ -17,7 +16,6 @@ mod waits;
 use crate::error::Result;
 use crate::recording::Recording;
 use crate::rows;
-use durable::DurableWrites;
 use flights::FlightSums;
 use flushes::Flushes;
 use groups::{Groups, Summed};
@@ -34,7 +32,6 @@ pub struct Sums {
     call_kinds: Known<kinds::Call>,
     wait_kinds: Known<kinds::Wait>,
     calls: SumsOf<calls::Sum>,
-    durable: DurableWrites,
     syncs: Syncs,
     waits: SumsOf<waits::Sum>,
     intervals: Intervals,
@@ -64,7 +61,6 @@ impl Default for Sums {
             call_kinds: Known::new(kinds::call),
             wait_kinds: Known::new(kinds::wait),
             calls: Groups::default(),
-            durable: DurableWrites::default(),
             syncs: Syncs::default(),
             waits: Groups::default(),
             intervals: Intervals::default(),
@@ -80,11 +76,11 @@ impl Sums {
     #[inline]
     pub fn syscalls(&mut self, row: &rows::Syscalls) {
         let kind = self.call_kinds.get(&row.name);
-        let durable = self.durable.call(row, kind);
-        if durable.is_none() {
+        let writes = matches!(kind, kinds::Call::Writes | kinds::Call::Copies);
+        if writes && row.durable.is_none() {
             self.forget_syncs();
         }
-        let durable = durable.unwrap_or(false);
+        let durable = writes && row.durable == Some(true);
         self.calls.add((row, durable));
         self.syncs.call();
         if durable || kind == kinds::Call::Syncs {
@@ -96,8 +92,6 @@ impl Sums {
 
     pub fn waits(&mut self, row: &rows::Waits) {
         let kind = self.wait_kinds.get(&row.reason);
-        let call = row.syscall.as_ref().map(|name| self.call_kinds.get(name));
-        self.durable.wait(row, kind, call);
         if kind.flushes {
             let until = row.ts_ns.saturating_add(row.dur_ns);
             self.flushes.waits(row.dev, row.ts_ns, until);
@@ -137,7 +131,8 @@ impl Sums {
             "waits" => {
                 self.waits.give_up();
                 self.intervals.give_up();
-                self.forget_syncs();
+                // What waits for flushes is told by calls and by waits.
+                self.flushes.give_up();
             }
             "thread_time" | "interval_waits" => self.intervals.give_up(),
             "block_requests" => {
@@ -175,7 +170,6 @@ impl Sums {
 
     /// Which writes are durable is not known, and so not when the command waits for that.
     fn forget_syncs(&mut self) {
-        self.durable.give_up();
         self.syncs.give_up();
         self.flushes.give_up();
     }

@@ -43,6 +43,26 @@ fn a_lock_of_the_memory_map_is_not_one_of_an_inode() {
 }
 
 #[test]
+fn a_copy_waits_for_the_process_that_serves_the_file_or_for_the_other_end() {
+    let file = [
+        "request_wait_answer",
+        "__fuse_simple_request",
+        "fuse_direct_io",
+        "copy_splice_read",
+        "splice_direct_to_actor",
+    ];
+    assert_eq!(reason(&file), "fuse");
+    let socket = [
+        "schedule_timeout",
+        "sock_alloc_send_pskb",
+        "unix_stream_sendmsg",
+        "splice_to_socket",
+        "splice_direct_to_actor",
+    ];
+    assert_eq!(reason(&socket), "peer");
+}
+
+#[test]
 fn what_a_filesystem_does_for_room_is_no_wait_for_durability() {
     for (frames, expected) in [
         (

@@ -1,5 +1,7 @@
 """filesystem-full: writes wait while the filesystem makes room."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import DISK, FS, GIB, KIB, MIB, MS, START, Story
 
@@ -42,6 +44,19 @@ def test_a_copy_to_a_nearly_full_disk(judged: Judge) -> None:
     for cause in ("sync-storm", "flush-cost"):
         absent(verdict, cause)
     assert "O_SYNC" not in verdict.answer + text
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_flags_say_whether_writes_sync(judged: Judge, durable: bool) -> None:
+    """They wait for writeback: of what, no stack shows here."""
+    story = copier(("schedule", "folio_wait_writeback", "vfs_write"))
+    for row in story.tables["syscalls"]:
+        row["durable"] = durable
+    verdict = judged(story)
+    assert ("O_SYNC" in str(verdict)) == durable
+    if not durable:
+        absent(verdict, "sync-storm")
+        absent(verdict, "flush-cost")
 
 
 def test_commits_so_that_freed_blocks_can_be_used(judged: Judge) -> None:

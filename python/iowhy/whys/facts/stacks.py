@@ -82,9 +82,16 @@ def through(
 def durable_writes(relations: Relations, filesystems: Filesystems) -> bool | None:
     """Whether what writes wait for is that they are durable (O_SYNC and the like).
 
-    By the stacks and the mount option. None where no stack was kept, and they wait for commits or flushes,
-    which is what durable writes mostly do: writeback alone is no evidence.
+    Where the recording tells of each write whether it is to be, that says it: waits of others are not for sync. Else by the
+    stacks and the mount option. None where no stack was kept, and they wait for commits or flushes, which is what durable
+    writes mostly do: writeback alone is no evidence.
     """
+    told = (
+        relations.rows("SELECT bool_or(durable) FROM syscalls") if relations.has("syscalls") else ()
+    )
+    for (durable,) in told:
+        if durable is not None:
+            return bool(durable)
     if mounted_sync(relations, filesystems):
         return True
     waits = [

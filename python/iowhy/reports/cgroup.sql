@@ -14,10 +14,10 @@
 -- column memory_bytes: memory used, most, bytes
 -- column cached_bytes: of it page cache, most, bytes
 -- column refault_pages: pages of files read again after they were evicted, pages
--- column read_limit_bytes_per_s: limit on reads, the tightest, bytes/s
--- column write_limit_bytes_per_s: limit on writes, the tightest, bytes/s
--- column read_limit_per_s: limit on the number of reads, the tightest, 1/s
--- column write_limit_per_s: limit on the number of writes, the tightest, 1/s
+-- column read_limit_bytes_per_s: limit on reads, the tightest on any device, bytes/s
+-- column write_limit_bytes_per_s: limit on writes, the tightest on any device, bytes/s
+-- column read_limit_per_s: limit on the number of reads, the tightest on any device, 1/s
+-- column write_limit_per_s: limit on the number of writes, the tightest on any device, 1/s
 SELECT
     path,
     quota_cores,

@@ -96,6 +96,7 @@ impl Samplers {
         });
         run(&mut self.cgroup, |cgroup| {
             out(Reading::Cgroup(cgroup.sample(now_ns)?));
+            cgroup.new_io_limits(now_ns, |row| out(Reading::IoLimits(row)));
             Ok(())
         });
         run(&mut self.remote, |remote| {

@@ -13,6 +13,14 @@ fn cgroups(readings: Vec<Reading>) -> rows::CgroupSamples {
     found.next().expect("a reading of the cgroup")
 }
 
+fn io_limits(readings: Vec<Reading>) -> Vec<rows::IoLimits> {
+    let limits = readings.into_iter().filter_map(|reading| match reading {
+        Reading::IoLimits(row) => Some(row),
+        _ => None,
+    });
+    limits.collect()
+}
+
 fn mountinfo(tree: &Tree, lines: &[(&str, &str, &str)]) {
     let text: String = lines
         .iter()
@@ -132,7 +140,35 @@ fn limits_that_change_are_seen_within_a_second() {
 }
 
 #[test]
-fn version_2_in_a_container_that_sees_a_part_of_the_tree() {
+fn limits_are_those_of_each_device_when_they_change() {
+    let tree = version_1();
+    let mut samplers = tree.samplers();
+    let limit = |ts_ns, dev, read_bytes_per_s| rows::IoLimits {
+        ts_ns,
+        path: "/a/b".into(),
+        dev,
+        read_bytes_per_s,
+        ..Default::default()
+    };
+    let (disk, looped) = (254 << 20, 7 << 20);
+    // The tightest up the tree, of the one as of the other.
+    let first = io_limits(sample(&mut samplers, 5));
+    let expected = [limit(5, looped, Some(4000)), limit(5, disk, Some(5000))];
+    assert_eq!(first, expected);
+    assert!(io_limits(sample(&mut samplers, 1_000_000_005)).is_empty());
+    tree.put("cg/blkio/blkio.throttle.read_bps_device", "254:0 6000\n");
+    let (later, expected) = (
+        io_limits(sample(&mut samplers, 2_000_000_005)),
+        [
+            limit(2_000_000_005, disk, Some(6000)),
+            limit(2_000_000_005, looped, None),
+        ],
+    );
+    assert_eq!(later, expected);
+}
+
+/// In a container, which sees a part of the tree.
+fn version_2() -> Tree {
     let tree = Tree::new();
     mountinfo(&tree, &[("/docker/x", "cg", "cgroup2 cgroup2 rw")]);
     tree.put("proc/self/cgroup", "0::/docker/x/job\n")
@@ -158,6 +194,12 @@ fn version_2_in_a_container_that_sees_a_part_of_the_tree() {
             "254:0 rbps=max wbps=1048576 riops=100 wiops=max\n7:0 riops=90\n",
         )
         .put("cg/job/io.pressure", "some avg10=0 total=4\n");
+    tree
+}
+
+#[test]
+fn version_2_in_a_container_that_sees_a_part_of_the_tree() {
+    let tree = version_2();
     let mut samplers = tree.samplers();
     let readings = sample(&mut samplers, 5);
     let pressure = Reading::Pressure(rows::PressureSamples {
@@ -186,4 +228,23 @@ fn version_2_in_a_container_that_sees_a_part_of_the_tree() {
         ..Default::default()
     };
     assert_eq!(cgroups(readings), expected);
+}
+
+#[test]
+fn version_2_has_all_limits_of_a_device_in_one_line() {
+    let tree = version_2();
+    let mut samplers = tree.samplers();
+    let limit = |dev, write_bytes_per_s, read_ops_per_s| rows::IoLimits {
+        ts_ns: 5,
+        path: "/docker/x/job".into(),
+        dev,
+        write_bytes_per_s,
+        read_ops_per_s,
+        ..Default::default()
+    };
+    let expected = [
+        limit(7 << 20, None, Some(90)),
+        limit(254 << 20, Some(1_048_576), Some(100)),
+    ];
+    assert_eq!(io_limits(sample(&mut samplers, 5)), expected);
 }

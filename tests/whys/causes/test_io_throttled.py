@@ -1,7 +1,9 @@
 """io-throttled: held back above the device."""
 
-from ..conftest import Judge, absent, finding, leads
-from ..made import KIB, MS, Story
+from ..conftest import Judge, absent, chain, finding, leads
+from ..made import DISK, KIB, MS, START, Story
+
+OTHER_DISK = DISK + (1 << 20)
 
 
 def reader(service: int) -> Story:
@@ -17,6 +19,39 @@ def test_at_the_limit_of_the_group(judged: Judge) -> None:
     assert found.confidence > 0.8
     assert "a limit holds its requests back" in found.summary
     assert "raise or lift the limit" in found.remedies[0]
+
+
+def test_the_limit_is_of_the_device_that_it_reads(judged: Judge) -> None:
+    story = reader(MS).group(io_limit_read_bytes_per_s=7_000_000)
+    story.add("io_limits", ts_ns=START, path="/x", dev=DISK, read_bytes_per_s=7_000_000)
+    found = leads(judged(story), "io-throttled", 0.9)
+    assert "the control group may read 7 MB/s from sda" in chain(found)
+    assert "raise or lift the limit" in found.remedies[0]
+
+
+def test_not_a_limit_of_another_device(judged: Judge) -> None:
+    """What it waits for has none: on the device that has it, it read next to nothing, or nothing."""
+    story = reader(19 * MS).group(io_limit_read_bytes_per_s=7_000_000)
+    for dev in (OTHER_DISK, OTHER_DISK + 16):
+        story.add("io_limits", ts_ns=START, path="/x", dev=dev, read_bytes_per_s=7_000_000)
+    story.requests(2, dev=OTHER_DISK, bytes_=128 * KIB, service=MS)
+    absent(judged(story), "io-throttled")
+    # As slow, and the device idles: something may hold it back, but no limit that is known.
+    story = reader(MS).group(io_limit_read_bytes_per_s=7_000_000)
+    story.add("io_limits", ts_ns=START, path="/x", dev=OTHER_DISK, read_bytes_per_s=7_000_000)
+    found = leads(judged(story), "io-throttled", 0.9)
+    assert found.confidence < 0.6 and "may read" not in chain(found)
+    assert not any("lift the limit" in one for one in found.remedies)
+
+
+def test_each_limit_by_its_own_number(judged: Judge) -> None:
+    """Reads at 50 a second of 128 KiB, near the limit on their number, far from that on their bytes."""
+    story = reader(MS).group(io_limit_read_ops_per_s=55)
+    limits = {"read_bytes_per_s": 100_000_000, "read_ops_per_s": 55, "write_ops_per_s": 50}
+    story.add("io_limits", ts_ns=START, path="/x", dev=DISK, **limits)
+    found = leads(judged(story), "io-throttled", 0.9)
+    assert "may do 55 reads/s on sda" in chain(found)
+    assert "writes/s" not in chain(found) and "MB/s" not in chain(found)
 
 
 def test_an_idle_device_without_a_known_limit(judged: Judge) -> None:

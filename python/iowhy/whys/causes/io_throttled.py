@@ -5,6 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.causes.dirty_throttled import dirty_reasons
 from iowhy.whys.chain import chain_of, link, percent, rate
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.io_limits import DeviceLimits
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 AT_LIMIT = 0.7
@@ -94,60 +95,37 @@ def _tight(limits: list[tuple[str, Link, float]]) -> bool:
 
 
 def _limits(facts: Facts) -> list[tuple[str, Link, float]]:
-    """Limits in force that the command's rate comes near to: class, link, rate over limit."""
-    machine, requests, elapsed = facts.machine, facts.requests, facts.shares_of_ns
-    if not elapsed:
-        return []
+    """Limits in force that the command's rate on their device comes near to: class, link, rate over limit."""
+    return [found for one in facts.io_limits for found in _limits_of(facts, one)]
+
+
+def _limits_of(facts: Facts, limits: DeviceLimits) -> list[tuple[str, Link, float]]:
+    read_bytes, write_bytes = limits.read_limit_bytes_per_s, limits.write_limit_bytes_per_s
+    device = limits.device
+    reads_from, writes_to, on = (
+        ("", "", "") if device is None else (f" from {device}", f" to {device}", f" on {device}")
+    )
     found = []
-    read_bytes, write_bytes = requests.read_bytes, requests.write_bytes
-    for cls, limit, done, words in (
-        (classes.READ, machine.read_limit_bytes_per_s, read_bytes, "read"),
-        (classes.WRITE, machine.write_limit_bytes_per_s, write_bytes, "write"),
-        (classes.SYNC, machine.write_limit_bytes_per_s, write_bytes, "write"),
-    ):
-        share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < thresholds.LISTED:
+    for cls, limit, done, may, did, unit in (
+        (classes.READ, read_bytes, limits.read_bytes, "read {}" + reads_from, "gets {}", "bytes/s"),
+        (classes.WRITE, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s"),
+        (classes.SYNC, write_bytes, limits.write_bytes, "write {}" + writes_to, "gets {}", "bytes/s"),
+        (classes.READ, limits.read_limit_per_s, limits.reads, "do {} reads/s" + on, "does {}", "1/s"),
+        (classes.WRITE, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s"),
+        (classes.SYNC, limits.write_limit_per_s, limits.writes, "do {} writes/s" + on, "does {}", "1/s"),
+    ):  # fmt: skip
+        share, elapsed = facts.budget.elapsed(cls), facts.shares_of_ns
+        if not limit or not elapsed or share < thresholds.LISTED:
             continue
         speed = done * 1e9 / (elapsed * max(share, thresholds.LISTED))
         if speed < AT_LIMIT * limit:
             continue
-        found.append(
-            (
-                cls,
-                link(
-                    f"the control group may {words} {rate(limit)}; while it waits it gets "
-                    f"{rate(speed)}",
-                    limit,
-                    "bytes/s",
-                    "cgroup",
-                ),
-                speed / limit,
-            )
+        allowed, got = (
+            (rate(limit), rate(speed)) if unit == "bytes/s" else (f"{limit:,.0f}", f"{speed:,.0f}")
         )
-    for cls, limit, number, words in (
-        (classes.READ, machine.read_limit_ops_per_s, requests.reads, "reads"),
-        (classes.WRITE, machine.write_limit_ops_per_s, requests.writes, "writes"),
-        (classes.SYNC, machine.write_limit_ops_per_s, requests.writes, "writes"),
-    ):
-        share = facts.budget.elapsed(cls)
-        if limit is None or not limit or share < thresholds.LISTED:
-            continue
-        speed = number * 1e9 / (elapsed * max(share, thresholds.LISTED))
-        if speed < AT_LIMIT * limit:
-            continue
-        found.append(
-            (
-                cls,
-                link(
-                    f"the control group may do {limit:,.0f} {words}/s; while it waits it does "
-                    f"{speed:,.0f}",
-                    limit,
-                    "1/s",
-                    "cgroup",
-                ),
-                speed / limit,
-            )
-        )
+        words = f"the control group may {may.format(allowed)}; while it waits it {did.format(got)}"
+        said = link(words, limit, unit, "cgroup")
+        found.append((cls, said, speed / limit))
     return found
 
 

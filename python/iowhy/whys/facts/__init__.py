@@ -22,6 +22,7 @@ from iowhy.whys.facts import (
     failed,
     filesystems,
     in_order,
+    io_limits,
     journal,
     layers,
     layout,
@@ -110,6 +111,11 @@ class Facts:
     def requests(self) -> requests.Requests:
         """The block requests, on the device that the command uses most."""
         return requests.measure(self.relations, _direction(self.budget), self.run.pasted)
+
+    @cached_property
+    def io_limits(self) -> tuple[io_limits.DeviceLimits, ...]:
+        """Limits of the control group on reads and writes, by device."""
+        return io_limits.io_limits(self.relations, self.requests)
 
     @cached_property
     def in_order(self) -> in_order.InOrder:

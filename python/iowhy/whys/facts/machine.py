@@ -45,10 +45,6 @@ class Machine:
     memory_limit_hits: float | None
     group_cached_bytes: float | None
     group_refault_pages: float | None
-    read_limit_bytes_per_s: float | None
-    write_limit_bytes_per_s: float | None
-    read_limit_ops_per_s: float | None
-    write_limit_ops_per_s: float | None
     pressure: dict[tuple[str, str], float]
 
     @property
@@ -88,9 +84,7 @@ FROM memory_samples
 _GROUP = """
 SELECT max(stopped_share) AS throttled, max(stopped_periods_share) AS throttled_periods,
   min(quota_cores) AS quota, min(memory_limit_bytes) AS memory_limit, max(memory_limit_hits) AS hits,
-  max(cached_bytes) AS cached, max(refault_pages) AS refault, min(read_limit_bytes_per_s) AS read_limit,
-  min(write_limit_bytes_per_s) AS write_limit, min(read_limit_per_s) AS read_ops,
-  min(write_limit_per_s) AS write_ops
+  max(cached_bytes) AS cached, max(refault_pages) AS refault
 FROM group_totals
 """
 
@@ -140,10 +134,6 @@ class _Group:
     hits: int | None = None
     cached: int | None = None
     refault: int | None = None
-    read_limit: float | None = None
-    write_limit: float | None = None
-    read_ops: float | None = None
-    write_ops: float | None = None
 
 
 @dataclass(frozen=True)
@@ -195,9 +185,5 @@ def measure(relations: Relations) -> Machine:
         memory_limit_hits=group.hits,
         group_cached_bytes=group.cached,
         group_refault_pages=group.refault,
-        read_limit_bytes_per_s=group.read_limit,
-        write_limit_bytes_per_s=group.write_limit,
-        read_limit_ops_per_s=group.read_ops,
-        write_limit_ops_per_s=group.write_ops,
         pressure={(one.resource, one.kind): one.stalled_share for one in pressure},
     )

@@ -13,7 +13,8 @@ mod io;
 mod memory;
 
 use crate::error::{Error, Result};
-use iowhy_store::{rows::CgroupSamples, Name};
+use iowhy_store::rows::{CgroupSamples, IoLimits};
+use iowhy_store::Name;
 
 pub(crate) use groups::{Groups, Version};
 
@@ -82,6 +83,17 @@ impl Cgroup {
         self.memory.fill(&mut row)?;
         self.io.fill(&mut row);
         Ok(row)
+    }
+
+    /// Limits of devices that are not the ones that were given last.
+    pub fn new_io_limits(&mut self, ts_ns: i64, mut out: impl FnMut(IoLimits)) {
+        self.io.changed(|row| {
+            out(IoLimits {
+                ts_ns,
+                path: self.path.clone(),
+                ..row
+            });
+        });
     }
 }
 

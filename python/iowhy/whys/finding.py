@@ -1,5 +1,8 @@
 """What a verdict consists of: links, findings, claims on the time."""
 
+from collections.abc import Mapping
+from dataclasses import field
+
 from iowhy.data_class import dataclass
 
 #: What the shares are of where the text shows only a part of what happened.
@@ -67,7 +70,8 @@ class Candidate:
     """A cause that a recording shows, before it is settled which cause gets which time.
 
     `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
-    read, where that is other than `saving`.
+    read, `by_less` what one saves that leaves work out, and `by_remedy` what those of its own do that it names, where that is
+    other than `saving`.
     `confidence` (0..1) is how well the measurements carry it, with `lowered_by` in words; `against`
     are measurements that speak against it. `fixed_share` is for evidence without any budget, and `share_of`
     what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
@@ -82,6 +86,8 @@ class Candidate:
     summary: str
     saving: Saving
     by_order: Saving | None = None
+    by_less: Saving | None = None
+    by_remedy: Mapping[str, Saving] = field(default_factory=dict)
     against: tuple[str, ...] = ()
     confidence: float = 0.9
     lowered_by: tuple[str, ...] = ()

@@ -38,12 +38,14 @@ documentation says so:
     without_calls = ["ioctl"]           # only where none of these calls was made
     single_threaded = true              # only where no process has a second thread
     orders = true                       # optional: it changes only the order of what is read
+    less = true                         # optional: it leaves work out, in the place of doing it on more CPUs
     do = "…"
     risk = "…"                          # what it costs; "none"
     link = "https://…"
 
 A remedy that ends only some of the syncs gains no more than their share of the time in syncs, and where that is next to nothing
-it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate).
+it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
+work out likewise (by_less).
 """
 
 from collections.abc import Iterable
@@ -101,6 +103,7 @@ class Remedy:
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False
     orders: bool = False
+    less: bool = False
 
     @property
     def partial(self) -> bool:
@@ -112,12 +115,13 @@ class Remedy:
 class Advice:
     """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about.
 
-    `orders`: it changes only the order of what is read.
+    `orders`: it changes only the order of what is read. `less`: it leaves work out.
     """
 
     text: str
     part: float = 1.0
     orders: bool = False
+    less: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ def remedies(
             ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in syncs)"
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
             text = f"{program.name}: {one.do}{ends}{risk} ({one.link})"
-            found.append(Advice(text, part, one.orders))
+            found.append(Advice(text, part, one.orders, one.less))
     return tuple(sorted(found, key=lambda advice: -advice.part))
 
 

@@ -217,13 +217,12 @@ def _finding(
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
-    by_order = candidate.saving if candidate.by_order is None else candidate.by_order
     told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
     advice = (
-        *(one for one in told if by_order.part or not one.orders),
+        *(one for one in told if not one.orders or _saving(candidate, one).part),
         *(program.Advice(text) for text in remedies if text not in not_for_them),
     )
-    savings = [by_order if one.orders else candidate.saving for one in advice]
+    savings = [_saving(candidate, one) for one in advice]
     bounds = [_bound(share, one) for one in savings]
     saving = savings[0] if savings else candidate.saving
     first = advice[0].part if advice else 1.0
@@ -252,6 +251,12 @@ def _finding(
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
     )
+
+
+def _saving(candidate: Candidate, advice: program.Advice) -> Saving:
+    """What one remedy can save: a finding's other remedies may need something else, and save something else."""
+    special = candidate.by_order if advice.orders else candidate.by_less if advice.less else None
+    return special or candidate.by_remedy.get(advice.text, candidate.saving)
 
 
 def _bound(share: float, saving: Saving) -> float:

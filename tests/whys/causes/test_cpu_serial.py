@@ -1,11 +1,55 @@
 """cpu-serial: one CPU's worth of work, with others idle."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, finding, leads
-from ..made import MS, Story
+from ..made import FS, KIB, MS, Story
 
 
 def test_one_thread_computes(judged: Judge) -> None:
     leads(judged(Story().thread(user=0.95)), "cpu-serial", 0.94, 0.96)
+
+
+def computing(name: str, bytes_each: int) -> Story:
+    """One thread of a program that is known, at work: its own time, and calls of so many bytes."""
+    story = Story(2.0, argv=(name, "file")).caller(
+        "read", 200, cpu=2 * MS, bytes_=bytes_each, gap="user"
+    )
+    for ino, path in enumerate((f"/usr/bin/{name}", "/srv/file"), 100):
+        story.add("files", dev=FS, ino=ino, path=path, kind="file")
+    for thread in story.tables["threads"]:
+        thread["comm"] = name
+    return story
+
+
+def test_a_program_is_told_its_own_way_with_what_that_gains(judged: Judge) -> None:
+    """dd asks for more at once: it does less, on one CPU. What copies as it is told does not run in parallel."""
+    found = finding(judged(computing("dd", 1)), "cpu-serial")
+    assert found is not None
+    assert found.remedies[0].startswith("dd: bs=1M")
+    assert found.gain_condition == "with half of the work"
+    assert not any("in parallel" in remedy for remedy in found.remedies)
+
+
+def test_an_option_that_divides_the_work_takes_the_other_cpus(judged: Judge) -> None:
+    found = finding(judged(computing("xz", 64 * KIB)), "cpu-serial")
+    assert found is not None
+    assert found.remedies[0].startswith("xz: xz -T0")
+    assert found.gain_condition.startswith("on all ")
+    # Not make -j beside it.
+    assert not any("do the work in parallel" in remedy for remedy in found.remedies)
+
+
+def test_of_a_program_of_ones_own_each_remedy_has_its_own_gain(judged: Judge) -> None:
+    """The near miss: nothing says that its work cannot be divided."""
+    found = finding(judged(computing("./mine", 1)), "cpu-serial")
+    assert found is not None
+    assert found.remedies[0].startswith("do the work in parallel")
+    assert found.gain_condition.startswith("on all ")
+    half = next(
+        g for r, g in zip(found.remedies, found.remedy_gains, strict=True) if "do less" in r
+    )
+    assert half == pytest.approx(found.share / 2)
 
 
 def test_a_long_fdatasync_that_computes_is_told_from_a_slow_device(judged: Judge) -> None:

@@ -50,6 +50,11 @@ def find(facts: Facts) -> Candidate | None:
             else "is one thread's work on one CPU" + (" while others idle" if idle_others else "")
         ),
         saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
+        by_less=None if computing_syncs else saving.half("work"),
+        by_remedy={
+            _FASTER: saving.twice("speed of the CPU's core"),
+            **({} if computing_syncs else {_LESS: saving.half("work")}),
+        },
         confidence=confidence,
         lowered_by=tuple(lowered),
         # More threads would only wait for CPUs that others have, or for memory that is not there.
@@ -151,24 +156,27 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
     )
 
 
+_PARALLEL = "do the work in parallel (make -j, xargs -P, more workers)"
+_LESS = "do less of it: profile the busiest thread"
+_FASTER = "use a CPU with a faster single core"
 #: More workers would wait for each other's transactions.
 _FEWER_SYNCS = (
     "sync less often: put more into one transaction (group commit); each call computes, whatever the device",
-    "use a CPU with a faster single core",
-    "do less of it: profile the busiest thread",
+    _FASTER,
+    _LESS,
 )
 _NO_MEMORY = (
-    "do less of it: profile the busiest thread",
+    _LESS,
     "give it more memory: more workers would need more of it still",
-    "use a CPU with a faster single core",
+    _FASTER,
 )
 
 
 def _none_left(facts: Facts) -> tuple[str, ...]:
     return (
-        "do less of it: profile the busiest thread",
+        _LESS,
         f"{evidence.stop_others(facts)}: then it can be done in parallel",
-        "use a CPU with a faster single core",
+        _FASTER,
     )
 
 
@@ -200,10 +208,12 @@ CAUSE = Cause(
         "a clock that is throttled by heat looks like more work",
     ),
     remedies=(
-        "do the work in parallel (make -j, xargs -P, more workers)",
-        "do less of it: profile the busiest thread",
-        "use a CPU with a faster single core",
+        _PARALLEL,
+        _LESS,
+        _FASTER,
     ),
+    # Of a program that cannot be changed the work is divided by an option of its own, or not at all.
+    for_authors=frozenset({_PARALLEL}),
     experiment="cpu-quota",
     find=find,
     unseen_without=("thread_time",),

@@ -1,6 +1,8 @@
 """`iowhy experiment` as a command: what it takes, what it refuses, what it saves."""
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,35 @@ def test_a_published_table_is_judged_and_saved(run, tmp_path):
     assert done.exit_code == 0 and done.output.startswith("CPU-bound: "), done.output
     assert json.loads((tmp_path / "r.json").read_text())["iowhy"]["measure"] == "deletes"
     assert (tmp_path / "r.md").read_text().startswith("# CPU-bound: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["mkdir", "made here"], "add --prepare " + shlex.quote("rm -rf 'made here'")),
+        (["sh", "-ec", "mkdir out; :"], "left out behind"),
+        # It made b of a: to remove that would be the end of it.
+        (["mv", "a", "b"], "used something up: --prepare takes a shell command"),
+    ],
+)
+def test_a_command_whose_second_run_fails_is_told_what_to_add(run, command, said):
+    Path("a").write_text("kept")
+    done = run("-w", "0", "cpu-pin=shared", "--", *command)
+    text = str(done.exception)
+    assert text.count("when it was run again; its first run ended well") == 1
+    assert said in text
+    assert ("rm -rf" in text) == (command[0] != "mv")
+    assert (Path("b") if command[0] == "mv" else Path("a")).read_text() == "kept"
+
+
+def test_what_is_to_be_added_lets_it_run(run):
+    done = run("-r", "3", "cpu-pin=shared", "--prepare", "rm -rf out", "--", "mkdir", "out")
+    assert done.exit_code == 0, done.output
+
+
+def test_a_command_whose_first_run_fails_left_nothing(run):
+    done = run("cpu-pin=shared", "--", "sh", "-c", "touch here; exit 3")
+    assert "exit status 3 (--ignore-failure" in str(done.exception)
 
 
 def test_a_lever_without_rights_runs_and_saves(run, tmp_path):

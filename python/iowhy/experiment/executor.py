@@ -10,7 +10,7 @@ from pathlib import Path
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
-from iowhy.experiment import cache, groups, load
+from iowhy.experiment import cache, groups, left_behind, load
 from iowhy.experiment.command import Ended, Place, run, shown
 from iowhy.experiment.condition import BASELINE, Condition, LevelFailed, Trial
 from iowhy.experiment.device import device_of
@@ -29,6 +29,8 @@ class LiveExecutor:
     setting: Setting
     undo: Undo
     commands: dict[Condition, Sequence[str]] = field(default_factory=dict)
+    #: Of each command that ended well once: what it left behind then.
+    _left: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def run(self, condition: Condition) -> Trial:
         """One trial. Problem when the command fails without a lever, LevelFailed when under one."""
@@ -74,6 +76,7 @@ class LiveExecutor:
         moved = None if device is None else device.transferred_bytes()
         began = time.monotonic()
         command = self.commands.get(condition, self.job.command)
+        there = self._look(command, directory)
         ended = run(
             command,
             inside,
@@ -89,6 +92,7 @@ class LiveExecutor:
         own_bytes = ended.read_bytes + ended.written_bytes + effect.own_disk_bytes()
         others = load.others(before, load.read(), own_bytes)
         self._check(condition, command, ended)
+        self._note_left(command, there)
         metric = self.job.metric
         return Trial(
             condition=condition,
@@ -121,6 +125,7 @@ class LiveExecutor:
             for line in self.job.prepare:
                 self._helper("--prepare", line, plain)
             cache.set_state(self.job.cache, cache.files_of(self.setting))
+            there = self._look(self.job.command, plain.directory)
             ended = run(
                 self.job.command,
                 replace(plain, in_child=hooks),
@@ -131,6 +136,7 @@ class LiveExecutor:
                 watch=lambda: heaps.append(0 if group is None else _heap(group)),
             )
             self._check(BASELINE, self.job.command, ended)
+            self._note_left(self.job.command, there)
             if self.job.metric is not None:
                 self.job.metric.read(ended.output)
             peak = None if group is None else _peak(group)
@@ -150,6 +156,14 @@ class LiveExecutor:
             last = " ".join(ended.output.strip().splitlines()[-2:])
             raise Problem(f"{flag} {line!r}: exit status {ended.status}: {last[:300]}")
 
+    def _look(self, command: Sequence[str], directory: Path) -> left_behind.Before | None:
+        """What is there before a command runs for the first time."""
+        return None if tuple(command) in self._left else left_behind.look(command, directory)
+
+    def _note_left(self, command: Sequence[str], there: left_behind.Before | None) -> None:
+        if there is not None:
+            self._left[tuple(command)] = left_behind.left(there)
+
     def _check(self, condition: Condition, command: Sequence[str], ended: Ended) -> None:
         if ended.status is None:
             why = f"did not end within --timeout {self.job.timeout_s:g} s"
@@ -159,6 +173,9 @@ class LiveExecutor:
             return
         if condition.lever is not None and condition not in self.commands:
             raise LevelFailed(why)
+        made = self._left.get(tuple(command))
+        if ended.status is not None and made is not None:
+            why += f" when it was run again; {left_behind.advice(made)}"
         hint = "" if ended.status is None else " (--ignore-failure measures it all the same)"
         raise Problem(f"{shown(command)}: {why}{hint}")
 

@@ -20,6 +20,7 @@ def settle_with_rest(
 ) -> tuple[list[float], list[float]]:
     """The candidates' shares, and what is left of each piece."""
     left = [piece.elapsed for piece in pieces]
+    wanted = [_wanted(pieces, candidate.claims) for _, candidate in found]
     shares = [0.0] * len(found)
     waiting = set(range(len(found)))
 
@@ -27,7 +28,7 @@ def settle_with_rest(
         candidate = found[index][1]
         if candidate.fixed_share is not None:
             return candidate.fixed_share
-        return sum(_taken_by(pieces, left, candidate.claims))
+        return sum(_taken(left, *wanted[index]))
 
     while waiting:
         beaten = {
@@ -44,34 +45,37 @@ def settle_with_rest(
         if candidate.fixed_share is not None:
             shares[first] = candidate.fixed_share
             continue
-        taken = _taken_by(pieces, left, candidate.claims)
+        taken = _taken(left, *wanted[first])
         shares[first] = sum(taken)
         if shares[first] >= LISTED:
             left = [have - took for have, took in zip(left, taken, strict=True)]
     return shares, left
 
 
-def _taken_by(
-    pieces: tuple[Piece, ...], left: list[float], claims: tuple[Claim, ...]
-) -> list[float]:
-    wanted = _wanted(pieces, [claim for claim in claims if not claim.follows])
+def _taken(left: list[float], wanted: list[float], following: list[float]) -> list[float]:
     taken = [min(have, want) for have, want in zip(left, wanted, strict=True)]
     # What follows goes as far as there is left of what it goes with.
     part = sum(taken) / sum(wanted) if any(wanted) else 0.0
-    following = _wanted(pieces, [claim for claim in claims if claim.follows])
     return [
         min(have, max(took, part * want))
         for have, took, want in zip(left, taken, following, strict=True)
     ]
 
 
-def _wanted(pieces: tuple[Piece, ...], claims: list[Claim]) -> list[float]:
-    """What the claims ask of each piece, those that ask for the same piece not twice."""
+def _wanted(
+    pieces: tuple[Piece, ...], claims: tuple[Claim, ...]
+) -> tuple[list[float], list[float]]:
+    """What claims ask of each piece by themselves, and what those that follow; those that ask for the same piece not twice."""
+    return _most(pieces, claims, follows=False), _most(pieces, claims, follows=True)
+
+
+def _most(pieces: tuple[Piece, ...], claims: tuple[Claim, ...], *, follows: bool) -> list[float]:
+    asking = [claim for claim in claims if claim.follows == follows]
     return [
         max(
             (
                 piece.elapsed * max(0.0, min(1.0, claim.fraction))
-                for claim in claims
+                for claim in asking
                 if matches(claim, piece)
             ),
             default=0.0,

@@ -21,6 +21,8 @@ from iowhy.recording import Recording, open_recording
 DIST = Path(os.environ.get("DIST", "dist"))
 WHEELS = sorted(DIST.glob("*.whl"))
 MOST_BYTES = 8_000_000
+#: Of all that `pip install` brings, and of pip itself.
+MOST_INSTALLED_BYTES = 250_000_000
 #: tools/release puts it into an environment of its own.
 AUDIT = Path(__file__).parents[2] / "target/release-venv/bin/auditwheel"
 
@@ -340,3 +342,5 @@ def test_the_wheel_alone_is_a_whole_iowhy(own: Path, tmp_path: Path) -> None:
     run = [programs / "iowhy", "run", "--mode", "proc", "--", "sleep", "0.3"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "kept in sleep.iowhy" in done.stderr, done.stderr
+    files = (one for one in programs.parent.rglob("*") if one.is_file() and not one.is_symlink())
+    assert sum(one.stat().st_blocks * 512 for one in files) <= MOST_INSTALLED_BYTES

@@ -546,6 +546,14 @@ struct io_ring_ctx___5_13 {
 	unsigned int nr_user_files;
 };
 
+struct fixed_file_data {
+	void *table;
+};
+
+struct io_ring_ctx___5_11 {
+	struct fixed_file_data *file_data;
+};
+
 struct io_cqe {
 	__u64 user_data;
 };

@@ -11,8 +11,8 @@
 /* Whether the kernel knows a helper of programs. */
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
 
-/* Before 5.11 the current task is a mere address to the verifier, and has no storage of its own. */
-#define HAS_TASKS HAS_HELPER(get_current_task_btf)
+/* Before 5.11 the current task is a mere address to the verifier; storage of its own programs like these give it from 5.13 on, as this helper. */
+#define HAS_TASKS HAS_HELPER(for_each_map_elem)
 
 /* Atomic operations that give the old value: 5.12, as this helper is. */
 #define HAS_ATOMICS HAS_HELPER(check_mtu)

@@ -128,7 +128,7 @@ static __always_inline __u8 sqe_flags(__u8 flags)
 	       !!(flags & IOSQE_BUFFER_SELECT) * OPERATION_SELECTS;
 }
 
-/* io_uring/io_uring.c of Linux 5.13: registered files lie in tables of tables; low bits of each tell what it can do. */
+/* io_uring/io_uring.c before Linux 5.14: registered files lie in tables of tables; from 5.13 on low bits of each tell what it can do. */
 #define FILES_SHIFT 9
 #define FILE_BITS 7UL
 
@@ -136,13 +136,19 @@ static __always_inline __u8 sqe_flags(__u8 flags)
 static __always_inline struct file *registered_file(struct io_ring_ctx *ctx, __u32 at)
 {
 	struct io_ring_ctx___5_13 *ring = (struct io_ring_ctx___5_13 *)ctx;
+	struct fixed_file_data *data = NULL;
 	struct io_fixed_file *table;
 	unsigned long file;
 	__u64 tables;
 
-	if (!bpf_core_field_exists(ring->file_table.files) || at >= BPF_CORE_READ(ring, nr_user_files))
+	if (at >= BPF_CORE_READ(ring, nr_user_files))
 		return NULL;
-	tables = (__u64)BPF_CORE_READ(ring, file_table.files);
+	if (bpf_core_field_exists(ring->file_table.files))
+		tables = (__u64)BPF_CORE_READ(ring, file_table.files);
+	else if (bpf_core_field_exists(data->table))
+		tables = (__u64)BPF_CORE_READ((struct io_ring_ctx___5_11 *)ctx, file_data, table);
+	else
+		return NULL;
 	if (bpf_probe_read_kernel(&table, sizeof(table),
 				  (void *)(tables + (at >> FILES_SHIFT) * sizeof(table))) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), &table[at & ((1 << FILES_SHIFT) - 1)]))
@@ -303,6 +309,13 @@ SEC("tp_btf/io_uring_complete")
 int BPF_PROG(on_uring_complete_data, void *ring, __u64 user_data, int result, unsigned int flags)
 {
 	return uring_completed((__u64)ring, 0, user_data, result, flags);
+}
+
+/* Before 5.13, which brought operations that complete more than once. */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_complete_once, void *ring, __u64 user_data, long result)
+{
+	return uring_completed((__u64)ring, 0, user_data, result, 0);
 }
 
 SEC("tp_btf/io_uring_queue_async_work")

@@ -175,6 +175,12 @@ fn linux_5_10_to_5_17_have_programs_of_their_own() {
     let on_5_13 = choose_on(&kernel("5.13"), &BTreeMap::new());
     assert!(on_5_13.programs.contains("on_uring_submit_data"));
     assert!(!on_5_13.programs.contains("on_uring_submit_of"));
+    assert!(on_5_13.programs.contains("on_uring_complete_data"));
+    let on_5_11 = choose_on(&kernel("5.11"), &BTreeMap::new());
+    assert_eq!(missing(&on_5_11), ["lookups"]);
+    assert_eq!(in_part(&on_5_11), ["page_cache"]);
+    assert!(on_5_11.programs.contains("on_uring_complete_once"));
+    assert!(!on_5_11.programs.contains("on_uring_complete_data"));
     // The one for 5.13 would take the request for a number.
     let refused = BTreeMap::from([("on_uring_submit_of".to_owned(), "R6 prohibited".to_owned())]);
     let without = choose_on(&kernel("5.10"), &refused);

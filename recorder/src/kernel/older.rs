@@ -51,9 +51,9 @@ impl Helpers {
         self.controllers.get(name).copied()
     }
 
-    /// Threads are in the storage of their tasks (5.11).
+    /// Threads are in the storage of their tasks (5.13, as this helper: 5.11 has such storage, but not for these programs).
     pub fn tasks(&self) -> bool {
-        self.has("get_current_task_btf")
+        self.has("for_each_map_elem")
     }
 
     /// Programs may hand functions to helpers that they use (5.17, as this helper).

@@ -1,5 +1,7 @@
 """cpu-saturated: no CPU left for threads that are ready."""
 
+import pytest
+
 from ..conftest import Judge, absent, leads
 from ..made import MS, Story
 
@@ -24,6 +26,18 @@ def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
     assert "other processes use 1.50 CPUs" in "".join(link.statement for link in found.chain)
     # Its own work would be no shorter without them.
     assert [f.cause for f in verdict.findings] == ["cpu-saturated", "cpu-serial"]
+
+
+@pytest.mark.parametrize(("threads", "gain"), [(1, 0.5), (4, 0.75), (8, 0.75)])
+def test_threads_that_want_more_than_all_cpus_wait_for_each_other_too(
+    judged: Judge, threads: int, gain: float
+) -> None:
+    """Of two CPUs the command has half a one: alone it would have four times as much, were there enough to do at once."""
+    story = Story(2.0, cpus=2)
+    for tid in range(10, 10 + threads):
+        story.thread(tid, user=0.5 / threads, runnable=1 - 0.5 / threads)
+    found = leads(judged(story.machine(busy=1.0)), "cpu-saturated", 0.45)
+    assert found.gain == pytest.approx(gain, abs=0.03)
 
 
 def test_the_neighbours_of_a_server_may_be_its_own_clients(judged: Judge) -> None:

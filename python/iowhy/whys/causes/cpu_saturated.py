@@ -34,7 +34,9 @@ def find(facts: Facts) -> Candidate | None:
             else "is spent on CPUs that are all taken, or waiting for one"
             + (", while other processes use them too" if crowded else "")
         ),
-        saving=Saving(runnable / (full + runnable), "without the others")
+        saving=Saving(
+            min(runnable, _without_others(facts)) / (full + runnable), "without the others"
+        )
         if crowded
         else saving.twice("CPUs"),
         remedy=evidence.stop_others(facts) if crowded else None,
@@ -42,6 +44,13 @@ def find(facts: Facts) -> Candidate | None:
         provable=not crowded,
         needs=("thread_time", "cpu_samples"),
     )
+
+
+def _without_others(facts: Facts) -> float:
+    """What of the time goes at most when the command has all CPUs: threads that want more than those wait for each other."""
+    cpus, used = facts.machine.cpus, facts.threads.cores_used
+    on_or_for = facts.budget.elapsed(classes.USER, classes.KERNEL, classes.RUNNABLE)
+    return on_or_for if not cpus or used is None else on_or_for * max(0.0, 1 - used / cpus)
 
 
 def _used_by_others(facts: Facts) -> float | None:

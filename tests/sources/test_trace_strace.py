@@ -243,5 +243,46 @@ def test_time_outside_the_calls_is_of_threads_while_they_are_there(tmp_path: Pat
     lines = {line.cls: line.thread_s for line in judge(found).budget.lines}
     assert lines["waiting to write"] == pytest.approx(0.9)
     assert lines["waiting to read"] == pytest.approx(0.1)
-    # Of 4 s of the parent and 0.2 s of the child.
-    assert lines["unexplained"] == pytest.approx(4.2 - 1.0)
+    # Of 4 s of the parent, which waits for the child meanwhile, and 0.2 s of the child.
+    assert lines["unexplained"] == pytest.approx(4.2 - 1.0 - 0.2)
+    assert lines["idle"] == pytest.approx(0.2)
+
+
+def test_helpers_that_wait_for_work_share_no_time_with_the_thread_that_does_it(
+    tmp_path: Path,
+) -> None:
+    """One syncs for 3 of 4 s; three wait for work, a peer or a time, which is idle wherever somebody works."""
+    log = [
+        '10 1700000001.000000 openat(AT_FDCWD, "/srv/a", O_WRONLY) = 3 <0.000100>',
+        *(f"10 {1700000001 + at * 0.4:.6f} fsync(3) = 0 <0.300000>" for at in range(10)),
+    ]
+    for tid, waits in ((11, "futex(0x7f, FUTEX_WAIT, 0, NULL"), (12, "epoll_wait(7, [], 8, -1"),
+                       (13, "ppoll([], 0, NULL, NULL, 0")):  # fmt: skip
+        log += [
+            f'{tid} 1700000001.000200 openat(AT_FDCWD, "/srv/b", O_RDONLY) = 4 <0.000100>',
+            f"{tid} 1700000001.000400 {waits}) = 0 <3.990000>",
+            f"{tid} 1700000005.000000 +++ exited with 0 +++",
+        ]
+    log.append("10 1700000005.000000 +++ exited with 0 +++")
+    log.sort(key=lambda line: line.split()[1])
+    (tmp_path / "log.txt").write_text("\n".join(log) + "\n")
+    verdict = judge(diagnose([str(tmp_path / "log.txt")], tmp_path / "log.iowhy").recording)
+    lines = {line.cls: line for line in verdict.budget.lines}
+    assert lines["idle"].thread_s == pytest.approx(3 * 3.99)
+    assert lines["idle"].elapsed_share == pytest.approx(0, abs=0.001)
+    assert lines["waiting for sync"].elapsed_share == pytest.approx(3 / 4, abs=0.01)
+    assert lines["waiting to read"].thread_s < 0.001
+    assert "waiting for sync with 7" in verdict.answer
+
+
+def test_where_all_wait_the_time_is_idle(tmp_path: Path) -> None:
+    """The near miss: nobody does anything meanwhile."""
+    (tmp_path / "log.txt").write_text(
+        '10 1700000001.000000 write(3</srv/a>, "x", 1) = 1 <1.000000>\n'
+        "10 1700000002.000000 futex(0x7f, FUTEX_WAIT, 0, NULL) = 0 <3.000000>\n"
+        "10 1700000005.000000 +++ exited with 0 +++\n"
+    )
+    verdict = judge(diagnose([str(tmp_path / "log.txt")], tmp_path / "log.iowhy").recording)
+    lines = {line.cls: line.elapsed_share for line in verdict.budget.lines}
+    assert lines["idle"] == pytest.approx(0.75, abs=0.01)
+    assert lines["waiting to write"] == pytest.approx(0.25, abs=0.01)

@@ -2,6 +2,8 @@
 -- kept: table
 -- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
+-- A thread that is in a call to wait for time, peers or others' locks (futex, poll, wait4) is idle, and has a part of the elapsed time
+-- only where that is longer than what the threads do.
 -- column origin: calls, totals, latencytop, curt, machine or fio, text
 -- column class: key of the class, text
 -- column syscall: call, text
@@ -31,10 +33,23 @@ WITH in_calls AS (
     CROSS JOIN recording r
     LEFT JOIN threads t ON t.tid = c.tid
     GROUP BY c.tid
+), waited AS (
+    -- Calls that are only counted.
+    SELECT CAST(coalesce(sum(t.total_ns), 0) AS BIGINT) AS idle_ns
+    FROM syscall_totals t
+    JOIN call_kinds k ON k.name = t.name
+    WHERE k.kind = 'idle' AND t.tid IN (SELECT tid FROM lives)
+        AND t.name NOT IN (SELECT syscall FROM printed_calls WHERE origin = 'calls')
+        AND t.total_ns > 0 AND t.total_ns < 1e17
 ), traced AS (
-    SELECT
-        (SELECT CAST(sum(life_ns) AS BIGINT) FROM lives) AS whole_ns,
-        (SELECT sum(total_ns) FROM printed_calls WHERE origin = 'calls') AS in_calls_ns
+    SELECT whole_ns, in_calls_ns, least(idle_ns, greatest(0, whole_ns - in_calls_ns)) AS idle_ns, elapsed_ns
+    FROM (
+        SELECT
+            (SELECT CAST(sum(life_ns) AS BIGINT) FROM lives) AS whole_ns,
+            (SELECT CAST(sum(total_ns) AS BIGINT) FROM printed_calls WHERE origin = 'calls') AS in_calls_ns,
+            (SELECT idle_ns FROM waited) AS idle_ns,
+            (SELECT coalesce(max(elapsed_ns), 0) FROM recording) AS elapsed_ns
+    ) AS t
 ), printed AS (
     SELECT
         p.reason, p.syscall, c.class, p.total_ns, p.share,
@@ -67,9 +82,13 @@ WITH in_calls AS (
     FROM in_calls
     UNION ALL
     SELECT 1, 'calls', 'unexplained', NULL, 'outside calls of I/O', NULL,
-        (whole_ns - in_calls_ns) * 16, whole_ns - in_calls_ns
+        (whole_ns - in_calls_ns - idle_ns) * 16, whole_ns - in_calls_ns - idle_ns
     FROM traced
-    WHERE whole_ns > in_calls_ns
+    WHERE whole_ns > in_calls_ns + idle_ns
+    UNION ALL
+    SELECT 1, 'calls', 'idle', NULL, NULL, NULL, idle_ns * 16, greatest(0, elapsed_ns - (whole_ns - idle_ns))
+    FROM traced
+    WHERE idle_ns > 0
     UNION ALL
     SELECT 3, 'latencytop', class, syscall, reason, NULL,
         CASE WHEN timed THEN total_ns * 16 END,
@@ -104,4 +123,4 @@ WITH in_calls AS (
 SELECT w.origin, w.class, w.syscall, w.reason, w.mode, w.thread_parts, w.elapsed_parts
 FROM ways w
 JOIN (SELECT min(place) AS place FROM ways WHERE elapsed_parts > 0) f ON f.place = w.place
-WHERE w.elapsed_parts > 0
+WHERE w.elapsed_parts > 0 OR w.thread_parts > 0

@@ -135,7 +135,7 @@ def without_durable_writes(facts: Facts) -> str | None:
         return None
     if facts.mounted_sync:
         return "mount the filesystem without sync, and fsync once for many writes"
-    return "write without O_SYNC, and fsync once for many writes"
+    return "write without O_SYNC (O_DSYNC, RWF_DSYNC, chattr +S), and fsync once for many writes"
 
 
 def direct_io(facts: Facts) -> bool:

@@ -77,7 +77,8 @@ class Candidate:
     what that is a share of. `provable` is false where the cause's experiment could not help here; `experiment` is the lever
     that would, where it is another than the cause's.
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
-    `remedies` stand in their place, where these would not help. `behind` names causes whose remedy
+    `remedies` stand in their place, where these would not help; `for_authors` are those that take a change of the program, beside the
+    cause's. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it.
     """
 
@@ -93,6 +94,7 @@ class Candidate:
     lowered_by: tuple[str, ...] = ()
     remedy: str | None = None
     remedies: tuple[str, ...] = ()
+    for_authors: frozenset[str] = frozenset()
     behind: tuple[str, ...] = ()
     fixed_share: float | None = None
     share_of: str = "the time"

@@ -211,7 +211,7 @@ def _finding(
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
     not_for_them = frozenset[str]()
     if known and all(one.finished for one in known):
-        not_for_them |= cause.for_authors
+        not_for_them |= cause.for_authors | candidate.for_authors
     if once:
         not_for_them |= cause.by_again
     claims = tuple(claim for claim in candidate.claims if not claim.follows)

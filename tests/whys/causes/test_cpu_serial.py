@@ -40,6 +40,15 @@ def test_an_option_that_divides_the_work_takes_the_other_cpus(judged: Judge) -> 
     assert not any("do the work in parallel" in remedy for remedy in found.remedies)
 
 
+def test_what_does_not_divide_its_work_does_not_where_cpus_are_left_either(judged: Judge) -> None:
+    """Others keep the CPUs busy: to stop them helps, and makes nothing parallel of a copy."""
+    for name, parallel in (("cp", False), ("./mine", True)):
+        story = computing(name, 64 * KIB).machine(busy=0.99)
+        found = finding(judged(story), "cpu-serial")
+        assert found is not None and found.behind is None
+        assert any("in parallel" in remedy for remedy in found.remedies) is parallel
+
+
 def test_of_a_program_of_ones_own_each_remedy_has_its_own_gain(judged: Judge) -> None:
     """The near miss: nothing says that its work cannot be divided."""
     found = finding(judged(computing("./mine", 1)), "cpu-serial")

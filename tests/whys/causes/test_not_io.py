@@ -1,5 +1,8 @@
 """not-io: nothing is at work."""
 
+from iowhy.tables import calls
+from iowhy.whys.causes import not_io
+
 from ..conftest import Judge, absent, chain, leads
 from ..made import MS, Story
 
@@ -86,3 +89,17 @@ def test_of_calls_that_last_all_the_time_another_recording_of_it_tells_no_more(
     assert any(
         "names the calls" in remedy for remedy in leads(judged(story), "not-io", 0.95).remedies
     )
+
+
+def test_a_lock_on_a_file_is_the_call_that_it_sleeps_in(judged: Judge) -> None:
+    for name in ("flock", "fcntl"):
+        found = leads(judged(Story(2.0).thread(user=0.02).idle_call(name, 0.97)), "not-io", 0.9)
+        assert f"most of it in {name}" in chain(found)
+        assert "a lock on a file that another process holds" in found.summary
+        assert found.lowered_by == ()
+
+
+def test_what_is_said_of_a_call_is_of_one_that_idles() -> None:
+    """The words of a call that counts as none of these would never be said."""
+    idle = {name for name, one in calls().items() if one.kind == "idle"}
+    assert set(not_io._WORDS) <= idle

@@ -67,6 +67,7 @@ def find(facts: Facts) -> Candidate | None:
             if computing_syncs
             else ()
         ),
+        for_authors=frozenset({_then_in_parallel(facts)}) if none_left else frozenset(),
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
         against=(
             ("the rates in the text are of the device, not of CPUs",)
@@ -175,9 +176,13 @@ _NO_MEMORY = (
 def _none_left(facts: Facts) -> tuple[str, ...]:
     return (
         _LESS,
-        f"{evidence.stop_others(facts)}: then it can be done in parallel",
+        _then_in_parallel(facts),
         _FASTER,
     )
+
+
+def _then_in_parallel(facts: Facts) -> str:
+    return f"{evidence.stop_others(facts)}: then it can be done in parallel"
 
 
 CAUSE = Cause(

@@ -55,6 +55,8 @@ def find(facts: Facts) -> Candidate | None:
         ),
         remedy=evidence.without_durable_writes(facts),
         remedies=(_LESS_OFTEN, _ELSEWHERE, _no_flushes(requests.flushed[0].device)),
+        # No lever takes the durability of a write itself away.
+        provable=not facts.calls.by_write,
         needs=("block_requests", "syscalls", "waits"),
         confidence=FEW if few else 0.9,
         lowered_by=(

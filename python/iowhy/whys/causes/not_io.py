@@ -16,6 +16,7 @@ _CHILD = "for a child process"
 _FILE_LOCK = "for a lock on a file that another process holds"
 _WORDS = {
     "futex": "for another thread (futex: a lock, a queue, a condition)",
+    "futex_waitv": "for another thread (futex: a lock, a queue, a condition)",
     "nanosleep": "for a timer",
     "clock_nanosleep": "for a timer",
     "wait4": _CHILD,
@@ -29,7 +30,9 @@ _WORDS = {
     "flock": _FILE_LOCK,
     "fcntl": _FILE_LOCK,
     "msgrcv": "for another process",
+    "semop": "for another process",
     "semtimedop": "for another process",
+    "mq_timedreceive": "for another process",
 }
 
 

@@ -59,6 +59,8 @@ def find(facts: Facts) -> Candidate | None:
         remedy=evidence.without_durable_writes(facts)
         or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else _TRANSACTION),
         remedies=_remedies(syncs.files),
+        # No lever takes the durability of a write itself away.
+        provable=not facts.calls.by_write,
         needs=("syscalls", "waits"),
         confidence=0.9 if each is not None else 0.75,
         lowered_by=() if each is not None else ("how much each call makes durable is not known",),

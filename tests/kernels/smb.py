@@ -32,7 +32,8 @@ def programs() -> list[Path]:
 
 
 def script() -> str:
-    """Kernels without a server that works leave nothing of it: there is none before 5.15, and that of 6.1 faults on the first file."""
+    """Kernels without a server that works leave nothing of it: there is none before 5.15, that of 6.1 faults on the first
+    file, and that of Ubuntu's 6.8 does not know the share that this program names."""
     return f"""
 case $(uname -r) in 5.* | 6.1.*) server= ;; *) server=/sys/module/ksmbd ;; esac
 if [ -e /bin/ksmbd.tools ] && [ -d "$server" ]; then
@@ -47,13 +48,14 @@ dd if=/dev/zero of=/smb-served/file bs=64k count={FILE // 65536} conv=fsync 2> /
 LD_LIBRARY_PATH=/bin ksmbd.adduser -a iowhy -p iowhy > /out/smb.txt 2>&1
 LD_LIBRARY_PATH=/bin ksmbd.mountd -n > /out/mountd.txt 2>&1 &
 for i in $(seq 100); do netstat -lnt | grep -q ':445 ' && break; sleep 0.1; done
-mount -t cifs -o ip=127.0.0.1,unc='\\\\127.0.0.1\\far',user=iowhy,password=iowhy,vers=3.1.1 //127.0.0.1/far /smb >> /out/smb.txt 2>&1
+if mount -t cifs -o ip=127.0.0.1,unc='\\\\127.0.0.1\\far',user=iowhy,password=iowhy,vers=3.1.1 //127.0.0.1/far /smb >> /out/smb.txt 2>&1; then
 sync
 echo 3 > /proc/sys/vm/drop_caches
 record smb sh -c 'iowhy-work randread --file /smb/file --reads {READS} --block {BLOCK} && \\
   iowhy-work seqwrite --file /smb/new --bytes {WRITTEN} --block 64K --fsync'
 cat /proc/fs/cifs/Stats > /out/smb-counted
 umount /smb
+fi
 echo hard > /sys/class/ksmbd-control/kill_server
 sleep 1
 {without_disk("/smb-served")}

@@ -123,7 +123,7 @@ def _lead(finding: Finding, of: str) -> str:
         )
     if finding.confidence < INDICATIVE:
         words = f"Perhaps {words}"
-        remedy = f"if so, {remedy}" if remedy else ""
+        remedy = f"If so, {remedy}" if remedy else ""
     if not remedy:
         return f"{words}."
     # The name of a program, which stands before what it can be told, is as it is written.

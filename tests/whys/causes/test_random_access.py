@@ -3,7 +3,7 @@
 import pytest
 
 from ..conftest import Judge, absent, finding, leads
-from ..made import KIB, MIB, MS, Story
+from ..made import KIB, MIB, MS, START, Story
 
 
 def test_a_disk_that_seeks_for_every_read(judged: Judge) -> None:
@@ -53,3 +53,36 @@ def test_not_from_one_small_file_to_the_next(judged: Judge, read: int, led: str)
     story.caller("read", 180, blocked=10 * MS, bytes_=read * KIB, ino=files)
     story.requests(180, service=10 * MS, jump=True).cache(lookups=200, misses=200)
     assert judged(story).findings[0].cause == led
+
+
+#: What is read at 0 every time.
+NUMBERS = 7
+
+
+def _reads_at_0(story: Story, dev: int, ino: int, count: int) -> Story:
+    """What a second thread reads at 0, each time 6 bytes, between the reads of the files."""
+    for number in range(count):
+        story.add(
+            "syscalls", ts_ns=START + number * 10 * MS, dur_ns=800, tgid=10, tid=11, name="read",
+            fd=4, dev=dev, ino=ino, offset=0, bytes=6, ret=6,
+        )  # fmt: skip
+    return story
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "fs", "led"),
+    [
+        ("/dev/urandom", "device", "devtmpfs", "cache-cold"),
+        ("/proc/self/stat", "file", "proc", "cache-cold"),
+        ("/srv/header", "file", "ext4", "random-access"),
+        ("/dev/sdb", "device", "devtmpfs", "random-access"),
+    ],
+)
+def test_not_by_what_has_no_place(judged: Judge, path: str, kind: str, fs: str, led: str) -> None:
+    """As rsync, which reads each file whole and asks for random numbers for the name of each copy."""
+    story = Story(2.0).extents(1, 64 * MIB)
+    story.caller("read", 180, blocked=10 * MS, bytes_=4 * KIB, ino=list(range(500, 680)))
+    story.requests(180, service=10 * MS, jump=True).cache(lookups=200, misses=200)
+    story.add("files", dev=6, ino=NUMBERS, path=path, kind=kind, size_bytes=None)
+    story.add("filesystems", dev=6, kind=fs, mount="/", options="", disk_dev=None)
+    assert judged(_reads_at_0(story, 6, NUMBERS, 190)).findings[0].cause == led

@@ -1,4 +1,4 @@
-"""Programs that go through a tree of small files: tar, grep, rm."""
+"""Programs that go through a tree of small files: tar, grep, rm, rsync."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +35,11 @@ def _rm(tree: Path) -> tuple[str, ...]:
     return ("rm", "-rf", str(tree))
 
 
+def _rsync(tree: Path) -> tuple[str, ...]:
+    # It asks for random numbers for the name of each copy, between the reads.
+    return ("rsync", "-a", f"{tree}/", str(tree.parent.parent / "copy"))
+
+
 def _scenario(
     name: str,
     title: str,
@@ -61,7 +66,7 @@ def _scenario(
             ),
         ),
         devices=("hdd",),
-        remedy="in memory (then|between runs)",
+        remedy="in memory (then|between runs)|^read ahead of the need",
         tools=(argv(Path())[0], name.split("-")[0]),
     )
 
@@ -84,4 +89,12 @@ SCENARIOS = (
         _grep,
     ),
     _scenario("rm-tree", "rm -rf of a cold tree", ("metadata-cold",), 40, 100, _rm),
+    _scenario(
+        "rsync-tree",
+        "rsync of a cold tree of small files",
+        ("cache-cold", "metadata-cold"),
+        8,
+        6000,
+        _rsync,
+    ),
 )

@@ -58,7 +58,8 @@ class Walk:
     """How calls of one direction walk through their files.
 
     `jump_share` is of the pairs of calls of one thread in one file; None when most calls are alone
-    in their file, so that there is no order to speak of.
+    in their file, so that there is no order to speak of. Files without a place on storage do not count: a device of
+    random numbers is read at 0 every time.
     """
 
     median_bytes: float | None = None
@@ -240,8 +241,7 @@ def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
           FROM syscalls
           WHERE (name IN {reads} OR name IN {writes}) AND bytes > 0 AND {kept}
             AND coalesce(ret, 1) > 0 AND NOT EXISTS (
-              SELECT 1 FROM named_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino
-                AND f.kind IN ('pipe', 'socket', 'anonymous'))
+              SELECT 1 FROM placeless_files AS f WHERE f.dev = syscalls.dev AND f.ino = syscalls.ino)
         )
         SELECT direction, median(bytes) AS median_bytes, count(*) AS calls, count(before) AS pairs,
           count(*) FILTER (WHERE "offset" <> before) AS jumps FROM c GROUP BY direction

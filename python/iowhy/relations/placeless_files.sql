@@ -1,0 +1,18 @@
+-- title: A file whose calls take nothing from storage, as it has no place there
+-- Pipes, sockets, devices that store nothing, and files that the kernel makes up or holds in memory alone.
+-- filtered as: nothing
+-- kept: table
+-- column dev: filesystem, id
+-- column ino: inode, id
+SELECT
+    f.dev,
+    f.ino
+FROM named_files f
+WHERE
+    f.kind IN ('pipe', 'socket', 'anonymous')
+    OR f.path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom', '/dev/tty')
+    OR f.path LIKE '/dev/pts/%'
+    OR (f.kind <> 'device' AND EXISTS (
+        SELECT 1 FROM main.filesystems m
+        WHERE m.dev = f.dev AND m.kind IN ('proc', 'sysfs', 'cgroup', 'cgroup2', 'debugfs', 'tracefs', 'tmpfs', 'ramfs', 'devtmpfs')
+    ))

@@ -28,6 +28,8 @@ SUMMED = {
     "request_sums": "request_groups",
     "flight_sums": "device_load",
     "jump_sums": "jump_groups",
+    "second_sums": "device_seconds",
+    "other_sums": "others_requests",
 }
 #: Groups that the recorder keeps (store/src/sums/groups.rs).
 MOST_SUMMED = 65_536

@@ -32,33 +32,8 @@
 -- column requeues: times that its driver gave a request back, to be issued again; NULL where that was not seen, count
 -- column source: requests (each one seen) or samples (/proc/diskstats), text
 WITH done AS (
-    -- Each request is read once: all else is added up from these sums, a few for each second. What is not over has no second.
-    SELECT
-        q.dev,
-        q.op,
-        q.in_scope,
-        q.owner_kind = 'unknown' AS unowned,
-        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second,
-        q.op IN ('read', 'write') AS moves,
-        count(*) AS requests,
-        sum(q.bytes) AS bytes,
-        count(q.complete_ns) AS seen,
-        sum(q.complete_ns - q.queue_ns) AS time_ns,
-        count(q.complete_ns - q.issue_ns) AS served,
-        sum(q.complete_ns - q.issue_ns) AS service_ns,
-        count(CASE WHEN q.error <> 0 THEN 1 END) AS failed,
-        sum(q.requeues) AS requeues
-    FROM block_requests q
-    CROSS JOIN recording r
-    -- A write of nothing asks for a flush, which is there as a request of its own.
-    WHERE (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
-    GROUP BY
-        q.dev,
-        q.op,
-        q.in_scope,
-        q.owner_kind = 'unknown',
-        CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT),
-        q.op IN ('read', 'write')
+    -- All else is added up from these sums, a few for each second.
+    SELECT *, op IN ('read', 'write') AS moves FROM device_seconds
 ), seconds AS (
     SELECT dev, second, sum(bytes) AS bytes, sum(requests) AS ops
     FROM done

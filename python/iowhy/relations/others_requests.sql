@@ -1,6 +1,7 @@
 -- title: The requests of one process outside the command, of one file on one device
 -- kept: table
--- Who uses a device most is asked of these sums, and of which file: requests are read once for both.
+-- As the recorder summed them up; else by the rows. Who uses a device most is asked of these sums, and of which file:
+-- requests are read once for both.
 -- column dev: block device, id
 -- column tgid: process that submitted them; NULL: not known, id
 -- column owner_dev: filesystem of the file that they are of, id
@@ -8,6 +9,9 @@
 -- column all_time_ns: from queue to completion, summed; NULL when none was seen to complete, ns
 -- column requests: of those made while the command ran, without writes of nothing, count
 -- column time_ns: from queue to completion, or the end of the run, of these; NULL likewise, ns
+-- when other_sums
+SELECT dev, tgid, owner_dev, owner_ino, all_time_ns, requests, time_ns FROM other_sums
+-- else
 WITH seen AS (
     SELECT
         q.dev,

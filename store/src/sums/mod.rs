@@ -2,6 +2,7 @@
 //! the rows. A table of sums is whole or it is not there: what would take too much memory is given up.
 
 mod calls;
+mod counts;
 mod flights;
 mod flushes;
 mod groups;
@@ -9,8 +10,10 @@ mod intervals;
 mod jumps;
 mod kinds;
 mod requests;
+mod run;
 mod spans;
 mod syncs;
+mod values;
 mod waits;
 
 use crate::error::Result;
@@ -22,7 +25,9 @@ use groups::{Groups, Summed};
 use intervals::Intervals;
 use jumps::Jumps;
 use kinds::Known;
+use run::RunSums;
 use syncs::Syncs;
+use values::ValueSums;
 
 type SumsOf<S> = Groups<<S as Summed>::Key, S>;
 
@@ -39,6 +44,8 @@ pub struct Sums {
     flights: FlightSums,
     flushes: Flushes,
     jumps: Jumps,
+    run: RunSums,
+    values: ValueSums,
 }
 
 /// The rows of the tables of sums that end a recording.
@@ -53,6 +60,10 @@ pub struct SumRows {
     flushes: Vec<rows::FlushSums>,
     flushing: Vec<rows::FlushingSums>,
     jumps: Vec<rows::JumpSums>,
+    seconds: Vec<rows::SecondSums>,
+    others: Vec<rows::OtherSums>,
+    sizes: Vec<rows::SizeSums>,
+    service: Vec<rows::ServiceSums>,
 }
 
 impl Default for Sums {
@@ -68,6 +79,8 @@ impl Default for Sums {
             flights: FlightSums::default(),
             flushes: Flushes::default(),
             jumps: Jumps::default(),
+            run: RunSums::default(),
+            values: ValueSums::default(),
         }
     }
 }
@@ -112,12 +125,15 @@ impl Sums {
         self.flights.add(row);
         self.flushes.request(row);
         self.jumps.request(row);
+        self.run.request(row);
+        self.values.request(row);
     }
 
     /// Takes up what waited until the command's start was known, and gives what is known for good; to be called several
     /// times a second.
     pub fn settle(&mut self, start_ns: Option<i64>) -> Vec<rows::IntervalWaits> {
         self.flights.settle(start_ns);
+        self.run.settle(start_ns);
         self.intervals.take()
     }
 
@@ -140,6 +156,8 @@ impl Sums {
                 self.flights.give_up();
                 self.flushes.give_up();
                 self.jumps.give_up();
+                self.run.give_up();
+                self.values.give_up();
             }
             _ => {}
         }
@@ -148,6 +166,11 @@ impl Sums {
     /// The sums, of a command that ran from `start_ns` to `end_ns`.
     pub fn rows(mut self, start_ns: Option<i64>, end_ns: Option<i64>) -> SumRows {
         let (flushes, flushing) = self.flushes.rows();
+        let (seconds, others) = match (start_ns, end_ns) {
+            (Some(start), Some(end)) => self.run.rows(start, end),
+            _ => Default::default(),
+        };
+        let (sizes, service) = self.values.rows();
         SumRows {
             calls: self.calls.rows(),
             syncs: self.syncs.rows(),
@@ -165,6 +188,10 @@ impl Sums {
             flushes,
             flushing,
             jumps: self.jumps.rows(),
+            seconds,
+            others,
+            sizes,
+            service,
         }
     }
 
@@ -188,6 +215,10 @@ impl SumRows {
         all(self.flights, recording)?;
         all(self.flushes, recording)?;
         all(self.flushing, recording)?;
-        all(self.jumps, recording)
+        all(self.jumps, recording)?;
+        all(self.seconds, recording)?;
+        all(self.others, recording)?;
+        all(self.sizes, recording)?;
+        all(self.service, recording)
     }
 }

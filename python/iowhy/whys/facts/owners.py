@@ -40,7 +40,7 @@ WITH top AS (
   SELECT * FROM file_requests WHERE dev = {dev} ORDER BY time_ns DESC NULLS LAST, owner_ino LIMIT 5
 ), sizes AS (
   -- There are few sizes, whatever the number of requests: the middle one is found by how many have which.
-  SELECT owner_dev, owner_ino, bytes, count(*) AS requests FROM own_requests
+  SELECT owner_dev, owner_ino, bytes, sum(requests) AS requests FROM request_sizes
   WHERE dev = {dev} AND owner_ino IN (SELECT owner_ino FROM top) GROUP BY owner_dev, owner_ino, bytes
 ), placed AS (
   SELECT owner_dev, owner_ino, bytes,

@@ -156,11 +156,9 @@ class _Shape:
 SLOW = "service > 1e8 AND service > 20 * middle"
 
 _SHAPE = """
-WITH r AS {kept} (
-  SELECT bytes, complete_ns - sent_ns AS service FROM own_requests WHERE dev = {dev} AND {way}
-), m AS ({middles}
+WITH {values}, m AS ({middles}
 ), late AS (
-  SELECT coalesce(sum(service), 0) AS ns, count(*) AS requests FROM r, m WHERE {slow}
+  SELECT coalesce(sum({ns}), 0) AS ns, {number} AS requests FROM r, m WHERE {slow}
 ), j AS (
   SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_groups
   WHERE dev = {dev} AND {way}
@@ -173,6 +171,10 @@ FROM m, late, j
 
 #: Requests of a recording whose times fit the memory without a thought, with what else a query keeps.
 FEW_REQUESTS = 8_000_000
+
+_EACH = """r AS {kept} (
+  SELECT bytes, complete_ns - sent_ns AS service FROM own_requests WHERE dev = {dev} AND {way}
+)"""
 
 _OF_FEW = """
   SELECT median(bytes) AS median_bytes, quantile_cont(service, [0.5, 0.99]) AS points,
@@ -193,6 +195,35 @@ _OF_MANY = f"""
         "SELECT 'service', service FROM r WHERE service IS NOT NULL",
     )
 }) AS p, (SELECT avg(service) AS mean_ns, sum(service) AS all_ns FROM r) AS t"""
+
+# What the recorder counted: how many have each value.
+_COUNTED = """r AS (
+  SELECT service_ns AS service, sum(requests) AS requests FROM service_times
+  WHERE dev = {dev} AND {way} AND service_ns IS NOT NULL GROUP BY service_ns
+), sizes AS (
+  SELECT bytes, sum(requests) AS requests FROM request_sizes WHERE dev = {dev} AND {way} GROUP BY bytes
+), placed AS (
+  SELECT 'service' AS what, service AS value, sum(requests) OVER (ORDER BY service) AS upto,
+    sum(requests) OVER () - 1 AS last FROM r
+  UNION ALL
+  SELECT 'bytes', bytes, sum(requests) OVER (ORDER BY bytes), sum(requests) OVER () - 1 FROM sizes
+), points AS (
+  -- On the line between two values, as quantile_cont has it.
+  SELECT p.what, q.point, min(CASE WHEN p.upto > floor(p.last * q.point) THEN p.value END) AS low,
+    min(CASE WHEN p.upto > ceil(p.last * q.point) THEN p.value END) AS high,
+    max(p.last * q.point - floor(p.last * q.point)) AS part
+  FROM placed AS p, (SELECT unnest([CAST(0.5 AS DOUBLE), CAST(0.99 AS DOUBLE)]) AS point) AS q
+  GROUP BY p.what, q.point
+)"""
+
+_OF_COUNTED = """
+  SELECT max(CASE WHEN what = 'bytes' AND point = 0.5 THEN low + (high - low) * part END) AS median_bytes,
+    max(CASE WHEN what = 'service' AND point = 0.5 THEN low + (high - low) * part END) AS middle,
+    max(CASE WHEN what = 'service' AND point = 0.99 THEN low + (high - low) * part END) AS most_ns,
+    max(t.mean_ns) AS mean_ns, max(t.all_ns) AS all_ns
+  FROM points, (
+    SELECT sum(service * requests) AS all_ns, sum(service * requests) / sum(requests) AS mean_ns FROM r
+  ) AS t"""
 
 
 @dataclass(frozen=True)
@@ -266,6 +297,8 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
 
 
 def _shape(relations: Relations, dev: int, way: str) -> _Shape:
+    if relations.has("size_sums") and relations.has("service_sums"):
+        return relations.one(_Shape, counted_shape_sql(dev, way))
     few = relations.size("block_requests") <= FEW_REQUESTS
     return relations.one(_Shape, shape_sql(dev, way, few=few))
 
@@ -273,7 +306,17 @@ def _shape(relations: Relations, dev: int, way: str) -> _Shape:
 def shape_sql(dev: int, way: str, *, few: bool) -> str:
     """The statement for the shape of the command's requests on a device: of `few`, their values are kept."""
     middles, kept = (_OF_FEW, "") if few else (_OF_MANY, "NOT MATERIALIZED")
-    return _SHAPE.format(dev=dev, way=way, slow=SLOW, middles=middles, kept=kept)
+    values = _EACH.format(dev=dev, way=way, kept=kept)
+    parts = {"values": values, "middles": middles, "ns": "service", "number": "count(*)"}
+    return _SHAPE.format(dev=dev, way=way, slow=SLOW, **parts)
+
+
+def counted_shape_sql(dev: int, way: str) -> str:
+    """The same by how many requests have each length and time, which the recorder counted."""
+    number = "coalesce(sum(requests), 0)"
+    parts = {"middles": _OF_COUNTED, "ns": "service * requests", "number": number}
+    values = _COUNTED.format(dev=dev, way=way)
+    return _SHAPE.format(dev=dev, way=way, slow=SLOW, values=values, **parts)
 
 
 def of(direction: str | None) -> str:

@@ -22,6 +22,7 @@ def test_many_small_files(judged: Judge) -> None:
     assert "400 sync calls: sda writes 64 KiB for each" in text
     assert "400 cache flushes" in text
     assert "400 writeback passes over 400 inodes: 1.0 inodes a pass, 16.0 pages of each" in text
+    assert ["larger files" in one for one in found.remedies].count(True) == 1
     assert "larger files" in found.remedies[0]
 
 

@@ -58,7 +58,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=_saving(facts, spread),
         remedy=evidence.without_durable_writes(facts)
         or (_FEWER_FILES if spread else _KEEP_OPEN if _opened_each_time(facts) else _TRANSACTION),
-        remedies=_remedies(syncs.files),
+        remedies=_remedies(syncs.files, spread),
         # No lever takes the durability of a write itself away.
         provable=not facts.calls.by_write,
         needs=("syscalls", "waits"),
@@ -67,12 +67,10 @@ def find(facts: Facts) -> Candidate | None:
     )
 
 
-def _remedies(files: int | None) -> tuple[str, ...]:
-    """Of one file there are not fewer."""
-    every = (*_REMEDIES, _QUICK_DEVICE)
-    return tuple(
-        one for one in every if one != _LARGER_FILES or files is None or files >= FILES_MIN
-    )
+def _remedies(files: int | None, spread: bool) -> tuple[str, ...]:
+    """Of one file there are not fewer; of a file for each sync the first remedy says so already."""
+    fewer = not spread and (files is None or files >= FILES_MIN)
+    return tuple(one for one in (*_REMEDIES, _QUICK_DEVICE) if one != _LARGER_FILES or fewer)
 
 
 def _computing(facts: Facts) -> tuple[Claim, ...]:

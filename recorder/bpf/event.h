@@ -204,6 +204,9 @@ struct event_clock {
 	__u32 tid;
 	__u32 ppid;
 	__u32 exit_code;
+	__u64 allowed_mask; /* the first 64 of the CPUs that it may run on */
+	__u32 allowed_cpus; /* how many these are; 0: not known */
+	__u32 pad;
 	char comm[16];
 };
 

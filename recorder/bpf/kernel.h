@@ -109,6 +109,10 @@ struct pt_regs {
 };
 #endif
 
+struct cpumask {
+	unsigned long bits[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -116,6 +120,8 @@ struct task_struct {
 	unsigned int flags;
 	int on_cpu;
 	struct sched_info sched_info;
+	int nr_cpus_allowed;
+	struct cpumask cpus_mask;
 	int exit_code;
 	unsigned in_iowait : 1;
 	int pid;

@@ -138,6 +138,14 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		clock->own = t->own;
 		clock->ppid = tgid_of(BPF_CORE_READ(task, real_parent));
 		clock->exit_code = task->exit_code;
+		clock->allowed_cpus = 0;
+		clock->allowed_mask = 0;
+		clock->pad = 0;
+		/* Since Linux 5.3. */
+		if (bpf_core_field_exists(task->cpus_mask)) {
+			clock->allowed_cpus = BPF_CORE_READ(task, nr_cpus_allowed);
+			clock->allowed_mask = BPF_CORE_READ(task, cpus_mask.bits[0]);
+		}
 		bpf_probe_read_kernel(clock->comm, sizeof(clock->comm), task->comm);
 		return true;
 	}

@@ -1,5 +1,6 @@
 """Every thread-second is in one state, and the states agree with the kernel's own accounting."""
 
+import os
 import re
 from pathlib import Path
 
@@ -270,3 +271,33 @@ worker.join()
     )[0]
     assert slept > 1.5
     assert waits < 0.1 * slept
+
+
+def test_the_cpus_that_threads_may_run_on(tmp_path: Path) -> None:
+    """One thread binds itself to the last CPU and ends, one is bound and lives on at the end, and one may run on all."""
+    code = """
+import os, sys, threading, time
+every = sorted(os.sched_getaffinity(0))
+def bound(seconds):
+    os.sched_setaffinity(0, every[-1:])
+    time.sleep(seconds)
+ends, lives = threading.Thread(target=bound, args=[0.3]), threading.Thread(target=bound, args=[60], daemon=True)
+ends.start()
+lives.start()
+ends.join()
+time.sleep(0.3)
+with open(sys.argv[1], "w") as file:
+    print(ends.native_id, lives.native_id, os.getpid(), file=file)
+os._exit(0)
+"""
+    recording = record(python(code, tmp_path / "ids"), tmp_path / "a.iowhy")
+    every = sorted(os.sched_getaffinity(0))
+    ends, lives, main = map(int, (tmp_path / "ids").read_text().split())
+    found = {
+        tid: (cpus, mask)
+        for tid, cpus, mask in ask(recording, "SELECT tid, allowed_cpus, allowed_mask FROM threads")
+    }
+    assert found[ends] == found[lives] == (1, 1 << every[-1])
+    # CPUs that are not there yet, but could be, are among those of a thread that was never bound.
+    cpus, mask = found[main]
+    assert cpus >= len(every) and all(mask >> cpu & 1 for cpu in every)

@@ -1,7 +1,7 @@
 """What a recording shows that more than one cause rests on, so that they agree on what they see."""
 
 from iowhy.whys import classes, thresholds
-from iowhy.whys.facts import MOSTLY, Facts
+from iowhy.whys.facts import MOSTLY, Facts, started
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner
 
@@ -179,4 +179,18 @@ def stop_others(facts: Facts) -> str:
         "move the other work off this machine, its own clients too where they run here"
         if serves
         else "stop or move the other work on this machine"
+    )
+
+
+def let_run_on_all(facts: Facts) -> str:
+    """Where threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
+    pids = started.roots(facts.relations) if facts.run.mode == "attach" else ()
+    where = (
+        f"`taskset -acp {pids[0]}` shows where they may"
+        if pids
+        else "taskset or sched_setaffinity in how it is started"
+    )
+    return (
+        f"let its threads run on all CPUs: {where}; cpuset.cpus of its group, CPUAffinity= of its service "
+        "bind them as well"
     )

@@ -148,12 +148,20 @@ def machine_busy(facts: Facts) -> Link | None:
     return link(f"the machine's CPUs are {percent(busy)} busy", busy, "share", "system")
 
 
+def bound_cpus(facts: Facts) -> int | None:
+    """The CPUs that the threads are bound to; None where they may run on all of the machine's, or that is not known."""
+    allowed, cpus = facts.threads.allowed_cpus, facts.machine.cpus
+    return None if allowed is None or cpus is None or allowed >= cpus else allowed
+
+
 def cpus_wanted(facts: Facts) -> Link | None:
     """How many CPUs the command uses, and how many its ready threads would."""
     used, wanted = facts.threads.cores_used, facts.threads.cores_wanted
     if used is None or wanted is None:
         return None
+    bound = bound_cpus(facts)
     of = "" if facts.machine.cpus is None else f" of {facts.machine.cpus}"
+    of = of if bound is None else f" of the {bound} that its threads may run on"
     return link(
         f"{facts.run.who} uses {used:.2f} CPUs{of} and wants {wanted:.2f}",
         wanted,

@@ -147,7 +147,7 @@ impl Thread {
             start_ns: self.start_ns,
             end_ns: self.ended_ns,
             exit_code: self.stat.exit_code.filter(|_| is_zombie),
-            container: None,
+            ..rows::Threads::default()
         }));
     }
 }

@@ -34,6 +34,8 @@ struct Thread {
     unmet: u32,
     /// Its time on a CPU when its clock was last read.
     on_cpu: u64,
+    /// How many CPUs it may run on, 0 where that is not known, and the first 64 of them as bits.
+    allowed: (u32, u64),
 }
 
 impl Thread {
@@ -49,6 +51,7 @@ impl Thread {
             exiting: false,
             unmet: 1,
             on_cpu: 0,
+            allowed: (0, 0),
         }
     }
 }
@@ -200,6 +203,7 @@ impl Threads {
             thread.kernel = Spent::default();
         }
         thread.comm = clock.comm;
+        thread.allowed = (clock.allowed_cpus, clock.allowed_mask);
         thread.unmet = 0;
         let on_cpu = clock.states[usize::from(layout::ON_CPU_USER)]
             + clock.states[usize::from(layout::ON_CPU_KERNEL)];
@@ -275,6 +279,9 @@ impl Threads {
             start_ns: self.began(tid, thread.start) as i64,
             end_ns: end.map(|(at, _)| at as i64),
             exit_code: end.map(|(_, code)| code.into()),
+            allowed_cpus: (thread.allowed.0 > 0).then(|| thread.allowed.0.into()),
+            // As the bits are, whatever number they make.
+            allowed_mask: (thread.allowed.0 > 0).then_some(thread.allowed.1 as i64),
             container,
         })
     }

@@ -40,6 +40,32 @@ def test_threads_that_want_more_than_all_cpus_wait_for_each_other_too(
     assert found.gain == pytest.approx(gain, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("on", "bound"),
+    [
+        ([(0,), (0,)], 1),
+        ([(70,), (70,)], 1),
+        ([(0, 1), (0, 1)], 2),
+        ([(0,), (1,)], 2),
+        ([(), ()], None),
+        ([(0, 1, 2, 3), (0, 1, 2, 3)], None),
+    ],
+)
+def test_threads_that_are_bound_to_few_cpus_wait_for_each_other_there(
+    judged: Judge, on: list[tuple[int, ...]], bound: int | None
+) -> None:
+    story = Story(2.0, cpus=4)
+    for tid, cpus in enumerate(on, 10):
+        story.thread(tid, user=0.5, runnable=0.5, on=cpus)
+    found = leads(judged(story.machine(busy=1.0)), "cpu-saturated", 0.45)
+    said = "".join(link.statement for link in found.chain)
+    where = "of 4" if bound is None else f"of the {bound} that its threads may run on"
+    assert f"uses 1.00 CPUs {where} and wants 2.00" in said
+    # Of one CPU it has all itself: others are no matter of its.
+    assert ("other processes use" in said) == (bound != 1)
+    assert found.remedies[0].startswith("let its threads run" if bound == 1 else "stop or move")
+
+
 def test_the_neighbours_of_a_server_may_be_its_own_clients(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
     plain = leads(judged(story), "cpu-saturated", 0.45)

@@ -1,5 +1,6 @@
 """Threads, the calls that they make, and the waits in them."""
 
+from collections.abc import Sequence
 from typing import Self
 
 from .base import FILE, FS, KIB, PAGE, START, STEP, Rows
@@ -19,8 +20,10 @@ class Threads(Rows):
         blocked: float = 0.0,
         unseen: float = 0.0,
         recorder: float | None = None,
+        on: Sequence[int] = (),
     ) -> Self:
-        """One thread in fixed shares of its time; the rest it sleeps. `recorder` is a part of `kernel`."""
+        """One thread in fixed shares of its time; the rest it sleeps. `recorder` is a part of `kernel`; `on`: the
+        CPUs that it may run on, where that is known."""
         sleeping = 1 - user - kernel - runnable - blocked - unseen
         assert sleeping > -1e-9, "more than the whole time"
         at = START
@@ -41,7 +44,16 @@ class Threads(Rows):
             )
             at += step
         self.cpu_share += user + kernel
-        self.add("threads", tid=tid, tgid=tgid, ppid=1, comm=f"worker{tid}", start_ns=START)
+        self.add(
+            "threads",
+            tid=tid,
+            tgid=tgid,
+            ppid=1,
+            comm=f"worker{tid}",
+            start_ns=START,
+            allowed_cpus=len(on) or None,
+            allowed_mask=sum(1 << cpu for cpu in on if cpu < 64) if on else None,
+        )
         return self
 
     def caller(

@@ -4,7 +4,7 @@ from iowhy.relations.cpu_limits import LEFT_OVER
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent
-from iowhy.whys.facts import Facts, started
+from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Link
 
 # Of one CPU's time: it has no room for another thread.
@@ -27,7 +27,11 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if each thread gets a CPU as soon as it is ready"),
         # What a hypervisor does shows only in part in its guest.
         confidence=0.8 if full else 0.7,
-        remedies=(_affinity(facts), _INTERRUPTS) if full else _STOLEN if steal >= STOLEN else (),
+        remedies=(evidence.let_run_on_all(facts), _INTERRUPTS)
+        if full
+        else _STOLEN
+        if steal >= STOLEN
+        else (),
         needs=("thread_time", "cpu_samples"),
     )
 
@@ -61,20 +65,6 @@ def _chain(facts: Facts, share: float, full: float | None, steal: float) -> tupl
 _INTERRUPTS = (
     "move what else is bound to that CPU (interrupts of a device: /proc/irq/*/smp_affinity_list)"
 )
-
-
-def _affinity(facts: Facts) -> str:
-    """Where threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
-    pids = started.roots(facts.relations) if facts.run.mode == "attach" else ()
-    where = (
-        f"`taskset -acp {pids[0]}` shows where they may"
-        if pids
-        else "taskset or sched_setaffinity in how it is started"
-    )
-    return (
-        f"let its threads run on all CPUs: {where}; cpuset.cpus of its group, CPUAffinity= of its service "
-        "bind them as well"
-    )
 
 
 _STOLEN = (

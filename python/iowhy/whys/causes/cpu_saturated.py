@@ -20,7 +20,8 @@ def find(facts: Facts) -> Candidate | None:
     runnable = facts.budget.elapsed(classes.RUNNABLE) - evidence.delayed(facts)
     if full + runnable < thresholds.LISTED:
         return None
-    others, cpus = _used_by_others(facts), facts.machine.cpus
+    others, cpus = _used_by_others(facts), _cpus(facts)
+    bound = links.bound_cpus(facts) is not None
     crowded = others is not None and cpus is not None and others > OTHERS * cpus
     return Candidate(
         claims=(
@@ -39,7 +40,11 @@ def find(facts: Facts) -> Candidate | None:
         )
         if crowded
         else saving.twice("CPUs"),
-        remedy=evidence.stop_others(facts) if crowded else None,
+        remedy=evidence.stop_others(facts)
+        if crowded
+        else evidence.let_run_on_all(facts)
+        if bound
+        else None,
         # Less of the CPUs for the command shows nothing of what others take of them.
         provable=not crowded,
         needs=("thread_time", "cpu_samples"),
@@ -48,15 +53,23 @@ def find(facts: Facts) -> Candidate | None:
 
 def _without_others(facts: Facts) -> float:
     """What of the time goes at most when the command has all CPUs: threads that want more than those wait for each other."""
-    cpus, used = facts.machine.cpus, facts.threads.cores_used
+    cpus, used = _cpus(facts), facts.threads.cores_used
     on_or_for = facts.budget.elapsed(classes.USER, classes.KERNEL, classes.RUNNABLE)
     return on_or_for if not cpus or used is None else on_or_for * max(0.0, 1 - used / cpus)
 
 
+def _cpus(facts: Facts) -> int | None:
+    """The CPUs that the command may use."""
+    bound = links.bound_cpus(facts)
+    return facts.machine.cpus if bound is None else bound
+
+
 def _used_by_others(facts: Facts) -> float | None:
-    """CPUs that other processes use."""
-    busy, cpus, used = facts.machine.busy, facts.machine.cpus, facts.threads.cores_used
-    return None if busy is None or cpus is None or used is None else busy * cpus - used
+    """CPUs that other processes use, of those that the command may use as well: at most."""
+    busy, used, cpus = facts.machine.busy, facts.threads.cores_used, _cpus(facts)
+    if busy is None or used is None or cpus is None or facts.machine.cpus is None:
+        return None
+    return min(busy * facts.machine.cpus - used, cpus - used)
 
 
 def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> tuple[Link, ...]:

@@ -6,7 +6,10 @@ from iowhy.relations import Relations
 
 @dataclass(frozen=True)
 class Threads:
-    """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first."""
+    """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first.
+
+    `allowed_cpus`: the CPUs that threads which want one may run on, together; None where that is not known.
+    """
 
     count: int | None
     processes: int | None
@@ -14,6 +17,7 @@ class Threads:
     top_name: str | None
     cores_used: float | None
     cores_wanted: float | None
+    allowed_cpus: int | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,31 @@ FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.ti
 """
 
 
+@dataclass(frozen=True)
+class _Allowed:
+    cpus: int | None
+
+
+#: Threads that want a CPU for a hundredth of all their time are not asked. Where CPUs are more than the mask has bits, all
+#: threads must have the same ones.
+_ALLOWED = """
+WITH busy AS (
+  SELECT t.tid, t.cpu_ns + coalesce(t.runnable_ns, 0) AS ns FROM thread_totals AS t
+), bound AS (
+  SELECT b.tid, max(n.allowed_cpus) AS cpus, max(n.allowed_mask) AS mask
+  FROM busy AS b JOIN threads AS n ON n.tid = b.tid
+  WHERE b.ns * 100 >= (SELECT sum(ns) FROM busy)
+  GROUP BY b.tid
+)
+SELECT CASE
+    WHEN count(cpus) < count(*) THEN NULL
+    WHEN min(cpus) = max(cpus) AND min(mask) = max(mask) THEN max(cpus)
+    WHEN bool_and(cpus = bit_count(mask)) THEN bit_count(bit_or(mask))
+  END AS cpus
+FROM bound
+"""
+
+
 def measure(relations: Relations) -> Threads:
     """From the relation thread_totals."""
     elapsed_ns = relations.facts.elapsed_ns
@@ -49,4 +78,5 @@ def measure(relations: Relations) -> Threads:
         cores_used=None if cpu is None else cpu / elapsed_ns,
         # Where it is not told who waits for a CPU, no more is known than what runs.
         cores_wanted=None if cpu is None or runnable is None else (cpu + runnable) / elapsed_ns,
+        allowed_cpus=relations.one(_Allowed, _ALLOWED).cpus,
     )

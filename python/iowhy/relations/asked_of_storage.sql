@@ -8,8 +8,10 @@
 SELECT s.ts_ns, s.name, k.kind, s.ret, s.bytes
 FROM syscalls s
 JOIN call_kinds k ON k.name = s.name
-WHERE NOT EXISTS (SELECT 1 FROM placeless_files p WHERE p.dev = s.dev AND p.ino = s.ino)
+LEFT JOIN placeless_files p ON p.dev = s.dev AND p.ino = s.ino
+WHERE p.dev IS NULL
 UNION ALL
 SELECT a.submit_ns, a.op, a.kind, coalesce(a.moved_bytes, a.ret), a.bytes
 FROM async_operations a
-WHERE a.kind <> 'other' AND NOT EXISTS (SELECT 1 FROM placeless_files p WHERE p.dev = a.dev AND p.ino = a.ino)
+LEFT JOIN placeless_files p ON p.dev = a.dev AND p.ino = a.ino
+WHERE a.kind <> 'other' AND p.dev IS NULL

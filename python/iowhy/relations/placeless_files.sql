@@ -8,11 +8,12 @@ SELECT
     f.dev,
     f.ino
 FROM named_files f
+LEFT JOIN (
+    SELECT DISTINCT dev FROM main.filesystems
+    WHERE kind IN ('proc', 'sysfs', 'cgroup', 'cgroup2', 'debugfs', 'tracefs', 'tmpfs', 'ramfs', 'devtmpfs')
+) AS m ON m.dev = f.dev
 WHERE
     f.kind IN ('pipe', 'socket', 'anonymous')
     OR f.path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom', '/dev/tty')
     OR f.path LIKE '/dev/pts/%'
-    OR (f.kind <> 'device' AND EXISTS (
-        SELECT 1 FROM main.filesystems m
-        WHERE m.dev = f.dev AND m.kind IN ('proc', 'sysfs', 'cgroup', 'cgroup2', 'debugfs', 'tracefs', 'tmpfs', 'ramfs', 'devtmpfs')
-    ))
+    OR (f.kind <> 'device' AND m.dev IS NOT NULL)

@@ -56,6 +56,9 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.basis == "machine":
         # CPUs that idle are nobody's waiting.
         return None
+    if not facts.run.pasted and "thread_time" in facts.run.missing:
+        # Calls that wait are seen, not what the thread did beside them.
+        return None
     if facts.budget.modes("unknown") > 0:
         # Idle CPUs are no idle command: how many there are is not known.
         return None

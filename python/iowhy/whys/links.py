@@ -150,7 +150,7 @@ def machine_busy(facts: Facts) -> Link | None:
 
 def bound_cpus(facts: Facts) -> int | None:
     """The CPUs that the threads are bound to; None where they may run on all of the machine's, or that is not known."""
-    allowed, cpus = facts.threads.allowed_cpus, facts.machine.cpus
+    allowed, cpus = facts.allowed_cpus, facts.machine.cpus
     return None if allowed is None or cpus is None or allowed >= cpus else allowed
 
 

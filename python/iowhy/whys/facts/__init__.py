@@ -101,6 +101,11 @@ class Facts:
         return threads.measure(self.relations)
 
     @cached_property
+    def allowed_cpus(self) -> int | None:
+        """The CPUs that its threads may run on; None where that is not known."""
+        return threads.allowed_cpus(self.relations)
+
+    @cached_property
     def calls(self) -> calls.Calls:
         """The system calls."""
         recorded = not self.run.pasted and self.relations.has("thread_time")

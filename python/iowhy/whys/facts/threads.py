@@ -6,10 +6,7 @@ from iowhy.relations import Relations
 
 @dataclass(frozen=True)
 class Threads:
-    """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first.
-
-    `allowed_cpus`: the CPUs that threads which want one may run on, together; None where that is not known.
-    """
+    """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first."""
 
     count: int | None
     processes: int | None
@@ -17,7 +14,6 @@ class Threads:
     top_name: str | None
     cores_used: float | None
     cores_wanted: float | None
-    allowed_cpus: int | None = None
 
 
 @dataclass(frozen=True)
@@ -78,5 +74,9 @@ def measure(relations: Relations) -> Threads:
         cores_used=None if cpu is None else cpu / elapsed_ns,
         # Where it is not told who waits for a CPU, no more is known than what runs.
         cores_wanted=None if cpu is None or runnable is None else (cpu + runnable) / elapsed_ns,
-        allowed_cpus=relations.one(_Allowed, _ALLOWED).cpus,
     )
+
+
+def allowed_cpus(relations: Relations) -> int | None:
+    """The CPUs that threads which want one may run on, together; None where that is not known."""
+    return relations.one(_Allowed, _ALLOWED).cpus if relations.has("thread_time") else None

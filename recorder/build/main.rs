@@ -2,6 +2,7 @@
 //! must agree on: the layout of the records that the programs emit.
 
 mod layout;
+mod relocated;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -27,11 +28,14 @@ fn main() -> Result<()> {
     write(&out.join("rows.rs"), &sources::converters(&found)?)?;
 
     let arguments = compiler_arguments(&include)?;
+    let object = out.join("recorder.bpf.o");
     SkeletonBuilder::new()
         .source(SOURCE)
+        .obj(&object)
         .clang_args(&arguments)
         .build_and_generate(out.join("recorder.skel.rs"))
         .with_context(|| format!("cannot build {SOURCE}: clang 14 or later is needed"))?;
+    write(&out.join("relocated.rs"), &relocated::rust(&object)?)?;
 
     // The types alone, so that the compiler keeps all of them, used by a map or not.
     let (source, object) = (out.join("layout.bpf.c"), out.join("layout.bpf.o"));

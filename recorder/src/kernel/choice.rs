@@ -132,6 +132,9 @@ pub fn fits(shape: &str, found: &[String]) -> bool {
             .all(|(w, f)| w.split('|').any(|w| w == f))
 }
 
+/// Filesystems whose tracepoints and types are a module's where they are not built in.
+pub const MODULES: [&str; 5] = ["ext4", "jbd2", "xfs", "btrfs", "overlay"];
+
 /// The module whose tracepoint this is; filesystems can be built in or not, or loaded later.
 pub fn module_of(tracepoint: &str) -> Option<&'static str> {
     const NAMES: &[(&str, &str)] = &[

@@ -14,6 +14,7 @@ use super::choice::{self, Choice, Tracepoint, UserStacks};
 use super::older::{self, Helpers};
 use super::place::Place;
 use super::refusal::{self, Refusal};
+use super::relevant::Relevant;
 use super::tracepoints::Tracepoints;
 use super::{usercopy, Options};
 use crate::calls;
@@ -59,6 +60,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
         }
         tracepoints.get(name)
     };
+    let relevant = Relevant::of_kernel();
     let mut place = Place::default();
     let mut refused = BTreeMap::new();
     let mut stacks = match (options.stacks, usercopy::why_no_stacks()) {
@@ -69,7 +71,8 @@ pub(super) fn load(options: &Options) -> Result<Loaded, LoadError> {
     loop {
         // SAFETY: what an earlier attempt put there went away with its error.
         let place = unsafe { place.take() };
-        let error = match attempt(place, options, &stacks, &refused, &tracepoint, &helpers) {
+        let opened = open(place, relevant.as_ref()).map_err(LoadError::Broken)?;
+        let error = match attempt(opened, options, &stacks, &refused, &tracepoint, &helpers) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => error,
         };
@@ -97,17 +100,25 @@ fn refused_words(refusal: &Refusal) -> String {
     format!("this kernel refuses {}: {}", refusal.program, refusal.words)
 }
 
-fn attempt(
+fn open(
     place: &'static mut MaybeUninit<OpenObject>,
+    relevant: Option<&Relevant>,
+) -> Result<OpenRecorderSkel<'static>, libbpf_rs::Error> {
+    let mut builder = RecorderSkelBuilder::default();
+    if let Some(relevant) = relevant {
+        builder.obj_builder.btf_custom_path(relevant.path())?;
+    }
+    builder.open(place)
+}
+
+fn attempt(
+    mut open: OpenRecorderSkel<'static>,
     options: &Options,
     stacks: &UserStacks,
     refused: &BTreeMap<String, String>,
     tracepoint: &dyn Fn(&str) -> Tracepoint,
     helpers: &Helpers,
 ) -> Result<Loaded, LoadError> {
-    let mut open = RecorderSkelBuilder::default()
-        .open(place)
-        .map_err(LoadError::Broken)?;
     let mut choice = choice::choose(|program| tracepoint_of(&open, program), tracepoint, refused);
     choice.set_stacks(stacks);
     let stacks = *stacks == UserStacks::Taken;
@@ -233,4 +244,56 @@ fn tracepoint_of(open: &OpenRecorderSkel<'_>, program: &str) -> Option<String> {
                 .strip_prefix("tp_btf/")
                 .map(str::to_owned)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use libbpf_rs::libbpf_sys::{bpf_insn, bpf_object__prepare};
+    use libbpf_rs::AsRawLibbpf as _;
+
+    use super::*;
+
+    /// Load of 64 bits, in two instructions.
+    const LOAD_64: u8 = 0x18;
+
+    /// What each program does on this kernel, but for the descriptors of its maps.
+    fn instructions(relevant: Option<&Relevant>) -> BTreeMap<String, Vec<(u8, u8, i16, i32)>> {
+        let place = Box::leak(Box::new(MaybeUninit::uninit()));
+        let mut open = open(place, relevant).unwrap();
+        // SAFETY: the object is open and not loaded yet.
+        let done =
+            unsafe { bpf_object__prepare(open.open_object_mut().as_libbpf_object().as_ptr()) };
+        assert_eq!(done, 0, "root is needed for this test");
+        let programs = open.open_object().progs();
+        programs
+            .map(|program| {
+                let mut of_map = false;
+                let plain = |one: &bpf_insn| {
+                    let is_load = one.code == LOAD_64;
+                    let imm = if is_load || of_map { 0 } else { one.imm };
+                    of_map = is_load;
+                    (one.code, one.src_reg() << 4 | one.dst_reg(), one.off, imm)
+                };
+                let name = program.name().to_string_lossy().into_owned();
+                (name, program.insns().iter().map(plain).collect())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn programs_are_the_same_by_the_relevant_types_as_by_all() {
+        let Some(relevant) = Relevant::of_kernel() else {
+            let is_loaded = |module| Path::new("/sys/kernel/btf").join(module).exists();
+            assert!(choice::MODULES.into_iter().any(is_loaded));
+            return;
+        };
+        let by_all = instructions(None);
+        assert!(by_all.len() > 50);
+        let by_relevant = instructions(Some(&relevant));
+        for (name, all) in &by_all {
+            assert_eq!(by_relevant.get(name), Some(all), "{name}");
+        }
+    }
 }

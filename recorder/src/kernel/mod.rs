@@ -9,6 +9,7 @@ mod load;
 pub mod older;
 mod place;
 pub mod refusal;
+pub mod relevant;
 mod stacks;
 mod symbols;
 pub mod tables;

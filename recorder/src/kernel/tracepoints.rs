@@ -71,7 +71,7 @@ impl<'a> Tracepoints<'a> {
 }
 
 /// Whether the types of a module hold this name, which ends with a zero.
-fn is_in(module: &str, name: &str) -> bool {
+pub fn is_in(module: &str, name: &str) -> bool {
     std::fs::read(format!("/sys/kernel/btf/{module}")).is_ok_and(|types| {
         types
             .windows(name.len())

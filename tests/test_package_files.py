@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.package_files import files_by_name
+from iowhy.package_files import files_by_name, modules_of
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "archive"])
@@ -14,7 +14,15 @@ def test_files_are_found_by_name(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"with_files_{packed}".lower()
-    texts = {"__init__.py": "", "b.sql": "2", "a.sql": "1", "a.toml": "3", "below/c.sql": "4"}
+    texts = {
+        "__init__.py": "",
+        "one.py": "N = 1",
+        "another.py": "N = 2",
+        "b.sql": "2",
+        "a.sql": "1",
+        "a.toml": "3",
+        "below/c.sql": "4",
+    }
     place = tmp_path / ("packed.zip" if packed else "folder")
     if packed:
         with zipfile.ZipFile(place, "w") as archive:
@@ -31,4 +39,6 @@ def test_files_are_found_by_name(
         ("b", "2"),
     ]
     assert list(files_by_name(name, ".sql", "below")) == ["c"]
-    del sys.modules[name]
+    assert [module.N for module in modules_of(name)] == [2, 1]
+    for module in (name, f"{name}.one", f"{name}.another"):
+        del sys.modules[module]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from iowhy import __version__
+from iowhy.cli._put_off import put_off
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
@@ -21,6 +22,9 @@ _TURN_S = 0.0001
 
 def command_line() -> NoReturn:
     """`main` as a process of its own, which ends with it."""
+    # The standard library's dataclasses imports it, for what no class here asks for.
+    put_off("inspect")
+    _take_back()
     try:
         main()
     except SystemExit as ended:
@@ -28,6 +32,12 @@ def command_line() -> NoReturn:
 
         leave(ended.code if isinstance(ended.code, int) else PROBLEM)
     raise AssertionError("main ends by SystemExit")
+
+
+def _take_back() -> None:
+    """Takes away what the program that started Python set for Python alone (programs/src/iowhy.rs)."""
+    for name in os.environ.pop("IOWHY_ONLY_FOR_PYTHON", "").split():
+        os.environ.pop(name, None)
 
 
 def main() -> None:

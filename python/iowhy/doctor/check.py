@@ -1,13 +1,12 @@
 """A check: one thing on which recording depends, and what can be done about it."""
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
 from iowhy.data_class import dataclass
 from iowhy.doctor.machine import Machine
+from iowhy.package_files import modules_of
 
 State = Literal["works", "limits", "stops"]
 
@@ -42,9 +41,5 @@ class Check:
 @cache
 def checks() -> tuple[Check, ...]:
     """Every check, in order."""
-    package = importlib.import_module("iowhy.doctor.checks")
-    modules = (
-        importlib.import_module(f"{package.__name__}.{info.name}")
-        for info in pkgutil.iter_modules(package.__path__)
-    )
+    modules = modules_of("iowhy.doctor.checks")
     return tuple(sorted((module.CHECK for module in modules), key=lambda check: check.order))

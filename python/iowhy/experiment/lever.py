@@ -5,8 +5,6 @@ test and its paragraph of documentation.
 """
 
 import difflib
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import field
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
+from iowhy.package_files import modules_of
 
 if TYPE_CHECKING:
     from iowhy.experiment.setting import Setting
@@ -106,12 +105,7 @@ class Lever(Protocol):
 @cache
 def levers() -> Mapping[str, Lever]:
     """Every lever by its name."""
-    package = importlib.import_module("iowhy.experiment.levers")
-    found: dict[str, Lever] = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"iowhy.experiment.levers.{info.name}")
-        found[module.LEVER.name] = module.LEVER
-    return found
+    return {module.LEVER.name: module.LEVER for module in modules_of("iowhy.experiment.levers")}
 
 
 def named(text: str) -> tuple[Lever, tuple[str, ...]]:

@@ -3,8 +3,6 @@
 A module there holds `SCENARIO`, or `SCENARIOS` for two that share their preparation, and is found by being there.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
@@ -14,6 +12,7 @@ from typing import Any
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab.stage import Stage
+from iowhy.package_files import modules_of
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,8 @@ class Scenario:
 @cache
 def scenarios() -> tuple[Scenario, ...]:
     """Every scenario: the five cases in their order, then the controls by name."""
-    package = importlib.import_module("iowhy.lab.scenarios")
     found: list[Scenario] = []
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"iowhy.lab.scenarios.{info.name}")
+    for module in modules_of("iowhy.lab.scenarios"):
         found += getattr(module, "SCENARIOS", ())
         if isinstance(getattr(module, "SCENARIO", None), Scenario):
             found.append(module.SCENARIO)

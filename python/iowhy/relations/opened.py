@@ -122,9 +122,16 @@ class Relations:
         other.end(self._interrupt)
         return True
 
-    def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
+    def make(self, *names: str) -> None:
+        """Makes relations that a question is going to name."""
+        self._need(f"SELECT 1 FROM {', '.join(names)}")
+
+    def _need(self, sql: str) -> None:
         self._need_tables(sql)
         each_needed(sql, self.facts, self._made, self._make)
+
+    def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
+        self._need(sql)
         cursor = self._tables().connection.execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         rows = [tuple(map(plain, row)) for row in cursor.fetchall()]

@@ -4,11 +4,13 @@ import types
 import typing
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
-from decimal import Decimal
 from functools import cache
 from typing import TypeVar
 
 from iowhy.recording.query_errors import UnexpectedValue
+
+if typing.TYPE_CHECKING:  # slow to import, which DuckDB does when it has one to give
+    from decimal import Decimal
 
 Row = tuple[object, ...]
 Kind = TypeVar("Kind")
@@ -41,10 +43,11 @@ def typed(kind: type[Kind], columns: Sequence[str], rows: Sequence[Row]) -> list
 
 def plain(value: object) -> object:
     """A value as Python has it: DuckDB sums whole numbers as 128-bit decimals (float64 beyond 64 bits)."""
-    if not isinstance(value, Decimal):
+    if type(value).__name__ != "Decimal":
         return value
-    whole = value == value.to_integral_value() and abs(value) < 2**63
-    return int(value) if whole else float(value)
+    number = typing.cast("Decimal", value)
+    whole = number == number.to_integral_value() and abs(number) < 2**63
+    return int(number) if whole else float(number)
 
 
 @cache

@@ -36,8 +36,6 @@ line number. It may raise `iowhy.errors.Problem` when the whole input cannot be 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -48,6 +46,7 @@ from typing import Literal
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
+from iowhy.package_files import modules_of
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
@@ -189,9 +188,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def _discover() -> Iterator[Format]:
-    package = importlib.import_module("iowhy.sources.formats")
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"iowhy.sources.formats.{info.name}")
+    for module in modules_of("iowhy.sources.formats"):
         if not hasattr(module, "NAME"):
             continue
         hint = getattr(module, "HINT", None)

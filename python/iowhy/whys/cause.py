@@ -4,12 +4,11 @@ A module there holds `CAUSE`, a Cause, and is found by being there: adding one t
 but its test and its generated page of documentation.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from functools import cache
 
 from iowhy.data_class import dataclass
+from iowhy.package_files import modules_of
 from iowhy.recording.manifest import Manifest
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
@@ -85,10 +84,8 @@ class Cause:
 @cache
 def causes() -> tuple[Cause, ...]:
     """Every cause, by name."""
-    package = importlib.import_module("iowhy.whys.causes")
     found = []
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"iowhy.whys.causes.{info.name}")
+    for module in modules_of("iowhy.whys.causes"):
         cause = getattr(module, "CAUSE", None)
         if isinstance(cause, Cause):
             found.append(cause)

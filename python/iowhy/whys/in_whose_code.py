@@ -87,6 +87,12 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     return made, *_missing_script(facts.relations, found.frames)
 
 
+def make_ahead(facts: Facts) -> None:
+    """Makes what the first finding asks for, and others again: all of it is of the stacks."""
+    if _sampled(facts.relations):
+        facts.relations.make("stack_times", "named_frames")
+
+
 def without_code(finding: Finding) -> Finding:
     """A finding for others' eyes: names of functions tell what a program is."""
     chain = tuple(link for link in finding.chain if link.report != _REPORT)

@@ -13,7 +13,7 @@ from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding, Saving
-from iowhy.whys.in_whose_code import in_whose_code
+from iowhy.whys.in_whose_code import in_whose_code, make_ahead
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
@@ -116,6 +116,8 @@ def asked_by_causes(facts: Facts) -> Iterator[object]:
     looked_for = _looked_for(facts)
     if looked_for:
         yield program.at_work(facts)
+        make_ahead(facts)
+        yield None
     for cause in reversed(looked_for):
         yield cause.find(facts)
 

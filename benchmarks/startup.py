@@ -10,6 +10,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -19,14 +20,22 @@ from benchmarks.generated import generate
 
 ROUNDS = 15
 SMALL_CALLS, LARGE_CALLS = 2_000, 1_000_000
-#: Commands that are recorded, by what is said of them: about a million rows each, most of dd's are calls; of fio's a third
-#: each are calls, requests and waits.
+#: Commands that are recorded, by what is said of them: the first ones are small; the others have about a million rows each,
+#: most of dd's are calls; of fio's a third each are calls, requests and waits.
+RECORDED_SMALL = {
+    "dd's two thousand calls": "dd if=/dev/zero of=FILE bs=4k count=1000",
+    "tar of a package": "tar cf FILE PACKAGE",
+}
 RECORDED = {
     "dd's million calls": "dd if=/dev/zero of=FILE bs=4k count=500000",
     "fio's million rows": "fio --name=x --filename=FILE --size=256m --rw=randread --bs=4k --direct=1"
     " --ioengine=psync --io_size=1200m --output=/dev/null",
 }
 OWN = Path(__file__).parents[1] / "python"
+#: As it is installed, which starts Python with what PYTHONPATH says.
+IOWHY = Path(sys.executable).with_name("iowhy")
+#: Some 20 files of Python itself.
+PACKAGE = str(Path(sysconfig.get_path("stdlib")) / "email")
 
 #: The first `why` of a recording, with an empty cache, and each one after it (`iowhy run` has judged already).
 FIRST, AGAIN = "iowhy why, {}, for the first time", "iowhy why, {}"
@@ -34,7 +43,8 @@ FIRST, AGAIN = "iowhy why, {}, for the first time", "iowhy why, {}"
 #: What the issue of these times set as the aim, in seconds.
 AIMS_S = {
     "iowhy --version": 0.06,
-    **{name.format("a small recording"): 0.35 for name in (FIRST, AGAIN)},
+    **{name.format(what): 0.35 for name in (FIRST, AGAIN) for what in RECORDED_SMALL},
+    **{name.format("a small recording made by hand"): 0.35 for name in (FIRST, AGAIN)},
     **{name.format(what): 0.6 for name in (FIRST, AGAIN) for what in RECORDED},
     "iowhy run -- true": 0.5,
 }
@@ -59,7 +69,8 @@ def _measure(folder: Path, against: Path | None) -> Mapping[tuple[str, str], Seq
     """Seconds by (command, which version), all in random order, round by round."""
     small = generate(folder / "small.iowhy", SMALL_CALLS).path
     recordings = {
-        "a small recording": small,
+        **{what: _recorded(folder, command) for what, command in RECORDED_SMALL.items()},
+        "a small recording made by hand": small,
         **{what: _recorded(folder, command) for what, command in RECORDED.items()},
         # Without the sums that the recorder writes, and with what it seldom has at once: waits, pages and requests of all kinds.
         "2.1 million rows made by hand": generate(folder / "large.iowhy", LARGE_CALLS).path,
@@ -73,7 +84,7 @@ def _measure(folder: Path, against: Path | None) -> Mapping[tuple[str, str], Seq
         calls["perf stat -- true", "now"] = (["perf", "stat", "--", "true"], OWN)
     calls["python -c pass", "now"] = ([sys.executable, "-c", "pass"], OWN)
     for tree, path in trees.items():
-        iowhy = [sys.executable, "-m", "iowhy.cli.main"]
+        iowhy = [str(IOWHY)]
         calls["iowhy --version", tree] = ([*iowhy, "--version"], path)
         for what, recording in recordings.items():
             for name in (FIRST, AGAIN):
@@ -97,11 +108,15 @@ def _measure(folder: Path, against: Path | None) -> Mapping[tuple[str, str], Seq
 def _recorded(folder: Path, command: str) -> Path:
     """A recording of the command, whose FILE is gone again."""
     file = folder / "file"
-    words = command.replace("FILE", str(file)).split()
-    made = folder / f"{words[0]}.iowhy"
-    iowhy = [sys.executable, "-m", "iowhy.cli.main", "run", "-q", "-o", str(made), "--"]
+    words = command.replace("FILE", str(file)).replace("PACKAGE", PACKAGE).split()
+    made = folder / f"{words[0]}-{len(list(folder.iterdir()))}.iowhy"
     environment = {**os.environ, "PYTHONPATH": str(OWN)}
-    subprocess.run([*iowhy, *words], env=environment, capture_output=True, check=True)
+    subprocess.run(
+        [IOWHY, "run", "-q", "-o", made, "--", *words],
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
     file.unlink()
     return made
 

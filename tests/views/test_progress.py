@@ -50,6 +50,33 @@ def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.getvalue() == "iowhy: trial 1 of at most 9: baseline; Ctrl-C ends it\n"
 
 
+@pytest.mark.usefixtures("soon")
+def test_a_long_trial_is_said_again_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "ELSEWHERE_EVERY_S", 0.001)
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    line = progress.TrialsLine(quiet=False)
+    line.trial("baseline", 0, 9)
+    said = "iowhy: trial 1 of at most 9: baseline; Ctrl-C ends it\n"
+    while stream.getvalue().count(said) < 3:
+        time.sleep(0.001)
+    line.end()
+    before = stream.getvalue()
+    time.sleep(0.05)
+    assert stream.getvalue() == before
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_long_trial_on_a_terminal_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    line = progress.TrialsLine(quiet=False)
+    line.trial("baseline", 0, 9)
+    time.sleep(0.05)
+    line.end()
+    assert stream.getvalue().count("trial 1") == 1
+
+
 def test_what_is_quick_and_what_is_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.working("judging it"):
         pass

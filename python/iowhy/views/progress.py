@@ -75,15 +75,22 @@ class ProgressLine:
 
 
 class TrialsLine:
-    """Where an experiment or a comparison of commands is, and how long it may still take."""
+    """Where an experiment or a comparison of commands is, and how long it may still take.
+
+    Off a terminal what goes on long is said again by a thread: one trial may take an hour.
+    """
 
     def __init__(self, quiet: bool) -> None:
         self._line = ProgressLine(quiet)
         self._began = time.monotonic()
+        self._text = ""
+        self._writing = threading.Lock()
+        self._ended: threading.Event | None = None
+        self._again = not quiet and not sys.stderr.isatty()
 
     def step(self, text: str) -> None:
         """Something other than a trial."""
-        self._line.step(f"{text}; Ctrl-C ends it")
+        self._say(f"{text}; Ctrl-C ends it")
 
     def trial(self, name: str, done: int, at_most: int) -> None:
         """Before each trial. The estimate is what is left at most: it may end earlier."""
@@ -97,8 +104,26 @@ class TrialsLine:
                 if left > 90
                 else f", at most {max(left, 1):.0f} s left"
             )
-        self._line.step(f"{text}; Ctrl-C ends it")
+        self._say(f"{text}; Ctrl-C ends it")
 
     def end(self) -> None:
         """Clears the line."""
-        self._line.end()
+        with self._writing:
+            if self._ended is not None:
+                self._ended.set()
+                self._ended = None
+            self._line.end()
+
+    def _say(self, text: str) -> None:
+        with self._writing:
+            self._text = text
+            self._line.step(text)
+            if self._again and self._ended is None:
+                self._ended = threading.Event()
+                threading.Thread(target=self._repeat, args=(self._ended,), daemon=True).start()
+
+    def _repeat(self, ended: threading.Event) -> None:
+        while not ended.wait(TERMINAL_AFTER_S):
+            with self._writing:
+                if not ended.is_set():
+                    self._line.step(self._text)

@@ -3,7 +3,7 @@
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import MOSTLY, Facts, started
 from iowhy.whys.facts.layout import File
-from iowhy.whys.facts.owners import Owner
+from iowhy.whys.facts.owners import Owner, adjacent_share
 
 #: Of the elapsed time, waiting below which a device's load cannot be related to it.
 TOO_LITTLE = 0.02
@@ -33,9 +33,15 @@ def fragmented_files(facts: Facts) -> list[tuple[Owner, File]]:
             continue
         if owner.median_bytes > 2 * file.mean_extent_bytes + facts.page_bytes:
             continue
-        if asks_in_order(facts, owner.median_bytes):
+        if asks_in_order(facts, owner.median_bytes) and not _jumps_in_file(facts, owner):
             found.append((owner, file))
     return found
+
+
+def _jumps_in_file(facts: Facts, owner: Owner) -> bool:
+    """Whether its requests jump since what is written or read jumps in the file, which no layout changes."""
+    share = adjacent_share(facts.relations, owner)
+    return share is not None and share < thresholds.ADJACENT
 
 
 def asks_in_order(facts: Facts, request_bytes: float) -> bool:

@@ -15,6 +15,10 @@ SEEK_NS = 2e6
 BYTES_PER_SYNC = 1024 * 1024
 #: Half of the requests elsewhere than where the last one ended: then the way dominates.
 JUMPS = 0.5
+#: Jumps on disk from what lies next to it in the file, below which the file's layout does not make them. A file whose
+#: pages are asked for at random has none; one in pieces that is written in order has four fifths (a request's first page
+#: is not always its begin: merged from behind).
+ADJACENT = 0.25
 #: A finding below this share of the time is not listed, and less of a wait is not looked at: nobody
 #: changes a thing for less.
 LISTED = 0.05

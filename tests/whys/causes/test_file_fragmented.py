@@ -1,12 +1,23 @@
 """file-fragmented: large calls, small scattered requests, many extents."""
 
+from collections.abc import Iterator
+from itertools import count
+
 import pytest
 
 from ..conftest import Judge, absent, chain, finding, leads
 from ..made import DISK, FS, KIB, MIB, MS, Story
 
 
-def imdb(*, extents: int, extent: int, request: int, jump: bool, service: int = 2 * MS) -> Story:
+def imdb(
+    *,
+    extents: int,
+    extent: int,
+    request: int,
+    jump: bool,
+    service: int = 2 * MS,
+    pages: Iterator[int] | None = None,
+) -> Story:
     """8 threads msync regions of 4 MiB of one file."""
     story = Story(4.0, cpus=8)
     for tid in range(10, 18):
@@ -14,7 +25,9 @@ def imdb(*, extents: int, extent: int, request: int, jump: bool, service: int = 
             "msync", 4, tid=tid, blocked=900 * MS, cpu=5 * MS, bytes_=4 * MIB,
             reason="page_writeback", gap="idle",
         )  # fmt: skip
-    story.requests(1800, op="write", bytes_=request, service=service, depth=1, jump=jump)
+    story.requests(
+        1800, op="write", bytes_=request, service=service, depth=1, jump=jump, pages=pages
+    )
     return story.extents(extents, extent).allocations(2000, 8)
 
 
@@ -67,6 +80,19 @@ def test_a_file_is_defragmented_by_the_tool_of_its_filesystem(
     story.add("filesystems", dev=FS, kind=kind, mount="/data", options="nodatacow", disk_dev=DISK)
     told = " ".join(leads(judged(story), "file-fragmented", 0.85, 0.95).remedies)
     assert tool in told and not_its not in told
+
+
+@pytest.mark.parametrize(("step", "led"), [(1, True), (7919, False)])
+def test_only_where_what_lies_next_to_it_in_the_file_is_elsewhere(
+    step: int, led: bool, judged: Judge
+) -> None:
+    """The range of an msync is large, whatever of it is dirty: pages far from each other jump in every layout."""
+    pages = (number * step % (1 << 20) for number in count())
+    verdict = judged(imdb(extents=8000, extent=4 * KIB, request=4 * KIB, jump=True, pages=pages))
+    if led:
+        leads(verdict, "file-fragmented", 0.85, 0.95)
+    else:
+        absent(verdict, "file-fragmented")
 
 
 def test_not_a_file_in_one_piece(judged: Judge) -> None:

@@ -1,5 +1,6 @@
 """Requests and flushes on the way to a device."""
 
+from collections.abc import Iterator
 from typing import Self
 
 from .base import DISK, FILE, FS, KIB, MS, START, Rows
@@ -28,8 +29,12 @@ class Device(Rows):
         flags: tuple[str, ...] = (),
         tgid: int = 10,
         first: int = 0,
+        pages: Iterator[int] | None = None,
     ) -> Self:
-        """`count` requests over the whole run, in batches of `depth`, each in flight for `service`."""
+        """`count` requests over the whole run, in batches of `depth`, each in flight for `service`.
+
+        `pages` are where they begin in the file.
+        """
         batches = -(-count // depth)
         period = self.elapsed // batches
         sector = 2048 if not jump else 0
@@ -53,7 +58,7 @@ class Device(Rows):
                     tid=tgid,
                     owner_dev=None if ino is None else FS,
                     owner_ino=ino,
-                    owner_page=None,
+                    owner_page=None if pages is None else next(pages),
                     owner_kind=kind,
                     in_scope=own,
                     error=0,

@@ -60,6 +60,35 @@ ORDER BY t.time_ns DESC NULLS LAST, t.owner_ino
 """
 
 
+_ADJACENT = """
+SELECT count(*) AS jumps, coalesce(sum(CASE WHEN page = end_page THEN 1 ELSE 0 END), 0) AS adjacent
+FROM (
+  SELECT jump_bytes, owner_page AS page,
+    lag(owner_page + bytes // {page_bytes}) OVER (PARTITION BY op ORDER BY sent_ns, sector) AS end_page
+  FROM command_requests
+  WHERE owner_dev = {dev} AND owner_ino = {ino} AND owner_page IS NOT NULL
+) AS r
+WHERE jump_bytes <> 0 AND end_page IS NOT NULL
+"""
+
+
+@dataclass(frozen=True)
+class _Adjacent:
+    jumps: int
+    adjacent: int
+
+
+def adjacent_share(relations: Relations, owner: Owner) -> float | None:
+    """Of the jumps of its requests, those from what lies next to it in the file (0..1): the layout makes those.
+
+    None where few are known: direct I/O has no place in the file.
+    """
+    page_bytes = relations.facts.page_bytes
+    sql = _ADJACENT.format(page_bytes=page_bytes, dev=owner.dev, ino=owner.ino)
+    found = relations.one(_Adjacent, sql)
+    return found.adjacent / found.jumps if found.jumps >= STEPS_MIN else None
+
+
 def owners(relations: Relations, dev: int, all_time_ns: float) -> tuple[Owner, ...]:
     """The five files with the most request time on a device."""
     return tuple(

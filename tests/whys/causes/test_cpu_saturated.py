@@ -11,6 +11,23 @@ def test_as_many_threads_as_cpus(judged: Judge) -> None:
     leads(judged(story), "cpu-saturated", 0.95)
 
 
+@pytest.mark.parametrize(("second", "named"), [(11, True), (10, False)])
+def test_of_several_processes_those_that_use_the_cpus_are_named(
+    second: int, named: bool, judged: Judge
+) -> None:
+    story = Story(2.0, cpus=2).thread(10, user=0.97).thread(11, tgid=second, user=0.97)
+    found = leads(
+        judged(story.thread(12, tgid=12, user=0.001) if named else story), "cpu-saturated", 0.95
+    )
+    said = [link for link in found.chain if "of these CPUs" in link.statement]
+    assert len(said) == named
+    if named:
+        assert said[0].statement == (
+            "worker10 (1 process) uses 0.97 of these CPUs, worker11 (1 process) 0.97"
+        )
+        assert said[0].report == "processes"
+
+
 def test_others_that_leave_a_fifth_of_the_cpus(judged: Judge) -> None:
     """Too little to run on: threads that want more than one CPU wait for them."""
     story = Story(2.0, cpus=4)

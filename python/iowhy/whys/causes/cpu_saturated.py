@@ -3,12 +3,15 @@
 from iowhy.relations.cpu_limits import SATURATED, SHORTAGE
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
-from iowhy.whys.chain import chain_of, link, percent
+from iowhy.whys.chain import chain_of, link, percent, plural
 from iowhy.whys.facts import Facts
+from iowhy.whys.facts.threads import busiest
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 # Of the CPUs, in use by others: from here on they are worth a word.
 OTHERS = 0.25
+# Of the CPUs that are used: what uses less is not named.
+WORTH_NAMING = 0.1
 # Less saturated time than this is left out of the words.
 NONE = 0.01
 
@@ -92,6 +95,7 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
         *links.sync_looks_long(facts),
         links.machine_busy(facts),
         links.cpus_wanted(facts),
+        _by_whom(facts),
         None
         if full >= NONE
         else link(
@@ -104,6 +108,20 @@ def _chain(facts: Facts, full: float, runnable: float, others: float | None) -> 
         if others is None
         else link(f"other processes use {others:.2f} CPUs", others, "CPUs", "system"),
     )
+
+
+def _by_whom(facts: Facts) -> Link | None:
+    """Of several processes, which programs use the CPUs."""
+    used, several = facts.threads.cores_used, (facts.threads.processes or 0) > 1
+    if not used or not several:
+        return None
+    programs = [one for one in busiest(facts.relations) if one.cores >= WORTH_NAMING * used]
+    if not programs:
+        return None
+    named = [f"{one.comm} ({plural(one.processes, 'process', 'processes')})" for one in programs]
+    uses = [f"{name} {one.cores:.2f}" for name, one in zip(named[1:], programs[1:], strict=True)]
+    said = [f"{named[0]} uses {programs[0].cores:.2f} of these CPUs", *uses]
+    return link(", ".join(said), programs[0].cores, "CPUs", "processes")
 
 
 CAUSE = Cause(

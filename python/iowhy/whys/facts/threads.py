@@ -39,6 +39,40 @@ class _Allowed:
     cpus: int | None
 
 
+@dataclass(frozen=True)
+class Program:
+    """Processes of one name, and what of the CPUs they use together."""
+
+    comm: str
+    processes: int
+    cores: float
+
+
+@dataclass(frozen=True)
+class _Busy:
+    comm: str
+    processes: int
+    cpu_ns: int
+
+
+_BUSIEST = """
+SELECT n.comm, count(*) AS processes, sum(p.cpu_ns) AS cpu_ns
+FROM (SELECT tgid, sum(cpu_ns) AS cpu_ns FROM thread_totals GROUP BY tgid) AS p
+JOIN named_processes AS n ON n.tgid = p.tgid
+WHERE p.cpu_ns > 0 AND n.comm IS NOT NULL
+GROUP BY n.comm ORDER BY cpu_ns DESC, n.comm LIMIT 3
+"""
+
+
+def busiest(relations: Relations) -> tuple[Program, ...]:
+    """The three names whose processes use most of the CPUs; none where that is not known."""
+    elapsed_ns = relations.facts.elapsed_ns
+    if not relations.has("thread_time") or not elapsed_ns:
+        return ()
+    found = relations.read(_Busy, _BUSIEST)
+    return tuple(Program(one.comm, one.processes, one.cpu_ns / elapsed_ns) for one in found)
+
+
 #: Threads that want a CPU for a hundredth of all their time are not asked. Where CPUs are more than the mask has bits, all
 #: threads must have the same ones.
 _ALLOWED = """

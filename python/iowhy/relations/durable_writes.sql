@@ -5,6 +5,16 @@
 -- cache seldom does. A wait belongs to the call of its thread that it began in.
 -- column tid: thread, id
 -- column ts_ns: when the call began, ns
+-- column dur_ns: its duration, ns
+-- column cpu_ns: of dur_ns, on a CPU, ns
+-- column runnable_ns: of dur_ns, ready and waiting for a CPU, ns
+-- column blocked_ns: of dur_ns, in uninterruptible sleep, ns
+-- column sleeping_ns: of dur_ns, in interruptible sleep, ns
+-- column name: call, text
+-- column dev: filesystem of the file, id
+-- column ino: inode of the file, id
+-- column bytes: bytes that it asked for, bytes
+-- column ret: what it returned, number
 WITH untold AS (
     SELECT s.tid, s.ts_ns, s.ts_ns + s.dur_ns AS end_ns, k.kind = 'write' AS writes
     FROM syscalls s
@@ -39,13 +49,42 @@ WITH untold AS (
         by_any,
         max(CASE WHEN end_ns IS NOT NULL THEN number END) OVER (ROWS UNBOUNDED PRECEDING) AS call_number
     FROM numbered
+), found AS (
+    SELECT DISTINCT c.tid, c.ts_ns
+    FROM last_call w
+    JOIN numbered c ON c.number = w.call_number AND c.tid = w.tid
+    WHERE w.end_ns IS NULL AND w.ts_ns < c.end_ns AND (c.writes OR w.by_any)
 )
-SELECT s.tid, s.ts_ns
+SELECT
+    s.tid,
+    s.ts_ns,
+    s.dur_ns,
+    s.cpu_ns,
+    s.runnable_ns,
+    s.blocked_ns,
+    s.sleeping_ns,
+    s.name,
+    s.dev,
+    s.ino,
+    s.bytes,
+    s.ret
 FROM syscalls s
 JOIN call_kinds k ON k.name = s.name
 WHERE k.kind IN ('write', 'copy') AND s.durable
-UNION
-SELECT c.tid, c.ts_ns
-FROM last_call w
-JOIN numbered c ON c.number = w.call_number AND c.tid = w.tid
-WHERE w.end_ns IS NULL AND w.ts_ns < c.end_ns AND (c.writes OR w.by_any)
+UNION ALL
+SELECT
+    s.tid,
+    s.ts_ns,
+    s.dur_ns,
+    s.cpu_ns,
+    s.runnable_ns,
+    s.blocked_ns,
+    s.sleeping_ns,
+    s.name,
+    s.dev,
+    s.ino,
+    s.bytes,
+    s.ret
+FROM syscalls s
+JOIN found u ON u.tid = s.tid AND u.ts_ns = s.ts_ns
+WHERE s.durable IS NULL

@@ -15,17 +15,17 @@
 -- column run: number of the run, counted over all files, number
 WITH in_order AS (
     SELECT
-        phase, dev, ino, logical_bytes, physical_bytes, bytes,
+        phase, phase = 'before' AS early, dev, ino, logical_bytes, physical_bytes, bytes,
         list_contains(flags, 'unwritten') AS unwritten,
         list_contains(flags, 'shared') AS shared
     FROM main.extents
     -- Numbers alone are sorted in half of the time.
-    ORDER BY phase = 'before', dev, ino, logical_bytes
+    ORDER BY early, dev, ino, logical_bytes
 ), steps AS (
     SELECT
         *,
         NOT coalesce(
-            phase = lag(phase) OVER () AND dev = lag(dev) OVER () AND ino = lag(ino) OVER () AND (
+            early = lag(early) OVER () AND dev = lag(dev) OVER () AND ino = lag(ino) OVER () AND (
                 physical_bytes = lag(physical_bytes + bytes) OVER ()
                 OR physical_bytes - logical_bytes = lag(physical_bytes - logical_bytes) OVER ()
             ),
@@ -33,4 +33,7 @@ WITH in_order AS (
         ) AS starts_run
     FROM in_order
 )
-SELECT *, sum(CASE WHEN starts_run THEN 1 ELSE 0 END) OVER (ROWS UNBOUNDED PRECEDING) AS run FROM steps
+SELECT
+    phase, dev, ino, logical_bytes, physical_bytes, bytes, unwritten, shared, starts_run,
+    sum(CASE WHEN starts_run THEN 1 ELSE 0 END) OVER (ROWS UNBOUNDED PRECEDING) AS run
+FROM steps

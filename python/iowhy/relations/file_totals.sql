@@ -85,52 +85,110 @@ WITH asked AS (
     FROM file_layout
     WHERE extents IS NOT NULL
     GROUP BY dev, ino
-), ids AS (
-    SELECT dev, ino FROM asked
-    UNION
-    SELECT dev, ino FROM operations
-    UNION
-    SELECT dev, ino FROM cached
-    UNION
-    SELECT dev, ino FROM requested
-    UNION
-    SELECT dev, ino FROM runs
+), each_file AS (
+    SELECT
+        n.path,
+        coalesce(a.dev, o.dev, c.dev, q.dev, e.dev) AS dev,
+        coalesce(a.ino, o.ino, c.ino, q.ino, e.ino) AS ino,
+        n.kind,
+        n.size_bytes,
+        n.deleted,
+        a.calls,
+        coalesce(a.data_calls, 0) + coalesce(o.data_operations, 0) AS data_calls,
+        a.time_ns,
+        a.sync_ns,
+        a.blocked_ns,
+        coalesce(a.read_bytes, 0) + coalesce(o.read_bytes, 0) AS read_bytes,
+        coalesce(a.written_bytes, 0) + coalesce(o.written_bytes, 0) AS written_bytes,
+        c.lookup_pages,
+        c.miss_pages,
+        c.readahead_pages,
+        c.dirtied_pages,
+        c.faults,
+        q.requests,
+        q.request_bytes,
+        q.request_ns,
+        q.direct_bytes,
+        q.jumps,
+        q.steps,
+        e.extents_before,
+        e.extents_after,
+        a.first_container,
+        a.last_container
+    FROM asked a
+    FULL JOIN operations o ON o.dev = a.dev AND o.ino = a.ino
+    FULL JOIN cached c ON c.dev = coalesce(a.dev, o.dev) AND c.ino = coalesce(a.ino, o.ino)
+    FULL JOIN requested q ON q.dev = coalesce(a.dev, o.dev, c.dev) AND q.ino = coalesce(a.ino, o.ino, c.ino)
+    FULL JOIN runs e ON e.dev = coalesce(a.dev, o.dev, c.dev, q.dev) AND e.ino = coalesce(a.ino, o.ino, c.ino, q.ino)
+    LEFT JOIN named_files n
+        ON n.dev = coalesce(a.dev, o.dev, c.dev, q.dev, e.dev) AND n.ino = coalesce(a.ino, o.ino, c.ino, q.ino, e.ino)
+    WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
+), shared AS (
+    SELECT dev, path FROM each_file WHERE path IS NOT NULL GROUP BY dev, path HAVING count(*) > 1
 )
+-- Most paths have one file each: to add them all up by path takes longer than all else here.
 SELECT
-    n.path,
-    i.dev,
-    CASE WHEN count(*) = 1 THEN max(i.ino) END AS ino,
-    count(*) AS inodes,
-    max(n.kind) AS kind,
-    max(n.size_bytes) AS size_bytes,
-    min(n.deleted) AS deleted,
-    sum(a.calls) AS calls,
-    coalesce(sum(a.data_calls), 0) + coalesce(sum(o.data_operations), 0) AS data_calls,
-    sum(a.time_ns) AS time_ns,
-    sum(a.sync_ns) AS sync_ns,
-    sum(a.blocked_ns) AS blocked_ns,
-    coalesce(sum(a.read_bytes), 0) + coalesce(sum(o.read_bytes), 0) AS read_bytes,
-    coalesce(sum(a.written_bytes), 0) + coalesce(sum(o.written_bytes), 0) AS written_bytes,
-    sum(c.lookup_pages) AS lookup_pages,
-    sum(c.miss_pages) AS miss_pages,
-    sum(c.readahead_pages) AS readahead_pages,
-    sum(c.dirtied_pages) AS dirtied_pages,
-    sum(c.faults) AS faults,
-    sum(q.requests) AS requests,
-    sum(q.request_bytes) AS request_bytes,
-    sum(q.request_ns) AS request_ns,
-    sum(q.direct_bytes) AS direct_bytes,
-    sum(q.jumps) AS jumps,
-    sum(q.steps) AS steps,
-    sum(e.extents_before) AS extents_before,
-    sum(e.extents_after) AS extents_after,
-    CASE WHEN min(a.first_container) = max(a.last_container) THEN max(a.last_container) END AS container
-FROM ids i
-LEFT JOIN named_files n ON n.dev = i.dev AND n.ino = i.ino
-LEFT JOIN asked a ON a.dev = i.dev AND a.ino = i.ino
-LEFT JOIN operations o ON o.dev = i.dev AND o.ino = i.ino
-LEFT JOIN cached c ON c.dev = i.dev AND c.ino = i.ino
-LEFT JOIN requested q ON q.dev = i.dev AND q.ino = i.ino
-LEFT JOIN runs e ON e.dev = i.dev AND e.ino = i.ino
-WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
-GROUP BY i.dev, n.path, CASE WHEN n.path IS NULL THEN i.ino END
+    f.path,
+    f.dev,
+    f.ino,
+    1 AS inodes,
+    f.kind,
+    f.size_bytes,
+    f.deleted,
+    f.calls,
+    f.data_calls,
+    f.time_ns,
+    f.sync_ns,
+    f.blocked_ns,
+    f.read_bytes,
+    f.written_bytes,
+    f.lookup_pages,
+    f.miss_pages,
+    f.readahead_pages,
+    f.dirtied_pages,
+    f.faults,
+    f.requests,
+    f.request_bytes,
+    f.request_ns,
+    f.direct_bytes,
+    f.jumps,
+    f.steps,
+    f.extents_before,
+    f.extents_after,
+    CASE WHEN f.first_container = f.last_container THEN f.last_container END AS container
+FROM each_file f
+LEFT JOIN shared s ON s.dev = f.dev AND s.path = f.path
+WHERE s.path IS NULL
+UNION ALL
+SELECT
+    f.path,
+    f.dev,
+    NULL,
+    count(*),
+    max(f.kind),
+    max(f.size_bytes),
+    min(f.deleted),
+    sum(f.calls),
+    sum(f.data_calls),
+    sum(f.time_ns),
+    sum(f.sync_ns),
+    sum(f.blocked_ns),
+    sum(f.read_bytes),
+    sum(f.written_bytes),
+    sum(f.lookup_pages),
+    sum(f.miss_pages),
+    sum(f.readahead_pages),
+    sum(f.dirtied_pages),
+    sum(f.faults),
+    sum(f.requests),
+    sum(f.request_bytes),
+    sum(f.request_ns),
+    sum(f.direct_bytes),
+    sum(f.jumps),
+    sum(f.steps),
+    sum(f.extents_before),
+    sum(f.extents_after),
+    CASE WHEN min(f.first_container) = max(f.last_container) THEN max(f.last_container) END
+FROM each_file f
+JOIN shared s ON s.dev = f.dev AND s.path = f.path
+GROUP BY f.dev, f.path

@@ -33,19 +33,18 @@ JOIN call_kinds k ON k.name = s.name
 WHERE k.kind = 'sync'
 UNION ALL
 SELECT
-    s.tid,
-    s.ts_ns,
-    s.ts_ns + s.dur_ns,
-    s.dur_ns,
-    s.cpu_ns,
-    s.runnable_ns,
-    s.blocked_ns,
-    s.sleeping_ns,
-    s.name || ' (O_SYNC)',
+    tid,
+    ts_ns,
+    ts_ns + dur_ns,
+    dur_ns,
+    cpu_ns,
+    runnable_ns,
+    blocked_ns,
+    sleeping_ns,
+    name || ' (O_SYNC)',
     true,
-    s.dev,
-    s.ino,
-    s.bytes,
-    s.ret
-FROM syscalls s
-JOIN durable_writes u ON u.tid = s.tid AND u.ts_ns = s.ts_ns
+    dev,
+    ino,
+    bytes,
+    ret
+FROM durable_writes

@@ -20,17 +20,20 @@ class _Count:
     count: int
 
 
+_OPENS = frozenset({"open", "openat", "openat2"})
 # The files that the first process read and did not open.
 _GIVEN = f"""
 WITH own AS (
-  SELECT DISTINCT tgid, dev, ino, name FROM call_addends
+  SELECT tgid, dev, ino, bool_or(name IN {classes.quoted(classes.DATA_READS)}) AS reads,
+    bool_or(name IN {classes.quoted(_OPENS)}) AS opened
+  FROM call_addends
   WHERE tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1)
+    AND name IN {classes.quoted(classes.DATA_READS | _OPENS)}
+  GROUP BY tgid, dev, ino
 )
-SELECT DISTINCT s.tgid, s.dev, s.ino, f.path FROM own AS s
+SELECT s.tgid, s.dev, s.ino, f.path FROM own AS s
 JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino AND f.kind = 'file'
-WHERE s.name IN {classes.quoted(classes.DATA_READS)} AND f.path LIKE '/%'
-AND NOT EXISTS (SELECT 1 FROM own AS o WHERE o.dev = s.dev AND o.ino = s.ino
-  AND o.name IN ('open', 'openat', 'openat2'))
+WHERE s.reads AND NOT s.opened AND f.path LIKE '/%'
 """
 
 

@@ -129,7 +129,7 @@ def test_json_form(judged: Judge) -> None:
     assert made["answer"] == verdict.answer
     first = made["findings"][0]
     assert set(first) == {
-        "cause", "title", "share", "share_of", "gain", "gain_condition", "confidence", "lowered_by", "chain", "against", "behind", "remedies",
+        "cause", "title", "share", "share_of", "gain", "gain_condition", "gain_with", "confidence", "lowered_by", "chain", "against", "behind", "remedies",
         "remedy_gains", "experiment",
     }  # fmt: skip
     assert len(first["remedy_gains"]) == len(first["remedies"])

@@ -138,8 +138,7 @@ def _finding(out: "Console", number: int, finding: Finding, proven: Tested | Non
     for link in finding.chain:
         paragraph(out, f"→ {link.statement}", "", 3)
     if not finding.healthy:
-        gain = f"at most {units.percent(finding.gain)} to gain: {finding.gain_condition}"
-        paragraph(out, gain, "green", 3)
+        paragraph(out, f"{finding.to_gain}: {finding.gain_condition}", "green", 3)
     for text in finding.against:
         paragraph(out, f"but {text}", "yellow", 3)
     for text in finding.lowered_by:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iowhy.errors import Problem
-from iowhy.units import percent
 from iowhy.watching.asked import Asked
 
 if (
@@ -97,9 +96,7 @@ class Looking:
         lines = [(f"{found.title} ({found.cause})", "bold")]
         lines += [(f"→ {link.statement}", "") for link in found.chain]
         if not found.healthy:
-            lines.append(
-                (f"at most {percent(found.gain)} to gain: {found.gain_condition}", "green")
-            )
+            lines.append((f"{found.to_gain}: {found.gain_condition}", "green"))
         lines += [(f"but {text}", "yellow") for text in found.against]
         lines += [(f"less sure: {text}", "dim") for text in found.lowered_by]
         lines += [(f"do: {text}", "bold green") for text in found.remedies[:1]]

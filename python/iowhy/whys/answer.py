@@ -6,7 +6,7 @@ from iowhy.whys import classes
 from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
-from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Finding
+from iowhy.whys.finding import OF_TIME, THE_PART, Finding
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 
@@ -66,8 +66,8 @@ def answer(
     if largest is None:
         return _lead(findings[0], of)
     cls, rest = unclaimed
-    if findings and findings[0].share >= LEADS:
-        if rest <= findings[0].share:
+    if findings and findings[0].ended >= LEADS:
+        if rest <= findings[0].ended:
             return _lead(findings[0], of)
         # It is known what is waited for, and it is more than what the finding can give.
         largest = cls
@@ -84,8 +84,9 @@ def answer(
         first = findings[0]
         said = f": {_to_do(first)}" if first.remedies else ""
         text += (
-            f"; {first.cause} explains {percent(first.share)}, of which at most "
-            f"{percent(first.gain)} can be gained{said}"
+            f"; {first.cause} explains {percent(first.share)}, "
+            + ("and" if first.gain_with else "of which")
+            + f" at most {_gained(first)}{said}"
         )
     return f"{text}."
 
@@ -114,7 +115,7 @@ def _to_do(finding: Finding) -> str:
 
 def _lead(finding: Finding, of: str) -> str:
     remedy = _to_do(finding)
-    if finding.share_of in ("the time", WITHOUT_RECORDER, THE_PART):
+    if finding.share_of in OF_TIME:
         of = THE_PART if finding.share_of == THE_PART else of
         words = f"{finding.cause}: {percent(finding.share)} of {of} {finding.summary}"
     else:
@@ -129,4 +130,9 @@ def _lead(finding: Finding, of: str) -> str:
     # The name of a program, which stands before what it can be told, is as it is written.
     if not _OF_A_PROGRAM.search(finding.remedies[0]):
         remedy = remedy[0].upper() + remedy[1:]
-    return f"{words}; at most {percent(finding.gain)} can be gained. {remedy}."
+    return f"{words}; at most {_gained(finding)}. {remedy}."
+
+
+def _gained(finding: Finding) -> str:
+    said = f"{percent(finding.gain)} can be gained"
+    return f"{said}, {finding.with_others}" if finding.gain_with else said

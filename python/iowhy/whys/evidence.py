@@ -9,6 +9,8 @@ from iowhy.whys.facts.owners import Owner, adjacent_share
 TOO_LITTLE = 0.02
 #: Pages: 1 MiB. So few are swapped on any machine.
 SWAP_PAGES = 256
+#: What ends a wait for what is read for the first time, whichever kind of thing that is.
+RUN_AGAIN = "run it again: what the first run read is in memory then"
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
 DELAYED = "delayed"
 

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from iowhy.data_class import dataclass
+from iowhy.units import percent
 
 #: What the shares are of where the text shows only a part of what happened.
 THE_PART = "the time shown"
 #: And where the recorder took much of the time.
 WITHOUT_RECORDER = "the time without the recorder"
+#: Shares of these are settled, so that no time has two.
+OF_TIME = ("the time", WITHOUT_RECORDER, THE_PART)
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class Finding:
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
     `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what
-    that takes; `remedy_gains` is that share for each of the remedies.
+    that takes; `remedy_gains` and `remedy_conditions` are the same for each of the remedies. `gain_with` names the causes, each with
+    its share, whose time the first remedy ends as well: then the gain is of their time too.
     `summary` is the finding in one clause, for the line with the answer. `experiment` is the lever that
     would prove it, `proof` the command that does, as it is typed (None where it cannot be). `healthy` says that nothing is wrong: a finding
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
@@ -128,9 +132,30 @@ class Finding:
     remedies: tuple[str, ...]
     experiment: str | None
     remedy_gains: tuple[float, ...] = ()
+    remedy_conditions: tuple[str, ...] = ()
+    gain_with: tuple[tuple[str, float], ...] = ()
     summary: str = ""
     proof: str | None = None
     healthy: bool = False
     share_of: str = "the time"
     classes: tuple[str, ...] = ()
     behind: str | None = None
+
+    @property
+    def ended(self) -> float:
+        """The share of the time whose cause its first remedy ends: its own, and that of others that have the same one."""
+        return min(1.0, self.share + sum(share for _, share in self.gain_with))
+
+    @property
+    def to_gain(self) -> str:
+        """What can be gained, in words."""
+        said = f"at most {percent(self.gain)} to gain"
+        return f"{said}, {self.with_others}" if self.gain_with else said
+
+    @property
+    def with_others(self) -> str:
+        """Which other causes its first remedy ends, in words; nothing where it ends none."""
+        if not self.gain_with:
+            return ""
+        named = " and ".join(f"{cause} ({percent(share)})" for cause, share in self.gain_with)
+        return f"with {named}, which the same remedy ends"

@@ -17,6 +17,7 @@ from iowhy.whys.in_whose_code import in_whose_code, make_ahead
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
+from iowhy.whys.shared_remedies import together
 from iowhy.whys.thresholds import LEADS, LISTED
 from iowhy.whys.typed import Commands, commands
 
@@ -78,7 +79,7 @@ def verdict_of(facts: Facts) -> Verdict:
         for (cause, candidate), share in zip(found, shares, strict=True)
         if share >= LISTED
     ]
-    findings = _ordered(findings, {c.name: candidate.behind for c, candidate in found})
+    findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
     findings = [
         *(
             _finding(facts, made, known, cause, candidate, 0.0, ())
@@ -228,14 +229,18 @@ def _finding(
     bounds = [_bound(share, one) for one in savings]
     saving = savings[0] if savings else candidate.saving
     first = advice[0].part if advice else 1.0
+    conditions = tuple(
+        one.condition
+        if done.part == 1.0
+        else f"without {percent(done.part)} of the time in syncs, those that the first remedy ends"
+        for one, done in zip(savings, advice, strict=True)
+    )
     return Finding(
         cause=cause.name,
         title=cause.title,
         share=min(1.0, share),
         gain=_bound(share, saving) * first,
-        gain_condition=saving.condition
-        if first == 1.0
-        else f"without {percent(first)} of the time in syncs, those that the first remedy ends",
+        gain_condition=conditions[0] if conditions else saving.condition,
         confidence=value,
         lowered_by=lowered,
         chain=(
@@ -246,6 +251,7 @@ def _finding(
         against=(*candidate.against, *also),
         remedies=tuple(made.filled(one.text) for one in advice),
         remedy_gains=tuple(b * one.part for b, one in zip(bounds, advice, strict=True)),
+        remedy_conditions=conditions,
         experiment=lever,
         summary=candidate.summary,
         proof=made.prove(lever, unsafe=cause.unsafe_proof, cache=cause.proof_cache),

@@ -24,6 +24,7 @@ def as_json(verdict: Verdict) -> dict[str, object]:
                 "share_of": finding.share_of,
                 "gain": finding.gain,
                 "gain_condition": finding.gain_condition,
+                "gain_with": [cause for cause, _ in finding.gain_with],
                 "confidence": finding.confidence,
                 "lowered_by": list(finding.lowered_by),
                 "chain": [_link(link) for link in finding.chain],

@@ -41,7 +41,7 @@ def _finding(
         element("ol", *(_link(link, targets, say) for link in one.chain), class_="chain"),
     ]
     if not one.healthy:
-        gain = f"At most {units.percent(one.gain)} to gain: {one.gain_condition}"
+        gain = f"A{one.to_gain[1:]}: {one.gain_condition}"
         parts.append(element("p", say(gain), class_="gain"))
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
     parts += [element("p", f"Less sure: {say(text)}", class_="hint") for text in one.lowered_by]

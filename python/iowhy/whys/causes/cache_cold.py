@@ -1,6 +1,6 @@
 """Pages are read for the first time."""
 
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, size
 from iowhy.whys.facts import Facts
@@ -115,12 +115,11 @@ def _by_order(facts: Facts) -> Saving:
 
 def _remedies(facts: Facts) -> tuple[str, ...]:
     """What was moved away or removed is not read by a second run."""
-    return (_AHEAD, _FEWER) if facts.inputs_gone else (_AGAIN, _AHEAD, _FEWER)
+    return (_AHEAD, _FEWER) if facts.inputs_gone else (evidence.RUN_AGAIN, _AHEAD, _FEWER)
 
 
 # Where the way costs nothing, its order does not.
 _NOTHING = Saving(0.0, "the way to the data takes no time")
-_AGAIN = "run it again: what the first run read is in memory then"
 _AHEAD = "read ahead of the need (vmtouch, posix_fadvise WILLNEED, a larger readahead)"
 _FEWER = "read fewer bytes (a smaller format, an index)"
 
@@ -166,9 +165,9 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=("a benchmark that drops caches on purpose: then it is what was asked for",),
-    remedies=(_AGAIN, _AHEAD, _FEWER),
+    remedies=(evidence.RUN_AGAIN, _AHEAD, _FEWER),
     for_authors=frozenset({_FEWER}),
-    by_again=frozenset({_AGAIN}),
+    by_again=frozenset({evidence.RUN_AGAIN}),
     experiment="cache-warm",
     find=find,
     unseen_without=("page_cache",),

@@ -1,6 +1,6 @@
 """Directories and inodes are not in memory."""
 
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -9,6 +9,8 @@ from iowhy.whys.facts.metadata import NAME_CALLS, Metadata
 from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 REQUESTS_MIN = 32
+# Who removes a tree looks at each name as well, and lists each directory.
+REMOVED = 1 / 3
 # The waits that count: the filesystem reads blocks of its own, in calls that only touch names.
 REASONS = frozenset({"metadata_read"})
 # A block that is being read is locked meanwhile.
@@ -19,6 +21,11 @@ _WALKERS = (
     "run several walkers at once, each in a part of the tree (xargs -P): the device has time for more "
     "than one request"
 )
+_KEEP = (
+    "keep directories and inodes in memory between runs (a lower vm.vfs_cache_pressure, or a walk "
+    "ahead of the need, as find does)"
+)
+_ONCE = (_WALKERS, _KEEP, _IN_ORDER_OF_INODES)
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -56,10 +63,17 @@ def find(facts: Facts) -> Candidate | None:
         by_order=None if seeks else Saving(0.0, "the way to them takes no time"),
         # A disk is slow by the way to each of them: fewer ways come before more at a time.
         remedy=_IN_ORDER_OF_INODES if seeks else None,
+        remedies=_ONCE if facts.inputs_gone or _removes(read) else (),
+        by_remedy={evidence.RUN_AGAIN: saving.all_of_it("when they are in memory")},
         confidence=0.85 if read.known else 0.6,
         lowered_by=() if read.known else ("how much was read for it was not recorded",),
         needs=("waits", "block_requests"),
     )
+
+
+def _removes(read: Metadata) -> bool:
+    """Whether the names are gone at its end: a second run does not find them."""
+    return bool(read.calls) and (read.removing or 0) >= REMOVED * (read.calls or 0)
 
 
 def _waiting(facts: Facts, cls: str, reasons: frozenset[str]) -> float:
@@ -142,19 +156,19 @@ CAUSE = Cause(
             "requests for metadata, at least", REQUESTS_MIN, "requests",
             "fewer are a program's own start: its libraries and their directories",
         ),
+        Threshold(
+            "calls on names that remove them, for a second run to find none, at least", REMOVED, "share",
+            "who removes a tree also looks at each name and lists each directory",
+        ),
     ),
     fooled_by=(
         "a tree behind FUSE or on a network filesystem: its names come from elsewhere, and waits for them "
         "have other reasons",
         "a tree too large for memory: then a second walk is as cold as the first",
     ),
-    remedies=(
-        _WALKERS,
-        "keep directories and inodes in memory between runs (a lower vm.vfs_cache_pressure, or a walk "
-        "ahead of the need, as find does)",
-        _IN_ORDER_OF_INODES,
-    ),
+    remedies=(*_ONCE, evidence.RUN_AGAIN),
     for_authors=frozenset({_WALKERS, _IN_ORDER_OF_INODES}),
+    by_again=frozenset({evidence.RUN_AGAIN}),
     experiment="cache-warm",
     proof_cache="cold-machine",
     find=find,

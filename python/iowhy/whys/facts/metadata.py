@@ -11,13 +11,17 @@ NAME_CALLS = frozenset(
     name for name, call in calls().items() if call.kind in ("lookup", "change")
 ) | frozenset({"getdents", "getdents64"})
 
+#: Those that remove a name.
+_REMOVES = frozenset({"unlink", "unlinkat", "rmdir"})
+
 
 @dataclass(frozen=True)
 class Metadata:
     """Requests are reads on the command's device; `known` is false when none were recorded of anybody.
 
     `jump_share` (0..1): of the requests, those that jump (see the relation command_requests): also from data to
-    metadata and back; `median_jump_bytes`: how far. `calls`: calls on names, None where not counted.
+    metadata and back; `median_jump_bytes`: how far. `calls`: calls on names, `removing` those of them that remove
+    one; None where not counted.
     """
 
     known: bool
@@ -27,6 +31,7 @@ class Metadata:
     jump_share: float | None = None
     median_jump_bytes: float | None = None
     calls: int | None = None
+    removing: int | None = None
 
 
 _READS = """
@@ -41,6 +46,7 @@ WHERE dev = {dev} AND op = 'read' AND owner_kind = 'metadata'
 @dataclass(frozen=True)
 class _Calls:
     calls: int | None
+    removing: int | None
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,20 @@ class _Row:
 
 def metadata(relations: Relations, requests: Requests) -> Metadata:
     """From command_requests and syscall_totals, on the device that the command uses most."""
-    number = None
+    number, removing = None, None
     if relations.has("syscall_totals"):
         names = classes.quoted(NAME_CALLS)
-        counted = f"SELECT sum(calls) AS calls FROM syscall_totals WHERE name IN {names}"
-        number = relations.one(_Calls, counted).calls or 0
+        counted = relations.one(
+            _Calls,
+            f"""SELECT CAST(sum(calls) AS BIGINT) AS calls,
+            CAST(sum(calls) FILTER (WHERE name IN {classes.quoted(_REMOVES)}) AS BIGINT) AS removing
+            FROM syscall_totals WHERE name IN {names}""",
+        )
+        number, removing = counted.calls or 0, counted.removing or 0
     if not requests.known:
-        return Metadata(known=False, calls=number)
+        return Metadata(known=False, calls=number, removing=removing)
     if requests.dev is None:
-        return Metadata(known=True, calls=number)
+        return Metadata(known=True, calls=number, removing=removing)
     row = relations.one(_Row, _READS.format(dev=requests.dev))
     return Metadata(
         known=True,
@@ -72,4 +83,5 @@ def metadata(relations: Relations, requests: Requests) -> Metadata:
         jump_share=row.jump_share,
         median_jump_bytes=row.median_jump_bytes,
         calls=number,
+        removing=removing,
     )

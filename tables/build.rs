@@ -33,6 +33,7 @@ struct Call {
     vector: bool,
     offset_in: Option<String>,
     effect: Option<String>,
+    makes: Option<String>,
     same_as: Option<String>,
 }
 
@@ -125,7 +126,7 @@ fn calls() -> Result<String> {
         writeln!(
             out,
             "    Call {{ name: {name:?}, kind: {}, moves_data: {}, record: {}, arguments: {:?}, fd: {:?}, \
-             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, same_as: {:?} }},",
+             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, makes: {:?}, same_as: {:?} }},",
             variant("Kind", call.kind.as_deref()),
             call.moves_data,
             variant("Record", call.record.as_deref()),
@@ -137,6 +138,7 @@ fn calls() -> Result<String> {
             call.flags,
             call.vector,
             variant("Effect", call.effect.as_deref()),
+            call.makes,
             entry.same_as,
         )?;
     }

@@ -74,6 +74,8 @@ pub enum Effect {
     Duplicate,
     /// Gives a descriptor that is no file's.
     Descriptor,
+    /// Gives two of them, in an array.
+    Pair,
     Clone,
     Exec,
     /// Sets the thread's name.
@@ -102,6 +104,8 @@ pub struct Call {
     pub vector: bool,
     pub offset_in: OffsetIn,
     pub effect: Option<Effect>,
+    /// Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
+    pub makes: Option<&'static str>,
     /// The call that this is another name of: no number of its own.
     pub same_as: Option<&'static str>,
 }

@@ -54,7 +54,7 @@ def test_files_are_named_by_y_and_by_the_open() -> None:
         ("read", 3, 1, None, 512, 512),
         ("read", 3, None, None, 512, 0),
         ("pread64", 4, 2, 8192, 4096, 100),
-        ("write", 5, None, None, 1, 1),
+        ("write", 5, 3, None, 1, 1),
         ("fsync", 4, 2, None, None, -5),
     ]
     assert rows(parsed, "syscalls")[-1]["dur_ns"] == 2_500_000_000

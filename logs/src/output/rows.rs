@@ -88,6 +88,9 @@ rows! {
         fd: Option<i32>,
         name: Text,
         path: Option<Text>,
+        /// Of a call that writes: it returns once that is durable (O_SYNC and the like). Where no flag says so, a mount
+        /// or an inode may: unknown.
+        durable: Option<bool>,
     }
 
     /// The calls of a second, a thread and a name.

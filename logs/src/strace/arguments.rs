@@ -28,6 +28,48 @@ pub fn descriptor(arguments: &[u8], at: u8) -> (Option<i32>, Option<&[u8]>) {
     (None, None)
 }
 
+/// The descriptors of an array, as pipe() and socketpair() give them, the last array of the arguments.
+pub fn pair(arguments: &[u8]) -> Option<[i32; 2]> {
+    let inner = arguments.strip_suffix(b"]").or_else(|| {
+        let end = memchr::memrchr(b']', arguments)?;
+        // Flags follow, and no names.
+        (!arguments[end..].contains(&b'>')).then(|| &arguments[..end])
+    })?;
+    // A name has brackets of its own: "[3<pipe:[7]>, 4<pipe:[7]>]".
+    let start = match memchr::memmem::find(inner, b", [") {
+        Some(comma) => comma + 3,
+        None => inner.starts_with(b"[").then_some(1)?,
+    };
+    let one = |at| descriptor(&inner[start..], at).0;
+    Some([one(0)?, one(1)?])
+}
+
+/// What a descriptor's name of -y says that it is of, where that is no file: as /proc/PID/fd has it, or without its number.
+pub fn nameless(name: &[u8]) -> Option<&[u8]> {
+    let as_it_is = [&b"pipe:["[..], b"socket:[", b"anon_inode:"];
+    if as_it_is.iter().any(|start| name.starts_with(start)) {
+        return Some(name);
+    }
+    // "TCP:[127.0.0.1:1->127.0.0.1:2]", "UNIX-STREAM:[7]" of -yy: a connection each.
+    let protocol = name
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-')
+        .count();
+    (protocol > 0 && name[protocol..].starts_with(b":[")).then_some(b"socket:[?]")
+}
+
+/// Whether the flags of an open or of a write ask for what is written to be durable. They come after strings and arrays, which may
+/// hold the same words.
+pub fn asks_durable(arguments: &[u8]) -> bool {
+    let flags = match memchr::memrchr2(b'"', b']', arguments) {
+        Some(end) => &arguments[end + 1..],
+        None => arguments,
+    };
+    flags
+        .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+        .any(|flag| matches!(flag, b"O_SYNC" | b"O_DSYNC" | b"RWF_SYNC" | b"RWF_DSYNC"))
+}
+
 /// Where a descriptor's name ends: "<pipe:[7]>", "<TCP:[a->b]>", "</dev/null<char 1:3>>": an arrow's tip
 /// closes nothing.
 fn name_end(path: &[u8]) -> usize {
@@ -169,6 +211,30 @@ mod tests {
             descriptor(b"5<TCP:[1->2]>, 6</b>, NULL, 9", 1),
             (Some(6), Some(&b"/b"[..]))
         );
+        assert_eq!(pair(b"[3, 4]"), Some([3, 4]));
+        assert_eq!(pair(b"[3<pipe:[7]>, 4<pipe:[7]>], O_CLOEXEC"), Some([3, 4]));
+        assert_eq!(pair(b"AF_UNIX, SOCK_STREAM, 0, [5, 6]"), Some([5, 6]));
+        assert_eq!(
+            pair(b"AF_UNIX, SOCK_STREAM, 0, [5<UNIX:[1->2]>, 6<UNIX:[2->1]>]"),
+            Some([5, 6])
+        );
+        assert_eq!(pair(b"0x7ffd0"), None);
+        assert_eq!(pair(b"[3]"), None);
+        assert_eq!(nameless(b"pipe:[7]"), Some(&b"pipe:[7]"[..]));
+        assert_eq!(nameless(b"TCPv6:[::1->::2]"), Some(&b"socket:[?]"[..]));
+        assert_eq!(nameless(b"/a:[7]"), None);
+        assert!(asks_durable(br#"AT_FDCWD, "/a", O_RDWR|O_DSYNC, 0644"#));
+        assert!(asks_durable(
+            br#"AT_FDCWD, "/a", {flags=O_RDWR|O_SYNC, resolve=0}, 24"#
+        ));
+        assert!(!asks_durable(br#"AT_FDCWD, "/O_SYNC", O_RDWR"#));
+        assert!(!asks_durable(br#"AT_FDCWD, "/a", O_RDWR|O_ASYNC"#));
+        assert!(asks_durable(
+            b"3</O_A>, [{iov_base=\"a\", iov_len=1}], 1, 0, RWF_DSYNC"
+        ));
+        assert!(!asks_durable(
+            b"3, [{iov_base=\"RWF_DSYNC\", iov_len=9}], 1, 0, RWF_HIPRI"
+        ));
         assert_eq!(from_end(br#"1, "a, 2, 3", 784, 64"#, 2), Some(784));
         assert_eq!(from_end(br#"1, "a, 2", 784"#, 2), None);
         assert_eq!(

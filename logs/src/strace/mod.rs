@@ -19,7 +19,7 @@ use crate::output::rows::Call;
 use crate::output::{Output, Table};
 use crate::text::number;
 use crate::totals::Totals;
-use arguments::{descriptor, from_end, iovecs, unescaped};
+use arguments::{asks_durable, descriptor, from_end, iovecs, nameless, unescaped};
 use ending::{ending, End};
 use line::{attached, parse, unfinished, Clock, Kind, Stamp};
 use processes::{Processes, THREADS};
@@ -196,10 +196,7 @@ impl Reader<'_> {
         let id = self.output.name(name)?;
         let now = self.time.now();
         let known = by_name(name);
-        let effect = known.and_then(|known| known.effect);
-        let named = self
-            .processes
-            .follow(tid, (name, effect), end, now, self.output)?;
+        let named = self.processes.follow(tid, known, end, now, self.output)?;
         match (end.dur_ns, end.ret) {
             (Some(dur_ns), ret) => {
                 self.time.spend(ts_ns, dur_ns);
@@ -225,9 +222,14 @@ impl Reader<'_> {
             (None, Some(path), _) if path.starts_with(b"/") => {
                 self.output.text(&unescaped(path))?
             }
-            (None, None, Some(fd)) => self.processes.file_of(tid, fd),
-            _ => None,
+            (None, Some(name), _) => match nameless(name) {
+                Some(name) => self.output.text(name)?,
+                None => None,
+            },
+            (None, None, Some(fd)) => self.processes.file_of(tid, fd).path,
+            (None, None, None) => None,
         };
+        let durable = self.durable(tid, known, end.arguments).then_some(true);
         self.calls.push(&Call {
             ts_ns,
             dur_ns: end.dur_ns,
@@ -238,7 +240,17 @@ impl Reader<'_> {
             fd,
             name: id,
             path,
+            durable,
         })
+    }
+
+    /// Whether a call writes, and flags say that this is durable when it returns: those of the open, or its own.
+    fn durable(&self, tid: i32, known: &Known, arguments: &[u8]) -> bool {
+        let Some((Some(fd), _)) = known.written.map(|at| descriptor(arguments, at)) else {
+            return false;
+        };
+        let by_call = known.flags.is_some() && asks_durable(arguments);
+        by_call || self.processes.file_of(tid, fd).durable
     }
 
     fn count_untimed(&mut self, name: &[u8]) {

@@ -1,9 +1,9 @@
 //! The threads of a log, and the files behind the descriptors of their processes.
 
 use ahash::{HashMap, HashSet};
-use iowhy_tables::calls::Effect;
+use iowhy_tables::calls::{Call, Effect};
 
-use super::arguments::{descriptor, quoted, unescaped};
+use super::arguments::{asks_durable, descriptor, pair, quoted, unescaped};
 use super::ending::End;
 use crate::error::Result;
 use crate::output::rows::{Text, TracedThread};
@@ -29,14 +29,23 @@ struct Thread {
     named: bool,
 }
 
+/// What is known of a descriptor.
+#[derive(Clone, Copy, Default)]
+pub struct Descriptor {
+    /// The file behind it, or what else it is of; None: not known.
+    pub path: Option<Text>,
+    /// What is written to it is durable when the call returns (O_SYNC, O_DSYNC).
+    pub durable: bool,
+}
+
 #[derive(Default)]
 pub struct Processes {
     /// The number of the log's first thread, if its lines are without one at first (else 0).
     main: i32,
     announced: HashSet<i32>,
     threads: HashMap<i32, Thread>,
-    /// By process and descriptor; None: a descriptor that is not known to be a file's.
-    files: HashMap<i32, HashMap<i32, Option<Text>>>,
+    /// By process and descriptor.
+    files: HashMap<i32, HashMap<i32, Descriptor>>,
 }
 
 impl Processes {
@@ -92,12 +101,12 @@ impl Processes {
     pub fn follow(
         &mut self,
         tid: i32,
-        (name, effect): (&[u8], Option<Effect>),
+        known: Option<&Call>,
         end: &End,
         now: i64,
         output: &mut Output,
     ) -> Result<Option<Option<Text>>> {
-        let Some(effect) = effect else {
+        let Some((known, effect)) = known.and_then(|known| Some((known, known.effect?))) else {
             return Ok(None);
         };
         let owner = self.owner(tid);
@@ -114,20 +123,26 @@ impl Processes {
                 };
                 let path = output.text(&unescaped(text))?;
                 if let (Effect::Open, Some(Some(fd))) = (effect, made) {
-                    self.set_file(owner, fd, path);
+                    let durable = asks_durable(end.arguments);
+                    self.set(owner, fd, Descriptor { path, durable });
                 }
                 return Ok(Some(path));
             }
             (Effect::Close, Some(_)) => {
                 if let Some(fd) = descriptor(end.arguments, 0).0 {
-                    self.forget_file(owner, fd);
+                    self.forget(owner, fd);
                 }
             }
-            (Effect::Descriptor, Some(Some(fd))) => self.forget_file(owner, fd),
+            (Effect::Descriptor, Some(Some(fd))) => self.make(owner, &[fd], known, output)?,
+            (Effect::Pair, Some(_)) => {
+                if let Some(both) = pair(end.arguments) {
+                    self.make(owner, &both, known, output)?;
+                }
+            }
             (Effect::Duplicate, Some(Some(new))) => {
-                let copies = name != b"fcntl" || contains(end.arguments, b"F_DUPFD");
+                let copies = known.name != "fcntl" || contains(end.arguments, b"F_DUPFD");
                 if let (true, (Some(old), _)) = (copies, descriptor(end.arguments, 0)) {
-                    self.set_file(owner, new, self.file(owner, old));
+                    self.set(owner, new, self.file(owner, old));
                 }
             }
             (Effect::Clone, Some(Some(child))) if child > 0 => {
@@ -142,8 +157,8 @@ impl Processes {
         Ok(None)
     }
 
-    /// The file behind a thread's descriptor.
-    pub fn file_of(&self, tid: i32, fd: i32) -> Option<Text> {
+    /// What is known of a thread's descriptor.
+    pub fn file_of(&self, tid: i32, fd: i32) -> Descriptor {
         self.file(self.owner(tid), fd)
     }
 
@@ -207,22 +222,37 @@ impl Processes {
         }
     }
 
-    fn set_file(&mut self, owner: i32, fd: i32, path: Option<Text>) {
+    /// Descriptors that are no file's: what they are of is known, not which one it is.
+    fn make(&mut self, owner: i32, made: &[i32], by: &Call, output: &mut Output) -> Result<()> {
+        let name = by.makes.map(|kind| format!("{kind}:[?]"));
+        let path = match name {
+            Some(name) => output.text(name.as_bytes())?,
+            None => None,
+        };
+        for &fd in made {
+            let durable = false;
+            self.set(owner, fd, Descriptor { path, durable });
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, owner: i32, fd: i32, of: Descriptor) {
         if self.files.len() < PROCESSES || self.files.contains_key(&owner) {
             let files = self.files.entry(owner).or_default();
             if files.len() < DESCRIPTORS || files.contains_key(&fd) {
-                files.insert(fd, path);
+                files.insert(fd, of);
             }
         }
     }
 
-    fn forget_file(&mut self, owner: i32, fd: i32) {
+    fn forget(&mut self, owner: i32, fd: i32) {
         if let Some(files) = self.files.get_mut(&owner) {
             files.remove(&fd);
         }
     }
 
-    fn file(&self, owner: i32, fd: i32) -> Option<Text> {
-        *self.files.get(&owner)?.get(&fd)?
+    fn file(&self, owner: i32, fd: i32) -> Descriptor {
+        let found = self.files.get(&owner).and_then(|files| files.get(&fd));
+        found.copied().unwrap_or_default()
     }
 }

@@ -2,7 +2,7 @@
 -- kept: table
 -- The first evidence that there is, in the order of how directly it speaks of time: single calls, totals of
 -- calls, latencytop's reasons, curt's means, the machine's CPUs, and last fio's own time.
--- A thread that is in a call to wait for time, peers or others' locks (futex, poll, wait4) is idle, and has a part of the elapsed time
+-- A thread that is in a call to wait for time, peers or others' locks (futex, poll, wait4, a read from a pipe) is idle, and has a part of the elapsed time
 -- only where that is longer than what the threads do.
 -- column origin: calls, totals, latencytop, curt, machine or fio, text
 -- column class: key of the class, text
@@ -17,9 +17,12 @@ WITH in_calls AS (
         total_ns - least(total_ns, coalesce(cpu_ns, 0)) AS waiting_ns,
         least(total_ns, coalesce(cpu_ns, 0)) AS cpu_ns
     FROM printed_calls
+    WHERE (origin <> 'calls' OR class <> 'idle')
     -- `strace -c` without -w prints the calls' time on a CPU, which says nothing of waiting.
-    WHERE origin <> 'totals'
-        OR EXISTS (SELECT 1 FROM printed_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
+        AND (
+            origin <> 'totals'
+            OR EXISTS (SELECT 1 FROM printed_calls WHERE origin = 'totals' AND cpu_ns IS DISTINCT FROM total_ns)
+        )
 ), lives AS (
     -- A thread is there from when it was first seen to its end.
     SELECT
@@ -34,19 +37,24 @@ WITH in_calls AS (
     LEFT JOIN threads t ON t.tid = c.tid
     GROUP BY c.tid
 ), waited AS (
-    -- Calls that are only counted.
-    SELECT CAST(coalesce(sum(t.total_ns), 0) AS BIGINT) AS idle_ns
-    FROM syscall_totals t
-    JOIN call_kinds k ON k.name = t.name
-    WHERE k.kind = 'idle' AND t.tid IN (SELECT tid FROM lives)
-        AND t.name NOT IN (SELECT syscall FROM printed_calls WHERE origin = 'calls')
-        AND t.total_ns > 0 AND t.total_ns < 1e17
+    -- Calls that are only counted, and single ones.
+    SELECT CAST(coalesce(sum(total_ns), 0) AS BIGINT) AS idle_ns
+    FROM (
+        SELECT t.total_ns
+        FROM syscall_totals t
+        JOIN call_kinds k ON k.name = t.name
+        WHERE k.kind = 'idle' AND t.tid IN (SELECT tid FROM lives)
+            AND t.name NOT IN (SELECT syscall FROM printed_calls WHERE origin = 'calls')
+            AND t.total_ns > 0 AND t.total_ns < 1e17
+        UNION ALL
+        SELECT total_ns FROM printed_calls WHERE origin = 'calls' AND class = 'idle'
+    ) AS w
 ), traced AS (
     SELECT whole_ns, in_calls_ns, least(idle_ns, greatest(0, whole_ns - in_calls_ns)) AS idle_ns, elapsed_ns
     FROM (
         SELECT
             (SELECT CAST(sum(life_ns) AS BIGINT) FROM lives) AS whole_ns,
-            (SELECT CAST(sum(total_ns) AS BIGINT) FROM printed_calls WHERE origin = 'calls') AS in_calls_ns,
+            (SELECT CAST(sum(total_ns) AS BIGINT) FROM printed_calls WHERE origin = 'calls' AND class <> 'idle') AS in_calls_ns,
             (SELECT idle_ns FROM waited) AS idle_ns,
             (SELECT coalesce(max(elapsed_ns), 0) FROM recording) AS elapsed_ns
     ) AS t

@@ -4,9 +4,11 @@
 -- kept: table
 -- column dev: filesystem, id
 -- column ino: inode, id
+-- column peer: who waits in a call on it waits for others, or for time: a pipe, socket or terminal, bool
 SELECT
     f.dev,
-    f.ino
+    f.ino,
+    f.kind IN ('pipe', 'socket', 'anonymous') OR f.path LIKE '/dev/tty%' OR f.path LIKE '/dev/pts/%' AS peer
 FROM named_files f
 LEFT JOIN (
     SELECT DISTINCT dev FROM main.filesystems
@@ -14,6 +16,7 @@ LEFT JOIN (
 ) AS m ON m.dev = f.dev
 WHERE
     f.kind IN ('pipe', 'socket', 'anonymous')
-    OR f.path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom', '/dev/tty')
+    OR f.path IN ('/dev/zero', '/dev/null', '/dev/full', '/dev/random', '/dev/urandom')
+    OR f.path LIKE '/dev/tty%'
     OR f.path LIKE '/dev/pts/%'
     OR (f.kind <> 'device' AND m.dev IS NOT NULL)

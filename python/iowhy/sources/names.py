@@ -16,6 +16,8 @@ MADE_UP_DISK = 4094
 MADE_UP_FILES = 4095
 
 MINOR_BITS = 20
+#: What is no file is named as /proc/PID/fd does ("pipe:[7]"): the kind of file (schema.toml) by the start of its name.
+_KINDS = {"pipe:[": "pipe", "socket:[": "socket", "anon_inode:": "anonymous"}
 #: Process ids are 32-bit signed in every system read here; what is larger is damage.
 PID_MAX = 2**31 - 1
 
@@ -33,6 +35,10 @@ def _conventional(name: str) -> int | None:
     if match := re.fullmatch(r"(loop|md|ram)(\d{1,5})", name):
         return dev_number({"loop": 7, "md": 9, "ram": 1}[match[1]], int(match[2]))
     return None
+
+
+def _kind(path: str) -> str:
+    return next((kind for start, kind in _KINDS.items() if path.startswith(start)), "unknown")
 
 
 class Names:
@@ -89,7 +95,7 @@ class Names:
                 for name, dev in {d: (n, d) for n, d in self._disks.items()}.values()
             ],
             "files": [
-                {"dev": dev, "ino": ino, "path": path, "kind": "unknown"}
+                {"dev": dev, "ino": ino, "path": path, "kind": _kind(path)}
                 for path, (dev, ino) in self._files.items()
             ],
             "threads": list(self._threads.values()),

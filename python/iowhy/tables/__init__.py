@@ -71,8 +71,10 @@ class Call:
     vector: bool = False
     #: "position" (the offset is the file's), "pointer" (the argument points to it), None (it is the argument).
     offset_in: str | None = None
-    #: On threads and descriptors: open, named, close, duplicate, descriptor, clone, exec, comm.
+    #: On threads and descriptors: open, named, close, duplicate, descriptor, pair, clone, exec, comm.
     effect: str | None = None
+    #: Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
+    makes: str | None = None
     #: The call that this is another name of.
     same_as: str | None = None
 

@@ -99,7 +99,7 @@ def _emit(space: Workspace, split: Split, names: Names, parsed: Parsed) -> None:
         "syscalls",
         f"""SELECT c.ts_ns - {base} AS ts_ns, coalesce(c.dur_ns, {last} - c.ts_ns) AS dur_ns,
             coalesce(t.tgid, c.tid) AS tgid, coalesce(t.tid, c.tid) AS tid, s.text AS name, c.fd, p.dev, p.ino,
-            c."offset", c.bytes, c.ret
+            c."offset", c.bytes, c.durable, c.ret
         FROM {split.sql("calls")} c LEFT JOIN tids t ON t.seen = c.tid LEFT JOIN strings s ON s.number = c.name
             LEFT JOIN paths p ON p.number = c.path""",
         in_order=True,

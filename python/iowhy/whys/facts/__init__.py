@@ -108,8 +108,8 @@ class Facts:
     @cached_property
     def calls(self) -> calls.Calls:
         """The system calls."""
-        recorded = not self.run.pasted and self.relations.has("thread_time")
-        by_write = recorded and _synchronous_writes(self.budget)
+        timed = self.run.pasted or self.relations.has("thread_time")
+        by_write = timed and _synchronous_writes(self.budget)
         return calls.measure(self.relations, by_write)
 
     @cached_property

@@ -7,16 +7,13 @@ from iowhy.whys.budget import Budget
 from iowhy.whys.chain import duration, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
+from iowhy.whys.program import programs
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.typed import Commands
 
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
 #: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
 SHORTEST_NS = 50_000_000
-
-
-#: Only what a program can be told ends in its documentation.
-_OF_A_PROGRAM = re.compile(r" \(https?:\S+\)$")
 
 #: Below it a finding is a guess, and said as one.
 INDICATIVE = 0.5
@@ -128,7 +125,7 @@ def _lead(finding: Finding, of: str) -> str:
     if not remedy:
         return f"{words}."
     # The name of a program, which stands before what it can be told, is as it is written.
-    if not _OF_A_PROGRAM.search(finding.remedies[0]):
+    if remedy.partition(": ")[0] not in {one.name for one in programs()}:
         remedy = remedy[0].upper() + remedy[1:]
     return f"{words}; at most {_gained(finding)}. {remedy}."
 

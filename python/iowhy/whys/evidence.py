@@ -192,13 +192,21 @@ def stop_others(facts: Facts) -> str:
 
 def let_run_on_all(facts: Facts) -> str:
     """Where threads are bound to a CPU: a command by how it was started, what runs by what the kernel says of it."""
+    return (
+        f"let its threads run on all CPUs: {_binds(facts)}; cpuset.cpus of its group, CPUAffinity= of its service "
+        "bind them as well"
+    )
+
+
+def on_all_first(facts: Facts) -> str:
+    """The same, before something else: what that is follows."""
+    return f"let its threads run on all CPUs ({_binds(facts)}, cpuset.cpus, CPUAffinity=), and"
+
+
+def _binds(facts: Facts) -> str:
     pids = started.roots(facts.relations) if facts.run.mode == "attach" else ()
-    where = (
+    return (
         f"`taskset -acp {pids[0]}` shows where they may"
         if pids
         else "taskset or sched_setaffinity in how it is started"
-    )
-    return (
-        f"let its threads run on all CPUs: {where}; cpuset.cpus of its group, CPUAffinity= of its service "
-        "bind them as well"
     )

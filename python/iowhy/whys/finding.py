@@ -82,7 +82,8 @@ class Candidate:
     `needs` are the sensors whose absence weakens it. `remedy` comes before the cause's own remedies;
     `remedies` stand in their place, where these would not help; `for_authors` are those that take a change of the program, beside the
     cause's. `behind` names causes whose remedy
-    must come first: where one of them can lead, this finding is shown behind it.
+    must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
+    what a program can be told helps, unless that leaves work out: the start of a sentence which that ends.
     """
 
     claims: tuple[Claim, ...]
@@ -99,6 +100,7 @@ class Candidate:
     remedies: tuple[str, ...] = ()
     for_authors: frozenset[str] = frozenset()
     behind: tuple[str, ...] = ()
+    first: str | None = None
     fixed_share: float | None = None
     share_of: str = "the time"
     provable: bool = True

@@ -154,6 +154,17 @@ def bound_cpus(facts: Facts) -> int | None:
     return None if allowed is None or cpus is None or allowed >= cpus else allowed
 
 
+def bound_to(facts: Facts) -> Link | None:
+    """To how few of the machine's CPUs the threads are bound."""
+    bound, cpus = bound_cpus(facts), facts.machine.cpus
+    if bound is None:
+        return None
+    few = "1 CPU" if bound == 1 else f"{bound} CPUs"
+    return link(
+        f"{facts.run.who}'s threads may run on {few} only, of {cpus}", bound, "CPUs", "threads"
+    )
+
+
 def cpus_wanted(facts: Facts) -> Link | None:
     """How many CPUs the command uses, and how many its ready threads would."""
     used, wanted = facts.threads.cores_used, facts.threads.cores_wanted

@@ -12,7 +12,7 @@ from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
-from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Finding, Saving
+from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Saving
 from iowhy.whys.in_whose_code import in_whose_code, make_ahead
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
@@ -205,26 +205,11 @@ def _finding(
     also: tuple[str, ...],
 ) -> Finding:
     value, lowered = confidence(facts, candidate)
-    remedies = candidate.remedies or cause.remedies
     # What has been done is not there to be done in a trial.
-    once = bool(known) and all(one.once for one in known)
-    provable = candidate.provable and not once
+    provable = candidate.provable and not _once(known)
     lever = (candidate.experiment or cause.experiment) if provable else None
-    if candidate.remedy is not None:
-        remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    not_for_them = frozenset[str]()
-    if known and all(one.finished for one in known):
-        not_for_them |= cause.for_authors | candidate.for_authors
-    if once:
-        not_for_them |= cause.by_again
     claims = tuple(claim for claim in candidate.claims if not claim.follows)
-    of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
-    of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
-    told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
-    advice = (
-        *(one for one in told if not one.orders or _saving(candidate, one).part),
-        *(program.Advice(text) for text in remedies if text not in not_for_them),
-    )
+    advice = _advice(facts, known, cause, candidate, claims)
     savings = [_saving(candidate, one) for one in advice]
     bounds = [_bound(share, one) for one in savings]
     saving = savings[0] if savings else candidate.saving
@@ -259,6 +244,46 @@ def _finding(
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
     )
+
+
+def _once(known: tuple[Program, ...]) -> bool:
+    return bool(known) and all(one.once for one in known)
+
+
+def _advice(
+    facts: Facts,
+    known: tuple[Program, ...],
+    cause: Cause,
+    candidate: Candidate,
+    claims: tuple[Claim, ...],
+) -> tuple[program.Advice, ...]:
+    """What to do: what the programs at work can be told, then what helps any, without what these cannot do."""
+    remedies = candidate.remedies or cause.remedies
+    if candidate.remedy is not None:
+        remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
+    not_for_them = frozenset[str]()
+    if known and all(one.finished for one in known):
+        not_for_them |= cause.for_authors | candidate.for_authors
+    if _once(known):
+        not_for_them |= cause.by_again
+    of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
+    of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
+    told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)
+    return (
+        *(
+            _after_first(candidate, one)
+            for one in told
+            if not one.orders or _saving(candidate, one).part
+        ),
+        *(program.Advice(text) for text in remedies if text not in not_for_them),
+    )
+
+
+def _after_first(candidate: Candidate, one: program.Advice) -> program.Advice:
+    """What a program can be told, after what must be done first for it to help."""
+    if candidate.first is None or one.less:
+        return one
+    return replace(one, text=f"{candidate.first} {one.text}")
 
 
 def _saving(candidate: Candidate, advice: program.Advice) -> Saving:

@@ -40,6 +40,31 @@ def test_an_option_that_divides_the_work_takes_the_other_cpus(judged: Judge) -> 
     assert not any("do the work in parallel" in remedy for remedy in found.remedies)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-12",), True),
+        (("-12", "-T1"), True),
+        (("--threads=1",), True),
+        (("-T0",), False),
+        (("-12T0",), False),
+        (("--threads=0",), False),
+        (("--single-thread",), False),
+    ],
+)
+def test_one_worker_that_was_asked_for_can_be_more(
+    judged: Judge, words: tuple[str, ...], told: bool
+) -> None:
+    """zstd -T1 is one worker, as it is without; -T0 takes as many as there are CPUs."""
+    story = computing("zstd", 64 * KIB)
+    story.argv = ("zstd", *words, "file")
+    verdict = judged(story)
+    found = finding(verdict, "cpu-serial")
+    assert found is not None and found.remedies[0].startswith("zstd: zstd -T0") is told
+    # The name of a program is written as it is.
+    assert (". zstd: zstd -T0" in verdict.answer) is told
+
+
 def test_what_does_not_divide_its_work_does_not_where_cpus_are_left_either(judged: Judge) -> None:
     """Others keep the CPUs busy: to stop them helps, and makes nothing parallel of a copy."""
     for name, parallel in (("cp", False), ("./mine", True)):
@@ -116,3 +141,47 @@ def test_not_the_little_cpu_time_of_work_that_waits(judged: Judge) -> None:
     story = Story(2.0).caller("pread64", 180, blocked=9 * MS, jump=True, gap_share=0.5)
     story.requests(180, service=9 * MS, jump=True)
     absent(judged(story), "cpu-serial")
+
+
+def bound(to: tuple[int, ...], cpus: int, name: str = "./mine") -> Story:
+    """One thread computes, and may run on these CPUs only."""
+    story = computing(name, 64 * KIB)
+    story.cpus = cpus
+    story.machine()
+    for thread in story.tables["threads"]:
+        thread["allowed_cpus"], thread["allowed_mask"] = len(to), sum(1 << cpu for cpu in to)
+    return story
+
+
+def test_more_threads_are_no_remedy_before_they_may_run_elsewhere(judged: Judge) -> None:
+    verdict = judged(bound((0,), 4))
+    found = leads(verdict, "cpu-serial", 0.9)
+    assert "may run on 1 CPU only, of 4" in chain(found)
+    assert "can be gained. Let its threads run on all CPUs (" in verdict.answer
+    assert "on the one CPU that it may run on" in found.summary
+    assert found.remedies[0].startswith("let its threads run on all CPUs (taskset")
+    assert "do the work in parallel" in found.remedies[0]
+    assert not any(one.startswith("do the work in parallel") for one in found.remedies)
+    assert found.gain == pytest.approx(0.75, abs=0.02) and "on all 4 CPUs" in found.gain_condition
+    # A program's own way takes more CPUs too; one that leaves work out does not.
+    verdict = judged(bound((0,), 4, "xz"))
+    assert ". Let its threads run on all CPUs" in verdict.answer
+    xz = finding(verdict, "cpu-serial")
+    assert xz is not None and xz.remedies[0].startswith("let its threads run on all CPUs (taskset")
+    assert "), and xz: xz -T0" in xz.remedies[0]
+    dd = finding(judged(bound((0,), 4, "dd")), "cpu-serial")
+    assert dd is not None and not any("let its threads" in one for one in dd.remedies)
+
+
+def test_bound_to_some_of_which_it_uses_one_it_can_use_these_first(judged: Judge) -> None:
+    found = leads(judged(bound((0, 1), 4)), "cpu-serial", 0.9)
+    assert found.remedies[0].startswith("do the work in parallel")
+    assert "may run on 2 CPUs only, of 4" in chain(found)
+    assert found.gain == pytest.approx(0.5, abs=0.02)
+    assert found.gain_condition.startswith("on the 2 CPUs that its threads may run on")
+
+
+def test_not_where_it_is_bound_to_all_of_them(judged: Judge) -> None:
+    found = leads(judged(bound((0, 1), 2)), "cpu-serial", 0.9)
+    assert found.remedies[0].startswith("do the work in parallel")
+    assert "may run on" not in chain(found) and "on all 2 CPUs" in found.gain_condition

@@ -35,7 +35,7 @@ def find(facts: Facts) -> Candidate | None:
         confidence = min(confidence, 0.6)
         lowered.append("other processes keep the CPUs busy: none is left to use")
     no_memory = budget.elapsed(classes.MEMORY) + evidence.reclaim_cpu(facts) >= thresholds.LISTED
-    idle_others = machine.idle is not None and machine.idle >= LEFT_OVER
+    bound = _bound(facts)
     waits_more = budget.elapsed(*classes.STORAGE) > share
     return Candidate(
         claims=(
@@ -44,11 +44,7 @@ def find(facts: Facts) -> Candidate | None:
             ),
         ),
         chain=_chain(facts, share, computing_syncs),
-        summary=(
-            "is on the CPUs, of which it uses too few"
-            if parallel
-            else "is one thread's work on one CPU" + (" while others idle" if idle_others else "")
-        ),
+        summary=_summary(facts, parallel, bound),
         saving=_saving(facts, none_left or no_memory, bool(computing_syncs)),
         by_less=None if computing_syncs else saving.half("work"),
         by_remedy={
@@ -57,17 +53,17 @@ def find(facts: Facts) -> Candidate | None:
         },
         confidence=confidence,
         lowered_by=tuple(lowered),
-        # More threads would only wait for CPUs that others have, or for memory that is not there.
-        remedies=(
-            _none_left(facts)
-            if none_left
-            else _NO_MEMORY
-            if no_memory
-            else _FEWER_SYNCS
-            if computing_syncs
-            else ()
-        ),
-        for_authors=frozenset({_then_in_parallel(facts)}) if none_left else frozenset(),
+        remedies=_none_left(facts)
+        if none_left
+        else _NO_MEMORY
+        if no_memory
+        else _FEWER_SYNCS
+        if computing_syncs
+        else (_unbound(facts), _LESS, _FASTER)
+        if bound is not None
+        else (),
+        first=None if bound is None else evidence.on_all_first(facts),
+        for_authors=frozenset({_then_in_parallel(facts), _unbound(facts)}),
         behind=("cpu-saturated",) if none_left else ("memory-pressure",) if no_memory else (),
         against=(
             ("the rates in the text are of the device, not of CPUs",)
@@ -76,6 +72,15 @@ def find(facts: Facts) -> Candidate | None:
         ),
         needs=("thread_time",),
     )
+
+
+def _summary(facts: Facts, parallel: bool, bound: int | None) -> str:
+    if parallel:
+        return "is on the CPUs, of which it uses too few"
+    where = "the one CPU that it may run on" if bound == 1 else "one CPU"
+    idle = facts.machine.idle
+    others = " while others idle" if idle is not None and idle >= LEFT_OVER else ""
+    return f"is one thread's work on {where}{others}"
 
 
 def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
@@ -94,11 +99,29 @@ def _saving(facts: Facts, no_room: bool, computing_syncs: bool) -> Saving:
     here = float(max(1, cpus))
     if facts.machine.quota_cores is not None:
         here = min(here, max(1.0, facts.machine.quota_cores))
+    bound = links.bound_cpus(facts)
+    if bound is None or bound >= here or _bound(facts) is not None:
+        words = f"on all {here:.3g} CPUs"
+    else:
+        here, words = float(bound), f"on the {bound} CPUs that its threads may run on"
+    return Saving(_rest(facts, used, here), f"{words}, as far as it can run in parallel")
+
+
+def _bound(facts: Facts) -> int | None:
+    """The CPUs that its threads are bound to, where it can gain next to nothing on these: it uses them."""
+    bound, used = links.bound_cpus(facts), facts.threads.cores_used
+    if bound is None or used is None or _rest(facts, used, bound) >= GAIN:
+        return None
+    return bound
+
+
+def _rest(facts: Facts, used: float, cpus: float) -> float:
+    """Of so many CPUs, the part on which nothing of it runs while it computes."""
     # CPUs in use are counted with what the recorder took of them, over the whole run.
     lines = [facts.budget.line(cls) for cls in (*classes.CPU, classes.RECORDER)]
     on_cpu = sum(line.elapsed_share for line in lines)
-    busy = max(1.0, min(here, used / max(on_cpu, 1e-9)))
-    return Saving(1 - busy / here, f"on all {here:.3g} CPUs, as far as it can run in parallel")
+    busy = max(1.0, min(cpus, used / max(on_cpu, 1e-9)))
+    return 1 - busy / cpus
 
 
 def _left_over(facts: Facts) -> float | None:
@@ -132,6 +155,7 @@ def _chain(facts: Facts, share: float, computing_syncs: tuple[Link, ...]) -> tup
     return chain_of(
         link(f"{percent(share)} of the time is on a CPU", share, "share", "budget"),
         *computing_syncs,
+        links.bound_to(facts),
         None
         if used is None or cpus is None
         else link(
@@ -166,6 +190,7 @@ _FEWER_SYNCS = (
     _FASTER,
     _LESS,
 )
+#: More threads would only wait for memory that is not there.
 _NO_MEMORY = (
     _LESS,
     "give it more memory: more workers would need more of it still",
@@ -173,7 +198,13 @@ _NO_MEMORY = (
 )
 
 
+def _unbound(facts: Facts) -> str:
+    """What is bound to the CPUs that it uses gains nothing by more threads alone."""
+    return f"{evidence.on_all_first(facts)} {_PARALLEL}"
+
+
 def _none_left(facts: Facts) -> tuple[str, ...]:
+    """More threads would only wait for CPUs that others have."""
     return (
         _LESS,
         _then_in_parallel(facts),

@@ -1,7 +1,9 @@
 """cache-cold: the first visit."""
 
+import pytest
+
 from ..conftest import Judge, absent, chain, leads
-from ..made import KIB, MS, Story
+from ..made import FILE, KIB, MS, START, Story
 
 
 def reader(share: float = 0.9) -> Story:
@@ -28,6 +30,20 @@ def test_it_names_what_costs_most_and_not_what_has_most_pages(judged: Judge) -> 
     assert (
         "of them away from where the one before ended" in said and "each takes the device" in said
     )
+
+
+@pytest.mark.parametrize(("faults", "told"), [(0, False), (100, True)])
+def test_what_is_gone_at_the_end_is_not_read_again(judged: Judge, faults: int, told: bool) -> None:
+    """Calls read a file that is replaced (git's index); where it maps what takes the time, a second run finds that."""
+    story = reader(0.5).cache(lookups=12_800, misses=400, readahead=12_400)
+    story.file(FILE, "/srv/index", 64 << 20)
+    for row in story.tables["files"]:
+        row["deleted"] = row["ino"] == FILE
+    story.thread(11, blocked=0.9)
+    for number in range(faults):
+        story.wait(START + number * 19 * MS, 18 * MS, "page_read", None, tid=11)
+    found = leads(judged(story), "cache-cold", 0.2)
+    assert any("run it again" in one for one in found.remedies) is told
 
 
 def test_not_direct_io(judged: Judge) -> None:

@@ -21,6 +21,35 @@ def test_through_mmap_told_from_the_layout(judged: Judge) -> None:
     assert found.against
 
 
+def mapped(calls: int, blocked: int) -> Story:
+    """Calls jump, and what waits 5 ms for each of 300 pages is a mapped file of 64 MiB."""
+    story = Story(4.0).caller("pread64", calls, blocked=blocked, jump=True, gap_share=0.1)
+    story.thread(11, blocked=0.45)
+    for number in range(300):
+        story.wait(START + number * 13 * MS, 6 * MS, "page_read", None, tid=11)
+    story.requests(300, service=6 * MS, jump=True, ino=1200).file(1200, "/srv/mapped", 64 * MIB)
+    return story.cache(lookups=400, misses=300, ino=1200)
+
+
+def test_jumps_of_calls_that_hardly_wait_say_nothing_of_page_faults(judged: Judge) -> None:
+    """git reads its pack by jumping calls, warm, and maps a thousand small files that are cold."""
+    verdict = judged(mapped(300, 0))
+    absent(verdict, "random-access")
+    cold = finding(verdict, "cache-cold")
+    assert cold is not None and cold.share > 0.4, verdict.answer
+
+
+def test_beside_page_faults_it_claims_what_the_calls_wait(judged: Judge) -> None:
+    story = mapped(190, 10 * MS).requests(190, service=10 * MS, jump=True)
+    verdict = judged(story)
+    assert verdict.budget.elapsed("waiting to read") > 0.8
+    found = finding(verdict, "random-access")
+    assert found is not None and 0.4 < found.share < 0.5
+    assert f"{found.share:.0%} of the time waits for I/O in calls".replace("%", " %", 1) in "".join(
+        link.statement for link in found.chain
+    )
+
+
 def test_not_where_jumps_are_free(judged: Judge) -> None:
     story = Story(1.5).caller("pread64", 1500, blocked=900_000, jump=True)
     story.requests(1500, service=900_000, jump=True)

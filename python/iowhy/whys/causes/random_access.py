@@ -5,7 +5,7 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link, percent, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.calls import Walk
-from iowhy.whys.finding import Candidate, Claim
+from iowhy.whys.finding import Candidate, Claim, Link
 
 LARGE_BYTES = 256 * 1024
 DEPTH = 4.0
@@ -33,35 +33,22 @@ def find(facts: Facts) -> Candidate | None:
         if not _layout_is_innocent(facts):
             return None
         waits = frozenset({classes.READ, classes.WRITE})
-    if facts.budget.elapsed(*waits) < thresholds.LISTED:
+    calls = _in_calls(facts, waits) if jumping else None
+    share = sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls in waits and (calls is None or piece.call in calls)
+    )
+    if share < thresholds.LISTED:
         return None
+    first = (
+        links.in_calls(facts, waits, "waits for I/O")
+        if calls is None
+        else link(f"{percent(share)} of the time waits for I/O in calls", share, "share", "budget")
+    )
     return Candidate(
-        claims=(Claim(waits),),
-        chain=chain_of(
-            links.in_calls(facts, waits, "waits for I/O"),
-            *(
-                link(
-                    f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
-                    f"one ended; {size(walk.median_bytes)} each in the median",
-                    walk.jump_share,
-                    "share",
-                    "events",
-                )
-                for walk, _, words in jumping
-            ),
-            links.request_shape(facts),
-            link(
-                links.answered_in(facts, service)
-                + (
-                    ": the way to the data, not the data"
-                    if evidence.alone_on_its_device(facts)
-                    else ""
-                ),
-                service,
-                "ns",
-                "request-latency",
-            ),
-        ),
+        claims=(Claim(waits, calls=calls),),
+        chain=_chain(facts, first, jumping, service),
         summary="waits while the device goes from place to place, because the application jumps",
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if it asked for them in order"),
         against=()
@@ -69,6 +56,38 @@ def find(facts: Facts) -> Candidate | None:
         else ("no offsets of calls were seen: that it jumps is concluded from its requests",),
         confidence=0.85 if jumping else 0.7,
         needs=("syscalls", "block_requests", "extents"),
+    )
+
+
+def _chain(
+    facts: Facts,
+    first: Link | None,
+    jumping: list[tuple[Walk, tuple[str, ...], str]],
+    service: float,
+) -> tuple[Link, ...]:
+    """How calls and requests jump, and what the device takes for it."""
+    return chain_of(
+        first,
+        *(
+            link(
+                f"{percent(walk.jump_share)} of the {words} begin elsewhere than where the last "
+                f"one ended; {size(walk.median_bytes)} each in the median",
+                walk.jump_share,
+                "share",
+                "events",
+            )
+            for walk, _, words in jumping
+        ),
+        links.request_shape(facts),
+        link(
+            links.answered_in(facts, service)
+            + (
+                ": the way to the data, not the data" if evidence.alone_on_its_device(facts) else ""
+            ),
+            service,
+            "ns",
+            "request-latency",
+        ),
     )
 
 
@@ -88,6 +107,14 @@ def _jumping(facts: Facts) -> list[tuple[Walk, tuple[str, ...], str]]:
         and walk.jump_share >= thresholds.JUMPS
         and not _large(walk.median_bytes)
     ]
+
+
+def _in_calls(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
+    """The calls that wait, where page faults do so too: that calls jump says nothing of what is mapped. None: any."""
+    pieces = [piece for piece in facts.budget.pieces if piece.cls in waits]
+    if not any(piece.call is None and piece.reason in classes.KNOWN_REASONS for piece in pieces):
+        return None
+    return frozenset(piece.call for piece in pieces if piece.call is not None)
 
 
 def _layout_is_innocent(facts: Facts) -> bool:

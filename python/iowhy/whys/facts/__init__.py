@@ -150,7 +150,8 @@ class Facts:
     @cached_property
     def inputs_gone(self) -> bool:
         """Whether what the command read was gone at its end: a second run would not find it."""
-        return used_files.inputs_gone(self.relations)
+        reading = self.budget.line(classes.READ).thread_ns if self.budget.known else None
+        return used_files.inputs_gone(self.relations, reading or 0)
 
     @cached_property
     def evictors(self) -> tuple[evictors.Evictor, ...]:

@@ -104,8 +104,12 @@ class _Read:
     all_ns: int | None
 
 
-def inputs_gone(relations: Relations) -> bool:
-    """Whether what it read was gone at its end (mv to another filesystem, rm of a tree): it cannot run a second time."""
+def inputs_gone(relations: Relations, reading_ns: int) -> bool:
+    """Whether what it read was gone at its end (mv to another filesystem, rm of a tree): it cannot run a second time.
+
+    `reading_ns` is all that its threads waited to read, in page faults too: of those it is not known which file they were for, and a few
+    calls for what it replaced (git's index) say nothing of them.
+    """
     if not relations.has("syscalls") or not relations.has("files"):
         return False
     found = relations.one(
@@ -117,4 +121,4 @@ def inputs_gone(relations: Relations) -> bool:
         WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
         """,
     )
-    return bool(found.all_ns) and (found.gone_ns or 0) >= GONE * (found.all_ns or 0)
+    return bool(found.all_ns) and (found.gone_ns or 0) >= GONE * max(found.all_ns or 0, reading_ns)

@@ -40,13 +40,23 @@ def parts(rule: Rule) -> Iterator[tuple[str, str]]:
         yield concrete(text), ""
 
 
-def known(folder: Path, having: list[tuple[str, str]], worked: float = 0.5) -> set[str]:
-    """The programs that are known in a recording with these files and processes."""
+def known(
+    folder: Path, having: list[tuple[str, str]], worked: float = 0.5, *, attached: bool = False
+) -> set[str]:
+    """The programs that are known in a recording with these files and processes.
+
+    Of those that ran before they were recorded (`attached`) no file is opened: their stacks are in the code of these.
+    """
     step = 1_000 * MS
     rows: dict[str, list[dict[str, object]]] = {"files": [], "threads": [], "thread_time": []}
     rows["threads"].append({"tid": 1, "tgid": 1, "comm": "sh", "start_ns": START})
     for number, (path, comm) in enumerate(having, 2):
-        rows["files"].append({"dev": FS, "ino": number, "path": path, "kind": "file"})
+        if attached:
+            rows.setdefault("modules", []).append(
+                {"module_id": number, "path": path, "kind": "file"}
+            )
+        else:
+            rows["files"].append({"dev": FS, "ino": number, "path": path, "kind": "file"})
         if comm:
             rows["threads"].append(
                 {"tid": number, "tgid": number, "ppid": 1, "comm": comm[:15], "start_ns": START}
@@ -74,6 +84,16 @@ def test_each_rule_knows_its_program_by_all_that_it_names(
         # Another rule may know it by what is left.
         smaller = [r for r in one.known_by if r != rule and set(parts(r)) <= set(rest)]
         assert smaller or one.name not in known(tmp_path / str(left_out), rest)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("/usr/sbin/mariadbd", True), ("/usr/sbin/mine", False)]
+)
+def test_a_server_that_runs_already_is_known_by_its_code(
+    path: str, told: bool, tmp_path: Path
+) -> None:
+    found = known(tmp_path / "x", [(path, "mariadbd")], attached=True)
+    assert (found == {"MySQL or MariaDB"}) is told
 
 
 def test_a_name_alone_is_no_program_nor_a_file_that_is_only_read(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """A remedy that ends two findings: it gains what both say, comes first with both, and the answer says so."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from iowhy.whys.finding import Finding
 from iowhy.whys.shared_remedies import MORE, together
-from iowhy.whys.verdict import Verdict
+from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json
 
 from .conftest import Judge, finding
@@ -53,6 +55,17 @@ def test_a_warm_tree_takes_the_time_of_names_and_of_data(judged: Judge) -> None:
         for one in json.loads(json.dumps(as_json(verdict)))["findings"]
     }
     assert told["cache-cold"] == ["metadata-cold"] and told["metadata-cold"] == ["cache-cold"]
+
+
+def test_what_runs_already_is_not_run_again(tmp_path: Path) -> None:
+    """A server that is recorded goes on: its files are read once ahead, which ends both as well."""
+    recording = cold_tree(150, 300).write(tmp_path / "x")
+    command = replace(recording.manifest.command, mode="attach")
+    manifest = replace(recording.manifest, command=command)
+    names, data = both(judge(replace(recording, manifest=manifest)))
+    assert names.gain == data.gain > data.share
+    assert data.remedies[0].startswith("read all of it once ahead of the need")
+    assert not any("run it again" in one for one in (*names.remedies, *data.remedies))
 
 
 def test_the_larger_one_leads(judged: Judge) -> None:

@@ -11,6 +11,8 @@ TOO_LITTLE = 0.02
 SWAP_PAGES = 256
 #: What ends a wait for what is read for the first time, whichever kind of thing that is.
 RUN_AGAIN = "run it again: what the first run read is in memory then"
+#: The same of what runs already, and goes on.
+READ_ONCE = "read all of it once ahead of the need (vmtouch -t of its directory): its names and data are in memory then"
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
 DELAYED = "delayed"
 
@@ -104,6 +106,11 @@ def bytes_per_sync(facts: Facts) -> float | None:
     if facts.calls.writes.done_bytes is not None:
         return facts.calls.writes.done_bytes / syncs
     return facts.calls.sync_median_bytes
+
+
+def warmed(facts: Facts, *, gone: bool) -> tuple[str, ...]:
+    """How what is read for the first time comes to be in memory; nothing where it is gone at the end."""
+    return () if gone else (RUN_AGAIN if facts.run.mode == "run" else READ_ONCE,)
 
 
 def only_reads_count(facts: Facts) -> bool:

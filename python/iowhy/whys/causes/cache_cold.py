@@ -115,7 +115,7 @@ def _by_order(facts: Facts) -> Saving:
 
 def _remedies(facts: Facts) -> tuple[str, ...]:
     """What was moved away or removed is not read by a second run."""
-    return (_AHEAD, _FEWER) if facts.inputs_gone else (evidence.RUN_AGAIN, _AHEAD, _FEWER)
+    return (*evidence.warmed(facts, gone=facts.inputs_gone), _AHEAD, _FEWER)
 
 
 # Where the way costs nothing, its order does not.

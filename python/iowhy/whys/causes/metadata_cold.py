@@ -37,6 +37,7 @@ def find(facts: Facts) -> Candidate | None:
     read = facts.metadata
     if read.known and read.requests < REQUESTS_MIN:
         return None
+    warmed = evidence.warmed(facts, gone=facts.inputs_gone or _removes(read))
     seeks = read.mean_service_ns is not None and read.mean_service_ns >= thresholds.SEEK_NS
     return Candidate(
         claims=(
@@ -63,8 +64,8 @@ def find(facts: Facts) -> Candidate | None:
         by_order=None if seeks else Saving(0.0, "the way to them takes no time"),
         # A disk is slow by the way to each of them: fewer ways come before more at a time.
         remedy=_IN_ORDER_OF_INODES if seeks else None,
-        remedies=_ONCE if facts.inputs_gone or _removes(read) else (),
-        by_remedy={evidence.RUN_AGAIN: saving.all_of_it("when they are in memory")},
+        remedies=(*_ONCE, *warmed),
+        by_remedy=dict.fromkeys(warmed, saving.all_of_it("when they are in memory")),
         confidence=0.85 if read.known else 0.6,
         lowered_by=() if read.known else ("how much was read for it was not recorded",),
         needs=("waits", "block_requests"),

@@ -1,4 +1,7 @@
-"""Which programs were at work: by the files of theirs that were opened or mapped, never by a name alone."""
+"""Which programs were at work: by the files of theirs that were opened or mapped, never by a name alone.
+
+Of a process that ran before it was recorded these are the files of its code that stacks were seen in.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -37,8 +40,8 @@ def executables(relations: Relations, names: Iterable[str]) -> frozenset[str]:
     OR starts_with(t.comm, left(a.name || '.', 15)) OR starts_with(t.comm, left(a.name || '-', 15))
           UNION SELECT u.name, p.tgid FROM under AS u JOIN processes AS p ON p.ppid = u.tgid
         ), files_of AS (
-          SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM named_files
-          WHERE kind = 'file' AND regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
+          SELECT DISTINCT regexp_extract(path, '[^/]*$') AS base FROM ({_seen(relations)}) AS s
+          WHERE regexp_matches(path, '/(s?bin|libexec|lib[^/]*)/')
         )
         SELECT a.name FROM asked AS a
         JOIN under AS u ON u.name = a.name
@@ -57,8 +60,16 @@ def matched(relations: Relations, patterns: Sequence[str]) -> frozenset[str]:
     if not patterns or not relations.has("files"):
         return frozenset()
     asked = sorted(set(patterns))
-    (found,) = relations.rows(f"SELECT {', '.join(map(_is_there, asked))} FROM named_files")
+    (found,) = relations.rows(
+        f"SELECT {', '.join(map(_is_there, asked))} FROM ({_seen(relations)}) AS s"
+    )
     return frozenset(pattern for pattern, there in zip(asked, found, strict=True) if there)
+
+
+def _seen(relations: Relations) -> str:
+    """SQL: paths of files that were opened or whose code ran."""
+    files = "SELECT path FROM named_files WHERE kind <> 'directory'"
+    return f"{files} UNION ALL SELECT path FROM modules" if relations.has("modules") else files
 
 
 def _is_there(pattern: str) -> str:

@@ -72,7 +72,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a mapped file: whose it is, is not known of a page fault",
+        "a mapped file, and close: a sleep there that a signal may end counts as idle (not-io)",
         "kernels before 6.13 do not tell which process serves which filesystem",
     ),
     remedies=(

@@ -1,0 +1,115 @@
+"""By what programs are known: each rule knows its program by all that it names, and by nothing less."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iowhy.recording.manifest import Manifest
+from iowhy.recording.writer import write_recording
+from iowhy.whys.facts import Facts
+from iowhy.whys.program import Program, Rule, at_work, programs
+
+from .made import FS, MS, START, Story
+
+RULES = [(one, rule) for one in programs() for rule in one.known_by]
+NAMED = [f"{one.name}-{at}" for at, (one, _) in enumerate(RULES)]
+
+
+def concrete(pattern: str) -> str:
+    """A path that a pattern has."""
+    path = re.sub(r"\[0-9\]", "8", pattern).replace("*", "x")
+    return path if path.startswith("/") else f"/srv/{path.removeprefix('x/')}"
+
+
+def parts(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What must be there, one by one: the file of each part, and the name of a process (or nothing)."""
+    if rule.executable:
+        yield f"/usr/bin/{rule.executable}", rule.executable
+    if rule.library:
+        yield f"/usr/lib/x86_64-linux-gnu/{rule.library}.5", ""
+    for text in rule.files:
+        yield concrete(text), ""
+
+
+def known(
+    folder: Path, having: list[tuple[str, str]], worked: float = 0.5, *, attached: bool = False
+) -> set[str]:
+    """The programs that are known in a recording with these files and processes.
+
+    Of those that ran before they were recorded (`attached`) no file is opened: their stacks are in the code of these.
+    """
+    step = 1_000 * MS
+    rows: dict[str, list[dict[str, object]]] = {"files": [], "threads": [], "thread_time": []}
+    rows["threads"].append({"tid": 1, "tgid": 1, "comm": "sh", "start_ns": START})
+    for number, (path, comm) in enumerate(having, 2):
+        if attached:
+            rows.setdefault("modules", []).append(
+                {"module_id": number, "path": path, "kind": "file"}
+            )
+        else:
+            rows["files"].append({"dev": FS, "ino": number, "path": path, "kind": "file"})
+        if comm:
+            rows["threads"].append(
+                {"tid": number, "tgid": number, "ppid": 1, "comm": comm[:15], "start_ns": START}
+            )
+            rows["thread_time"].append(_time(number, int(worked * step), step))
+    rows["thread_time"].append(_time(1, step // 2, step))
+    manifest = Manifest.made(argv=["sh"], start_ns=START, end_ns=START + step)
+    with Facts(write_recording(folder, manifest, rows)) as facts:
+        return {one.name for one in at_work(facts)}
+
+
+def _time(tid: int, busy: int, step: int) -> dict[str, object]:
+    return {"ts_ns": START, "interval_ns": step, "tgid": tid, "tid": tid, "cpu_user_ns": busy,
+            "sleeping_ns": step - busy}  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "rule"), RULES, ids=NAMED)
+def test_each_rule_knows_its_program_by_all_that_it_names(
+    one: Program, rule: Rule, tmp_path: Path
+) -> None:
+    every = list(parts(rule))
+    assert one.name in known(tmp_path / "all", every)
+    for left_out in range(len(every)):
+        rest = [part for at, part in enumerate(every) if at != left_out]
+        # Another rule may know it by what is left.
+        smaller = [r for r in one.known_by if r != rule and set(parts(r)) <= set(rest)]
+        assert smaller or one.name not in known(tmp_path / str(left_out), rest)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("/usr/sbin/mariadbd", True), ("/usr/sbin/mine", False)]
+)
+def test_a_server_that_runs_already_is_known_by_its_code(
+    path: str, told: bool, tmp_path: Path
+) -> None:
+    found = known(tmp_path / "x", [(path, "mariadbd")], attached=True)
+    assert (found == {"MySQL or MariaDB"}) is told
+
+
+def test_a_name_alone_is_no_program_nor_a_file_that_is_only_read(tmp_path: Path) -> None:
+    assert known(tmp_path / "name", [("/home/me/sqlite3", "sqlite3")]) == set()
+    assert known(tmp_path / "file", [("/usr/bin/sqlite3", "")]) == set()
+    assert known(tmp_path / "idle", [("/usr/bin/sqlite3", "sqlite3")], worked=0.01) == set()
+
+
+def test_what_a_program_starts_works_for_it(tmp_path: Path) -> None:
+    story = Story(1.0)
+    story.add("threads", tid=7, tgid=7, ppid=1, comm="make", start_ns=START)
+    story.add("threads", tid=8, tgid=8, ppid=7, comm="gcc", start_ns=START)
+    story.add("threads", tid=9, tgid=9, ppid=8, comm="cc1", start_ns=START)
+    story.tables["thread_time"] = [_time(9, 900 * MS, 1_000 * MS)]
+    story.file(201, "/usr/bin/make")
+    with Facts(story.write(tmp_path / "x")) as facts:
+        assert [one.name for one in at_work(facts)] == ["make and ninja"]
+
+
+@pytest.mark.parametrize("comm", ["python3", "python3.11", "python", "pip3"])
+def test_a_version_in_the_name_is_the_same_program(comm: str, tmp_path: Path) -> None:
+    having = [
+        (f"/usr/bin/{comm}", comm),
+        ("/usr/lib/python3/dist-packages/pip/_internal/cli/main.py", ""),
+    ]
+    assert "pip" in known(tmp_path / "x", having)

@@ -34,6 +34,8 @@ RECORDED = {
 OWN = Path(__file__).parents[1] / "python"
 #: As it is installed, which starts Python with what PYTHONPATH says.
 IOWHY = Path(sys.executable).with_name("iowhy")
+#: Another version's command line, whose script may be another one.
+ANY_VERSION = "from iowhy.cli import main; getattr(main, 'command_line', main.main)()"
 #: Some 20 files of Python itself.
 PACKAGE = str(Path(sysconfig.get_path("stdlib")) / "email")
 
@@ -84,7 +86,7 @@ def _measure(folder: Path, against: Path | None) -> Mapping[tuple[str, str], Seq
         calls["perf stat -- true", "now"] = (["perf", "stat", "--", "true"], OWN)
     calls["python -c pass", "now"] = ([sys.executable, "-c", "pass"], OWN)
     for tree, path in trees.items():
-        iowhy = [str(IOWHY)]
+        iowhy = [str(IOWHY)] if tree == "now" else [sys.executable, "-c", ANY_VERSION]
         calls["iowhy --version", tree] = ([*iowhy, "--version"], path)
         for what, recording in recordings.items():
             for name in (FIRST, AGAIN):

@@ -14,12 +14,6 @@ use iowhy_recorder::process::inherited;
 /// The script beside this program whose first line the installer made name its Python.
 const SCRIPT: &str = "iowhy-cli";
 
-/// Names of variables that are set here for Python alone, which takes them away from what it starts.
-const ONLY_FOR_PYTHON: &str = "IOWHY_ONLY_FOR_PYTHON";
-/// How the C library manages memory, and that each thread keeps more small pieces than 7 of a size at hand: DuckDB takes and
-/// gives back millions while it plans (mallopt(3), `info libc "Memory Allocation Tunables"`).
-const TUNABLES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=127");
-
 /// Exit status when iowhy cannot do what it was asked for.
 const BROKEN: c_int = 2;
 
@@ -30,12 +24,6 @@ pub unsafe extern "C" fn main(_argc: c_int, argv: *const *const c_char) -> c_int
     match inherited::listed() {
         none if none.is_empty() => std::env::remove_var(inherited::VARIABLE),
         ignored => std::env::set_var(inherited::VARIABLE, ignored),
-    }
-    if std::env::var_os(TUNABLES.0).is_some() {
-        std::env::remove_var(ONLY_FOR_PYTHON);
-    } else {
-        std::env::set_var(TUNABLES.0, TUNABLES.1);
-        std::env::set_var(ONLY_FOR_PYTHON, TUNABLES.0);
     }
     let script = match std::env::current_exe() {
         Ok(own) => own.with_file_name(SCRIPT),

@@ -72,23 +72,6 @@ def test_what_python_would_hide_is_said(
     assert all(mask >> (number - 1) & 1 for number in ignored)
 
 
-@pytest.mark.parametrize("own", [None, "glibc.malloc.arena_max=2"])
-def test_a_command_has_its_callers_variables(own: str | None, tmp_path: Path) -> None:
-    """How Python's memory is managed is not the command's, which has what its caller set."""
-    given = {name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
-    if own is not None:
-        given["GLIBC_TUNABLES"] = own
-    shows = "echo ${GLIBC_TUNABLES-unset} ${IOWHY_ONLY_FOR_PYTHON-unset}"
-    done = subprocess.run(
-        [program("iowhy"), "run", "-q", "-o", tmp_path / "r.iowhy", "--", "sh", "-c", shows],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env=given | {"IOWHY_ONLY_FOR_PYTHON": "PATH"},  # of nobody
-    )
-    assert done.stdout == f"{own or 'unset'} unset\n"
-
-
 def test_without_its_script_it_says_so(launcher: Path) -> None:
     launcher.with_name("iowhy-cli").unlink()
     done = subprocess.run([launcher], capture_output=True, text=True, check=False)

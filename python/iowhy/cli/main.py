@@ -24,7 +24,6 @@ def command_line() -> NoReturn:
     """`main` as a process of its own, which ends with it."""
     # The standard library's dataclasses imports it, for what no class here asks for.
     put_off("inspect")
-    _take_back()
     try:
         main()
     except SystemExit as ended:
@@ -32,12 +31,6 @@ def command_line() -> NoReturn:
 
         leave(ended.code if isinstance(ended.code, int) else PROBLEM)
     raise AssertionError("main ends by SystemExit")
-
-
-def _take_back() -> None:
-    """Takes away what the program that started Python set for Python alone (programs/src/iowhy.rs)."""
-    for name in os.environ.pop("IOWHY_ONLY_FOR_PYTHON", "").split():
-        os.environ.pop(name, None)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from iowhy.experiment.interval import Interval
 from iowhy.experiment.lever import Level, Lever
 from iowhy.experiment.lever_answer import Answer, Response, Verdict
+from iowhy.whys.chain import capital
 
 
 def sentence(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
@@ -25,9 +26,9 @@ def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
     lesser = [a for a in ordered if a.verdict is Verdict.PARTLY and a.strength >= worth]
     partly = [name for name in _names(lesser, levers) if name not in bound]
     if bound and not partly:
-        return _capital(f"{' and '.join(bound)}-bound")
+        return capital(f"{' and '.join(bound)}-bound")
     if bound:
-        return _capital(f"{' and '.join(bound)}-bound, partly {' and '.join(partly)}-bound")
+        return capital(f"{' and '.join(bound)}-bound, partly {' and '.join(partly)}-bound")
     if partly:
         return f"Partly {' and '.join(partly)}-bound"
     tried = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.NOT_BOUND]
@@ -38,10 +39,6 @@ def headline(ordered: Sequence[Answer], levers: Mapping[str, Lever]) -> str:
         return f"Answers the other way to {', '.join(dict.fromkeys(odd))}"
     open_ = [levers[a.lever].resource for a in ordered if a.verdict is Verdict.UNRESOLVED]
     return f"Not resolved ({', '.join(dict.fromkeys(open_))})"
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _names(answers: Sequence[Answer], levers: Mapping[str, Lever]) -> list[str]:

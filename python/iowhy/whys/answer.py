@@ -4,7 +4,7 @@ import re
 
 from iowhy.whys import classes
 from iowhy.whys.budget import Budget
-from iowhy.whys.chain import duration, percent
+from iowhy.whys.chain import capital, duration, percent
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import OF_TIME, THE_PART, Finding
 from iowhy.whys.program import programs
@@ -126,7 +126,7 @@ def _lead(finding: Finding, of: str) -> str:
         return f"{words}."
     # The name of a program, which stands before what it can be told, is as it is written.
     if remedy.partition(": ")[0] not in {one.name for one in programs()}:
-        remedy = remedy[0].upper() + remedy[1:]
+        remedy = capital(remedy)
     return f"{words}; at most {_gained(finding)}. {remedy}."
 
 

@@ -20,6 +20,11 @@ def chain_of(*links: Link | None) -> tuple[Link, ...]:
     return tuple(one for one in links if one is not None)
 
 
+def capital(text: str) -> str:
+    """A sentence's begin; names further on keep their letters."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(number: float, one: str, many: str | None = None) -> str:
     """`1 file`, `2 files`."""
     return f"{count(number)} {one if number == 1 else many or one + 's'}"

@@ -6,6 +6,7 @@ from iowhy import units
 from iowhy.overview import Overview
 from iowhy.recording.experiments import Tested
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
+from iowhy.whys.chain import capital
 from iowhy.whys.finding import Finding, Link
 
 
@@ -41,7 +42,7 @@ def _finding(
         element("ol", *(_link(link, targets, say) for link in one.chain), class_="chain"),
     ]
     if not one.healthy:
-        gain = f"A{one.to_gain[1:]}: {one.gain_condition}"
+        gain = capital(f"{one.to_gain}: {one.gain_condition}")
         parts.append(element("p", say(gain), class_="gain"))
     parts += [element("p", f"But {say(text)}", class_="against") for text in one.against]
     parts += [element("p", f"Less sure: {say(text)}", class_="hint") for text in one.lowered_by]
@@ -51,7 +52,7 @@ def _finding(
         parts.append(element("ul", *remedies, class_="remedies"))
     if proven is not None:
         said = f"{proven.outcome} by an experiment: {proven.because}"
-        parts.append(element("p", element("b", say(said[:1].upper() + said[1:]))))
+        parts.append(element("p", element("b", say(capital(said)))))
     elif one.proof:
         parts.append(element("p", "Prove it: ", element("code", say(one.proof)), class_="hint"))
     return element("article", lines(*parts), id=f"finding-{number}", class_="finding")

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 
@@ -14,8 +13,12 @@ def cache_folder() -> Path | None:
         return None
     # Root that runs with a user's HOME does not write there, nor believe what lies there.
     for above in (folder, *folder.parents):
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             return folder if _own(above.lstat()) else None
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError:  # another's home: sudo leaves root's to who is the user again
+            return None
     return None
 
 

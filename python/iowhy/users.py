@@ -85,3 +85,4 @@ def leave_root() -> None:
         )
     if readable:
         user.become()
+        os.environ.update(user.environment)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
+from iowhy.cache_folder import cache_folder
 from iowhy.compare.commands import compare_commands
 from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
@@ -113,6 +114,25 @@ def test_a_recording_that_is_swapped_while_it_is_made_gives_nothing_away(place: 
     for path in [place / "m", *(place / "m").rglob("*")]:
         found = path.lstat()
         assert (found.st_uid, found.st_mode & 0o077) == (NOBODY, 0), path
+
+
+def test_root_s_cache_is_not_the_user_s(
+    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """sudo leaves HOME as root's, where the user may not even look."""
+    home, user = tmp_path / "root", invoking_user()
+    (home / ".cache" / "iowhy").mkdir(parents=True)
+    home.chmod(0o700)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    assert user is not None and cache_folder() == home / ".cache" / "iowhy"
+    with user.acting():
+        assert cache_folder() is None
+    os.chown(place / "work", user.uid, user.gid)
+    monkeypatch.setenv("HOME", str(place / "work"))
+    assert cache_folder() is None
+    with user.acting():
+        assert cache_folder() == place / "work" / ".cache" / "iowhy"
 
 
 @pytest.mark.usefixtures("live")

@@ -113,6 +113,23 @@ def warmed(facts: Facts, *, gone: bool) -> tuple[str, ...]:
     return () if gone else (RUN_AGAIN if facts.run.mode == "run" else READ_ONCE,)
 
 
+def calls_that_wait(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
+    """The calls that wait, where page faults do so too: how calls go through files says nothing of what is mapped. None: any."""
+    pieces = [piece for piece in facts.budget.pieces if piece.cls in waits]
+    if not any(piece.call is None and piece.reason in classes.KNOWN_REASONS for piece in pieces):
+        return None
+    return frozenset(piece.call for piece in pieces if piece.call is not None)
+
+
+def waiting_in(facts: Facts, waits: frozenset[str], calls: frozenset[str | None] | None) -> float:
+    """Share of the elapsed time that waits so in these calls (None: any, and page faults)."""
+    return sum(
+        piece.elapsed
+        for piece in facts.budget.pieces
+        if piece.cls in waits and (calls is None or piece.call in calls)
+    )
+
+
 def only_reads_count(facts: Facts) -> bool:
     """Whether it waits for reads of its own, on a device of its own: then only these are its device's work.
 

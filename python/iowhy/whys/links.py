@@ -1,7 +1,7 @@
 """Links of the chain that more than one cause shows, so that each number has one statement."""
 
 from iowhy.data_class import dataclass
-from iowhy.whys import classes
+from iowhy.whys import classes, evidence
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import alone_on_its_device, requests_were_recorded
 from iowhy.whys.facts import Facts
@@ -67,6 +67,16 @@ def in_calls(facts: Facts, among: frozenset[str], words: str) -> Link | None:
     name = heaviest[0][0] if heaviest else None
     most = f", most of it in {name}" if name and heaviest[0][1] >= share / 2 else ""
     return link(f"{percent(share)} of the time {words}{most}", share, "share", "budget")
+
+
+def in_these_calls(
+    facts: Facts, among: frozenset[str], calls: frozenset[str | None] | None, words: str
+) -> Link | None:
+    """The same, or, where page faults wait too, what of it is in calls: `34 % of the time waits to read in calls`."""
+    if calls is None:
+        return in_calls(facts, among, words)
+    share = evidence.waiting_in(facts, among, calls)
+    return link(f"{percent(share)} of the time {words} in calls", share, "share", "budget")
 
 
 def call_cost(facts: Facts, name: str) -> Link | None:

@@ -7,8 +7,8 @@ import pytest
 from iowhy.whys.causes import readahead_poor
 from iowhy.whys.facts import Facts
 
-from ..conftest import Judge, absent, leads
-from ..made import KIB, MS, Story
+from ..conftest import Judge, absent, finding, leads
+from ..made import KIB, MS, START, Story
 
 
 def reader(jump: bool, request: int) -> Story:
@@ -24,6 +24,29 @@ def test_pages_that_nobody_uses(judged: Judge) -> None:
 def test_reads_in_order_without_readahead(judged: Judge) -> None:
     story = reader(False, 4 * KIB).cache(lookups=4000, misses=4000)
     leads(judged(story), "readahead-poor", 0.8)
+
+
+def mapped(calls: int) -> Story:
+    """So many reads in order of 4 KiB, 4.5 ms each, and beside them a thread that waits for pages of a mapped file."""
+    story = Story(2.0).thread(11, blocked=0.9)
+    for number in range(360):
+        story.wait(START + number * 5 * MS, 5 * MS, "page_read", None, tid=11)
+    story.requests(400, bytes_=4 * KIB, service=int(1.9 * MS))
+    story.cache(lookups=4000, misses=4000)
+    blocked = int(4.5 * MS) if calls else 0
+    return story.caller("pread64", calls or 400, blocked=blocked, bytes_=4 * KIB)
+
+
+def test_reads_in_order_that_hardly_wait_say_nothing_of_page_faults(judged: Judge) -> None:
+    absent(judged(mapped(0)), "readahead-poor")
+
+
+def test_beside_page_faults_it_claims_what_the_calls_wait(judged: Judge) -> None:
+    verdict = judged(mapped(400))
+    found = finding(verdict, "readahead-poor")
+    waiting = verdict.budget.elapsed("waiting to read")
+    assert found is not None and 0.1 < found.share < 0.7 * waiting
+    assert any("of the time waits to read in calls" in link.statement for link in found.chain)
 
 
 def test_not_when_the_pages_are_used(judged: Judge) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ..conftest import Judge, absent, leads
-from ..made import KIB, MS, Story
+from ..conftest import Judge, absent, finding, leads
+from ..made import KIB, MS, START, Story
 
 
 def test_bytes_at_a_time_cost_the_cpu(judged: Judge) -> None:
@@ -47,6 +47,24 @@ def test_who_uses_the_page_cache_is_not_told_to(judged: Judge) -> None:
     story = Story(2.0).caller("read", 1900, blocked=MS - 10_000, bytes_=4 * KIB)
     found = leads(judged(story.requests(1900, service=MS - 10_000)), "small-requests", 0.85)
     assert found.remedies and "O_DIRECT" not in " ".join(found.remedies)
+
+
+@pytest.mark.parametrize(("blocked", "found"), [(MS - 10_000, True), (0, False)])
+def test_it_claims_what_calls_wait_and_not_page_faults(
+    judged: Judge, blocked: int, found: bool
+) -> None:
+    """A mapped file is not asked for by calls: larger ones would not help what waits for its pages."""
+    story = Story(2.0).thread(11, blocked=0.9)
+    for number in range(360):
+        story.wait(START + number * 5 * MS, 5 * MS, "page_read", None, tid=11)
+    story.caller("read", 1900, blocked=blocked, bytes_=4 * KIB).requests(1900, service=MS - 10_000)
+    verdict = judged(story)
+    if not found:
+        absent(verdict, "small-requests")
+        return
+    small, waiting = finding(verdict, "small-requests"), verdict.budget.elapsed("waiting to read")
+    assert small is not None and 0.1 < small.share < 0.7 * waiting
+    assert any("waits to read in calls" in link.statement for link in small.chain)
 
 
 def test_not_cached_reads_of_4_kib(judged: Judge) -> None:

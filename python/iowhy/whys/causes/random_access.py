@@ -33,22 +33,14 @@ def find(facts: Facts) -> Candidate | None:
         if not _layout_is_innocent(facts):
             return None
         waits = frozenset({classes.READ, classes.WRITE})
-    calls = _in_calls(facts, waits) if jumping else None
-    share = sum(
-        piece.elapsed
-        for piece in facts.budget.pieces
-        if piece.cls in waits and (calls is None or piece.call in calls)
-    )
-    if share < thresholds.LISTED:
+    calls = evidence.calls_that_wait(facts, waits) if jumping else None
+    if evidence.waiting_in(facts, waits, calls) < thresholds.LISTED:
         return None
-    first = (
-        links.in_calls(facts, waits, "waits for I/O")
-        if calls is None
-        else link(f"{percent(share)} of the time waits for I/O in calls", share, "share", "budget")
-    )
     return Candidate(
         claims=(Claim(waits, calls=calls),),
-        chain=_chain(facts, first, jumping, service),
+        chain=_chain(
+            facts, links.in_these_calls(facts, waits, calls, "waits for I/O"), jumping, service
+        ),
         summary="waits while the device goes from place to place, because the application jumps",
         saving=saving.all_but_moving(facts, waits, requests.bytes, "if it asked for them in order"),
         against=()
@@ -107,14 +99,6 @@ def _jumping(facts: Facts) -> list[tuple[Walk, tuple[str, ...], str]]:
         and walk.jump_share >= thresholds.JUMPS
         and not _large(walk.median_bytes)
     ]
-
-
-def _in_calls(facts: Facts, waits: frozenset[str]) -> frozenset[str | None] | None:
-    """The calls that wait, where page faults do so too: that calls jump says nothing of what is mapped. None: any."""
-    pieces = [piece for piece in facts.budget.pieces if piece.cls in waits]
-    if not any(piece.call is None and piece.reason in classes.KNOWN_REASONS for piece in pieces):
-        return None
-    return frozenset(piece.call for piece in pieces if piece.call is not None)
 
 
 def _layout_is_innocent(facts: Facts) -> bool:

@@ -1,6 +1,6 @@
 """Readahead brings what nobody uses, or nothing where it should."""
 
-from iowhy.whys import classes, links, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, size
 from iowhy.whys.facts import Facts
@@ -74,12 +74,16 @@ def _missing(facts: Facts) -> Candidate | None:
     alone = cache.misses / cache.added
     in_order = walk.jump_share < thresholds.IN_ORDER
     small = requests.median_bytes is not None and requests.median_bytes <= SMALL_BYTES
+    waits = frozenset({classes.READ})
+    calls = evidence.calls_that_wait(facts, waits)
     if alone < WASTED or not in_order or not small:
         return None
+    if evidence.waiting_in(facts, waits, calls) < thresholds.LISTED:
+        return None
     return Candidate(
-        claims=(Claim(frozenset({classes.READ})),),
+        claims=(Claim(waits, calls=calls),),
         chain=chain_of(
-            links.in_calls(facts, frozenset({classes.READ}), "waits to read"),
+            links.in_these_calls(facts, waits, calls, "waits to read"),
             link(
                 f"only {percent(walk.jump_share)} of the reads jump, so reading ahead would pay",
                 walk.jump_share,

@@ -100,7 +100,7 @@ def _file_calls_ns(facts: Facts) -> int | None:
 
 
 def _small(facts: Facts) -> Candidate | None:
-    calls, requests, budget = facts.calls, facts.requests, facts.budget
+    calls, requests = facts.calls, facts.requests
     if not calls.known or not requests.known or requests.count < REQUESTS_MIN:
         return None
     ways = []
@@ -110,18 +110,23 @@ def _small(facts: Facts) -> Candidate | None:
     ):
         in_order = walk.jump_share is not None and walk.jump_share < thresholds.JUMPS
         small = walk.median_bytes is not None and walk.median_bytes <= SMALL_BYTES
-        if in_order and small and budget.elapsed(cls) >= thresholds.LISTED:
+        if in_order and small and _in_calls(facts, cls) >= thresholds.LISTED:
             ways.append((cls, walk, group))
     median, depth = requests.median_bytes, requests.own_depth
     if not ways or median is None or median > SMALL_BYTES or depth is None or depth > DEPTH:
         return None
-    cls, walk, group = max(ways, key=lambda way: budget.elapsed(way[0]))
+    cls, walk, group = max(ways, key=lambda way: _in_calls(facts, way[0]))
     computing = _computing(facts, sum(way[2].cpu_ns or 0.0 for way in ways))
-    on_cpu = budget.elapsed(classes.KERNEL) * sum((one.fraction for one in computing), 0.0)
+    on_cpu = facts.budget.elapsed(classes.KERNEL) * sum((one.fraction for one in computing), 0.0)
     return Candidate(
-        claims=(Claim(frozenset(way[0] for way in ways)), *computing),
+        claims=(*(_claim(facts, way[0]) for way in ways), *computing),
         chain=chain_of(
-            links.in_calls(facts, frozenset({cls}), cls.replace("waiting", "waits")),
+            links.in_these_calls(
+                facts,
+                frozenset({cls}),
+                _claim(facts, cls).calls,
+                cls.replace("waiting", "waits"),
+            ),
             None
             if not on_cpu
             else link(f"{percent(on_cpu)} is on a CPU in these calls", on_cpu, "share", "syscalls"),
@@ -149,6 +154,16 @@ def _small(facts: Facts) -> Candidate | None:
     )
 
 
+def _claim(facts: Facts, cls: str) -> Claim:
+    """What waits so, in calls: what is mapped is not asked for by calls, and no larger ones would help it."""
+    return Claim(frozenset({cls}), calls=evidence.calls_that_wait(facts, frozenset({cls})))
+
+
+def _in_calls(facts: Facts, cls: str) -> float:
+    claim = _claim(facts, cls)
+    return evidence.waiting_in(facts, claim.classes, claim.calls)
+
+
 def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
     """What direct calls take of a CPU, which goes with them: they copy nothing, it is the way to the device and back."""
     kernel = facts.budget.line(classes.KERNEL)
@@ -162,7 +177,7 @@ def _computing(facts: Facts, cpu_ns: float) -> tuple[Claim, ...]:
 
 def _saving(facts: Facts, waits: list[str], on_cpu: float) -> Saving:
     """Of the waiting all but moving the bytes, and all of the computing."""
-    waiting = facts.budget.elapsed(*waits)
+    waiting = sum(_in_calls(facts, cls) for cls in waits)
     moving = saving.all_but_moving(
         facts, waits, facts.requests.bytes, "if it asked for much at a time"
     )

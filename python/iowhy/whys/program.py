@@ -27,6 +27,7 @@ documentation says so:
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
+    reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
     words = ["--checksum"]              # optional, as all down to single_threaded (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; where it is not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
@@ -43,8 +44,8 @@ documentation says so:
     risk = "…"                          # what it costs; "none"
     link = "https://…"
 
-A remedy that ends only some of the syncs gains no more than their share of the time in syncs, and where that is next to nothing
-it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
+A remedy that ends only some of the syncs, or of the reads, gains no more than their share of the time in syncs, or of the time of
+requests that read files, and where that is next to nothing it is not offered. One that changes only an order gains what the cause says of that (by_order of a candidate), one that leaves
 work out likewise (by_less).
 """
 
@@ -60,12 +61,13 @@ from iowhy.whys import classes
 from iowhy.whys.applies import applies
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
+from iowhy.whys.facts.read_files import share_of_reads
 from iowhy.whys.facts.synced import share_of_syncs
 from iowhy.whys.thresholds import LISTED
 
 #: How many of the calls that take most time a remedy's calls must be among.
 HEAVIEST = 3
-#: From this share of the time in syncs on, a remedy ends all of them: the rest is the program's start and end.
+#: From this share of the time in syncs, or in reads, on, a remedy ends all of them: the rest is the program's start and end.
 ALL = 0.9
 
 
@@ -91,6 +93,7 @@ class Remedy:
     syncs: tuple[str, ...] = ()
     spares: tuple[str, ...] = ()
     syncs_by: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     computes: bool = False
     filesystems: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -113,13 +116,14 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about.
+    """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about: that `of` what it says.
 
     `orders`: it changes only the order of what is read. `less`: it leaves work out.
     """
 
     text: str
     part: float = 1.0
+    of: str = "syncs"
     orders: bool = False
     less: bool = False
 
@@ -193,13 +197,14 @@ def remedies(
                 continue
             if not applies(facts, program.names, one):
                 continue
-            part = _part(facts, one) if of_syncs else 1.0
+            part = _part(facts, one, of_syncs=of_syncs)
             if part < LISTED:
                 continue
-            ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in syncs)"
+            of = "reads" if one.reads else "syncs"
+            ends = "" if part == 1.0 else f" (ends {percent(part)} of the time in {of})"
             risk = "" if one.risk == "none" else f"; risk: {one.risk}"
             text = f"{program.name}: {one.do}{ends}{risk} ({one.link})"
-            found.append(Advice(text, part, one.orders, one.less))
+            found.append(Advice(text, part, of, one.orders, one.less))
     return tuple(sorted(found, key=lambda advice: -advice.part))
 
 
@@ -223,11 +228,14 @@ def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
     }
 
 
-def _part(facts: Facts, remedy: Remedy) -> float:
-    """Of the time in syncs, the share of those that a remedy ends; 1 where that is about all, or none is known."""
-    if not remedy.partial:
+def _part(facts: Facts, remedy: Remedy, *, of_syncs: bool) -> float:
+    """Of the time in syncs, or in reads, the share of those that a remedy ends; 1 where that is about all, or none is known."""
+    if remedy.reads:
+        part = share_of_reads(facts.relations, remedy.reads)
+    elif of_syncs and remedy.partial:
+        part = share_of_syncs(facts.relations, remedy.syncs, remedy.spares, remedy.syncs_by)
+    else:
         return 1.0
-    part = share_of_syncs(facts.relations, remedy.syncs, remedy.spares, remedy.syncs_by)
     return 1.0 if part is None or part >= ALL else part
 
 

@@ -275,9 +275,34 @@ def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, aga
     found = judged(_at_work(name, f"/usr/bin/{name}", story))
     (cold,) = (one for one in found.findings if one.cause == "cache-cold")
     assert any("run it again" in one for one in cold.remedies) is again
+    assert any(one.startswith("read all of it once ahead") for one in cold.remedies) is not again
     # Nor in a trial: rsync would find all of it there.
     assert (cold.experiment is not None) is again
     assert not any("a smaller format" in one for one in cold.remedies)
+
+
+@pytest.mark.parametrize(
+    ("own", "data", "told"),
+    [(300, 100, "ends 75 %"), (400, 0, ""), (15, 385, None), (0, 400, None)],
+)
+def test_an_archive_of_classes_is_told_to_who_waits_for_classes(
+    judged: Judge, own: int, data: int, told: str | None
+) -> None:
+    """Java's own files in memory, what it waits for are data: no archive of classes has them."""
+    story = Story(4.0).caller("read", 400, blocked=8 * MS).cache(lookups=800, misses=800)
+    story.file(901, "/usr/lib/jvm/java-17/lib/modules").file(902, "/srv/tree/a.txt")
+    for count, ino in ((own, 901), (data, 902)):
+        if count:
+            story.requests(count, bytes_=4 * KIB, service=8 * MS, ino=ino)
+    found = judged(_at_work("java", "/usr/lib/jvm/java-17/bin/java", story))
+    (cold,) = (one for one in found.findings if one.cause == "cache-cold")
+    sharing = [one for one in cold.remedies if "class data sharing" in one]
+    assert len(sharing) == (told is not None)
+    assert all("in reads)" in one for one in sharing) or not told
+    assert all(told in one for one in sharing) if told is not None else True
+    if told == "ends 75 %":
+        at = cold.remedies.index(sharing[0])
+        assert cold.remedy_gains[at] == pytest.approx(0.75 * max(cold.remedy_gains), rel=0.01)
 
 
 def _packing(files: int, far: int, near: int) -> Story:

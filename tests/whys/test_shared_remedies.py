@@ -68,6 +68,18 @@ def test_what_runs_already_is_not_run_again(tmp_path: Path) -> None:
     assert not any("run it again" in one for one in (*names.remedies, *data.remedies))
 
 
+def test_what_is_done_once_is_read_ahead_and_that_ends_both(judged: Judge) -> None:
+    """rsync has copied the tree: a second run finds nothing to do, and the next tree is as cold."""
+    story = cold_tree(150, 300).file(900, "/usr/bin/rsync")
+    for thread in story.tables["threads"]:
+        thread["comm"] = "rsync"
+    names, data = both(judged(story))
+    assert names.gain == data.gain == pytest.approx(names.share + data.share, abs=0.01)
+    assert names.remedies[0] == data.remedies[0]
+    assert data.remedies[0].startswith("read all of it once ahead of the need")
+    assert not any("run it again" in one for one in (*names.remedies, *data.remedies))
+
+
 def test_the_larger_one_leads(judged: Judge) -> None:
     verdict = judged(cold_tree(300, 150))
     names, data = both(verdict)

@@ -10,6 +10,7 @@ from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
 from iowhy.whys.cause import Cause, causes
 from iowhy.whys.confidence import confidence, part_shown
+from iowhy.whys.evidence import READ_ONCE
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Saving
@@ -73,6 +74,8 @@ def verdict_of(facts: Facts) -> Verdict:
         if candidate is not None:
             (found if cause.only_if is None else in_place_of_others).append((cause, candidate))
     known = program.at_work(facts) if found else ()
+    if _once(known):
+        found = [(cause, _not_again(cause, candidate)) for cause, candidate in found]
     shares, left = settle_with_rest(budget.pieces, found)
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
@@ -217,7 +220,7 @@ def _finding(
     conditions = tuple(
         one.condition
         if done.part == 1.0
-        else f"without {percent(done.part)} of the time in syncs, those that the first remedy ends"
+        else f"without {percent(done.part)} of the time in {done.of}, those that the first remedy ends"
         for one, done in zip(savings, advice, strict=True)
     )
     return Finding(
@@ -250,6 +253,19 @@ def _once(known: tuple[Program, ...]) -> bool:
     return bool(known) and all(one.once for one in known)
 
 
+def _not_again(cause: Cause, candidate: Candidate) -> Candidate:
+    """A candidate for what cannot be done twice: what a second run would find in memory is read before it is needed."""
+
+    def ahead(text: str) -> str:
+        return READ_ONCE if text in cause.by_again else text
+
+    return replace(
+        candidate,
+        remedies=tuple(ahead(text) for text in candidate.remedies or cause.remedies),
+        by_remedy={ahead(text): saved for text, saved in candidate.by_remedy.items()},
+    )
+
+
 def _advice(
     facts: Facts,
     known: tuple[Program, ...],
@@ -264,8 +280,6 @@ def _advice(
     not_for_them = frozenset[str]()
     if known and all(one.finished for one in known):
         not_for_them |= cause.for_authors | candidate.for_authors
-    if _once(known):
-        not_for_them |= cause.by_again
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)
     of_cpu = bool(claims) and all(one.classes <= {*classes.CPU, classes.RUNNABLE} for one in claims)
     told = program.remedies(facts, known, cause.name, of_syncs=of_syncs, of_cpu=of_cpu)

@@ -123,6 +123,30 @@ def test_what_syncs_beside_the_others_takes_nothing_from_their_share(tmp_path: P
     assert wal == pytest.approx(0.5, abs=0.01) and base == 1.0
 
 
+@pytest.mark.parametrize(
+    ("calls", "told"), [((200,), False), ((200, 200), True), ((200, 4), False), ((200, 5), True)]
+)
+def test_a_shared_sync_is_told_to_sessions_that_commit_beside_others(
+    judged: Judge, calls: tuple[int, ...], told: bool
+) -> None:
+    """A session that commits alone only waits longer; so it does beside the log writer's few syncs."""
+    story = Story(4.0).file(201, "/data/pg_wal/1")
+    for at, count in enumerate(calls):
+        story.caller(
+            "fdatasync",
+            count,
+            tid=10 + at,
+            blocked=15 * MS,
+            reason="device_flush",
+            bytes_=None,
+            ino=201,
+        )
+    story.requests(sum(calls), op="write", bytes_=4 * KIB).flushes(sum(calls), 4 * MS)
+    first = judged(_at_work("postgres", "/usr/lib/postgresql/15/bin/postgres", story)).findings[0]
+    assert "synchronous_commit" in first.remedies[0]
+    assert any("commit_delay" in one for one in first.remedies) is told
+
+
 def _at_work(name: str, path: str, story: Story) -> Story:
     """The story's thread 10 is this program."""
     story.add("files", dev=FS, ino=900, path=path, kind="file")

@@ -27,6 +27,7 @@ documentation says so:
     syncs = ["*.dpkg-new"]              # optional: patterns of the files whose syncs it ends; without: of any
     spares = ["*/rpmdb.sqlite*"]        # optional: patterns of files whose syncs it leaves
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
+    syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
     words = ["--checksum"]              # optional, as all down to single_threaded (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; where it is not known how it was typed, too
@@ -62,7 +63,7 @@ from iowhy.whys.applies import applies
 from iowhy.whys.facts import Facts, filesystems
 from iowhy.whys.facts.programs import executables, matched
 from iowhy.whys.facts.read_files import share_of_reads
-from iowhy.whys.facts.synced import share_of_syncs
+from iowhy.whys.facts.synced import share_of_syncs, threads_that_sync
 from iowhy.whys.thresholds import LISTED
 
 #: How many of the calls that take most time a remedy's calls must be among.
@@ -93,6 +94,7 @@ class Remedy:
     syncs: tuple[str, ...] = ()
     spares: tuple[str, ...] = ()
     syncs_by: tuple[str, ...] = ()
+    syncing_threads: int | None = None
     reads: tuple[str, ...] = ()
     computes: bool = False
     filesystems: tuple[str, ...] = ()
@@ -195,7 +197,7 @@ def remedies(
                 continue
             if one.files and len(matched(facts.relations, one.files)) < len(one.files):
                 continue
-            if not applies(facts, program.names, one):
+            if not applies(facts, program.names, one) or not _shared(facts, one):
                 continue
             part = _part(facts, one, of_syncs=of_syncs)
             if part < LISTED:
@@ -226,6 +228,14 @@ def _heaviest(facts: Facts, *, of_cpu: bool) -> set[str]:
         for name in sorted(spent, key=lambda name: -spent[name])[:HEAVIEST]
         if spent[name] >= least
     }
+
+
+def _shared(facts: Facts, remedy: Remedy) -> bool:
+    """Whether as many threads sync as a remedy takes that lets them share one; true where that is not known."""
+    if remedy.syncing_threads is None:
+        return True
+    found = threads_that_sync(facts.relations, remedy.syncs)
+    return found is None or found >= remedy.syncing_threads
 
 
 def _part(facts: Facts, remedy: Remedy, *, of_syncs: bool) -> float:

@@ -61,6 +61,8 @@ def _applies(remedy: Remedy) -> str:
         said.append(f"there is none {_listed(remedy.without_files, ' or ')}")
     if remedy.filesystems:
         said.append(f"it waits for {' or '.join(remedy.filesystems)}")
+    if remedy.syncing_threads is not None:
+        said.append(f"{remedy.syncing_threads} threads or more sync them")
     if remedy.worked:
         said.append(f"{_listed(remedy.worked, ' or ')} did a part of the work")
     if remedy.without_calls:

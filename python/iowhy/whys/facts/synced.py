@@ -6,6 +6,9 @@ from iowhy.data_class import dataclass
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
+#: Of the syncs of some files, a thread's from which it is one of those that sync them: less is its start or end.
+ONE_OF_THEM = 0.02
+
 
 @dataclass(frozen=True)
 class _Time:
@@ -55,3 +58,32 @@ def share_of_syncs(
         """,
     )
     return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None
+
+
+@dataclass(frozen=True)
+class _Threads:
+    threads: int
+
+
+def threads_that_sync(relations: Relations, files: Sequence[str]) -> int | None:
+    """How many threads make some of the sync calls for files of these patterns (GLOB); None where no calls were recorded.
+
+    A file whose path is not known may be one of them and counts.
+    """
+    if not relations.has("syscalls"):
+        return None
+    matches = " OR ".join(
+        ["f.path IS NULL", *(f"f.path GLOB {text_literal(one)}" for one in files)]
+    )
+    return relations.one(
+        _Threads,
+        f"""
+        WITH calls AS (
+          SELECT s.tid, count(*) AS calls FROM sync_calls AS s
+          LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+          WHERE s.ino IS NOT NULL AND ({matches}) GROUP BY s.tid
+        )
+        SELECT count(*) AS threads FROM calls
+        WHERE calls >= {ONE_OF_THEM} * (SELECT sum(calls) FROM calls)
+        """,
+    ).threads

@@ -26,9 +26,7 @@ SELECT
     CASE WHEN a.collects THEN 'collect' WHEN a.opens THEN 'read' ELSE a.kind END AS class,
     CASE WHEN a.collects THEN a.ring END AS ring
 FROM asleep a
-LEFT JOIN (
-    SELECT dev, ino, max(kind) AS kind FROM main.files GROUP BY dev, ino
-) f ON f.dev = a.dev AND f.ino = a.ino
+LEFT JOIN main.named_files f ON f.dev = a.dev AND f.ino = a.ino
 LEFT JOIN served_filesystems u ON u.dev = a.dev
 WHERE a.collects
     OR (

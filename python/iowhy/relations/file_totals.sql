@@ -31,25 +31,9 @@
 WITH asked AS (
     -- The range of an msync is what may be dirty of a mapping, not what was changed: no call tells that.
     SELECT
-        s.dev,
-        s.ino,
-        sum(s.calls) AS calls,
-        sum(CASE
-            WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' THEN s.calls
-            ELSE 0
-        END) AS data_calls,
-        sum(s.total_ns) AS time_ns,
-        sum(CASE WHEN k.kind = 'sync' THEN s.total_ns ELSE 0 END) AS sync_ns,
-        sum(s.blocked_ns) AS blocked_ns,
-        sum(CASE WHEN k.kind IN ('read', 'copy') THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes,
-        min(CASE WHEN p.in_none THEN '' ELSE p.container END) AS first_container,
-        max(CASE WHEN p.in_none THEN '' ELSE p.container END) AS last_container
-    FROM call_addends s
-    LEFT JOIN call_kinds k ON k.name = s.name
-    LEFT JOIN named_processes p ON p.tgid = s.tgid
-    WHERE s.ino IS NOT NULL
-    GROUP BY s.dev, s.ino
+        dev, ino, calls, data_calls, time_ns, sync_ns, blocked_ns, read_bytes + copied_bytes AS read_bytes, written_bytes,
+        first_container, last_container
+    FROM file_calls
 ), operations AS (
     SELECT
         dev,
@@ -124,7 +108,7 @@ WITH asked AS (
         ON n.dev = coalesce(a.dev, o.dev, c.dev, q.dev, e.dev) AND n.ino = coalesce(a.ino, o.ino, c.ino, q.ino, e.ino)
     WHERE n.kind IS NULL OR n.kind NOT IN ('pipe', 'socket', 'anonymous')
 ), shared AS (
-    SELECT dev, path FROM each_file WHERE path IS NOT NULL GROUP BY dev, path HAVING count(*) > 1
+    SELECT dev, path FROM named_files WHERE path IS NOT NULL GROUP BY dev, path HAVING count(*) > 1
 )
 -- Most paths have one file each: to add them all up by path takes longer than all else here.
 SELECT
@@ -163,7 +147,7 @@ UNION ALL
 SELECT
     f.path,
     f.dev,
-    NULL,
+    CASE WHEN count(*) = 1 THEN max(f.ino) END,
     count(*),
     max(f.kind),
     max(f.size_bytes),

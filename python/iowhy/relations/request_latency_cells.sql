@@ -15,19 +15,17 @@ WITH measured AS (
         q.op,
         q.whose,
         greatest(q.complete_ns - q.queue_ns, 1) AS latency_ns,
-        CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS BIGINT) AS guess
+        CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS INTEGER) AS guess
     FROM counted_requests q
     CROSS JOIN chart_cells c
     WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
 ), octaves AS (
-    -- A logarithm may miss an exact power of two by one: the comparison with the power itself does not.
+    -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.
     SELECT
         *,
-        CAST(pow(2, CASE
-            WHEN pow(2, guess) > latency_ns THEN guess - 1
-            WHEN pow(2, guess + 1) <= latency_ns THEN guess + 1
-            ELSE guess
-        END) AS BIGINT) AS power_ns
+        CAST(1 AS BIGINT) << CAST(
+            CASE latency_ns >> guess WHEN 1 THEN guess WHEN 0 THEN guess - 1 ELSE guess + 1 END AS INTEGER
+        ) AS power_ns
     FROM measured
 ), halves AS (
     SELECT *, power_ns > 1 AND latency_ns * 2 >= power_ns * 3 AS upper_half FROM octaves

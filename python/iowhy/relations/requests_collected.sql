@@ -17,37 +17,26 @@ WITH collecting AS (
     UNION
     SELECT tgid, CAST(NULL AS BIGINT) FROM main.threads WHERE comm LIKE 'iou-wrk-%'
 ), flights AS (
+    -- Begin and end in 60ths of a cell, counted from the start.
     SELECT
-        q.tgid, c.ring, q.op = 'read' AS reads, g.start_ns, g.grid_ns, g.last_cell,
-        q.queue_ns AS begin_ns, q.complete_ns AS end_ns,
-        least(greatest(q.queue_ns - g.start_ns, 0) // g.grid_ns, g.last_cell) AS from_cell,
-        least(greatest(q.complete_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
+        q.tgid, c.ring, q.op = 'read' AS reads, g.start_ns, g.grid_ns, q.queue_ns AS begin_ns, q.complete_ns AS end_ns,
+        least(greatest(q.queue_ns - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS from_slot,
+        least(greatest(q.complete_ns - 1 - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS to_slot
     FROM main.block_requests q
     JOIN collecting c ON c.tgid = q.tgid
     LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-%') u ON u.tid = q.tid
     CROSS JOIN budget_grid g
     WHERE q.op IN ('read', 'write') AND q.complete_ns > q.queue_ns
         AND (c.ring IS NULL OR q.ring = c.ring OR (q.ring IS NULL AND u.tid IS NOT NULL))
-), clipped AS (
-    SELECT
-        tgid, ring, from_cell AS cell, reads, start_ns, grid_ns, begin_ns,
-        CASE WHEN from_cell = to_cell THEN end_ns ELSE start_ns + (from_cell + 1) * grid_ns END AS end_ns
-    FROM flights
-    UNION ALL
-    SELECT
-        tgid, ring, cell, reads, start_ns, grid_ns, start_ns + cell * grid_ns,
-        CASE WHEN cell = to_cell THEN end_ns ELSE start_ns + (cell + 1) * grid_ns END
-    FROM (
-        SELECT *, unnest(generate_series(from_cell + 1, to_cell)) AS cell
-        FROM flights
-        WHERE from_cell < to_cell
-    ) AS f
 ), slots AS (
+    -- Cell by cell, not kept: there are as many rows as requests, or more.
     SELECT
-        tgid, ring, cell, reads, end_ns - begin_ns AS ns, grid_ns,
-        least(greatest((begin_ns - start_ns - cell * grid_ns) * 60 // grid_ns, 0), 59) AS from_slot,
-        least(greatest((end_ns - 1 - start_ns - cell * grid_ns) * 60 // grid_ns, 0), 59) AS to_slot
-    FROM clipped
+        tgid, ring, cell, reads, grid_ns,
+        CASE WHEN to_slot < 60 * (cell + 1) THEN end_ns ELSE start_ns + (cell + 1) * grid_ns END
+            - CASE WHEN from_slot >= 60 * cell THEN begin_ns ELSE start_ns + cell * grid_ns END AS ns,
+        greatest(from_slot - 60 * cell, 0) AS from_slot,
+        least(to_slot - 60 * cell, 59) AS to_slot
+    FROM (SELECT *, unnest(generate_series(from_slot // 60, to_slot // 60)) AS cell FROM flights) AS f
 ), summed AS (
     SELECT
         tgid,

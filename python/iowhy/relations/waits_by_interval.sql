@@ -63,16 +63,25 @@ WITH blocked AS (
     FROM found_sleeps f
     CROSS JOIN recording r
     WHERE f.class = 'collect' AND NOT r.ran_block_requests
-), by_row AS (
-    SELECT t.row_id, l.asleep, l.class, l.syscall, l.reason, l.parts
-    FROM located l
-    JOIN thread_cells t ON t.part_id = l.part_id
-    UNION ALL
-    SELECT w.row_id, false, c.class, c.syscall, c.reason, w.parts
+), kinds AS (
+    SELECT class, syscall, reason, min(key) AS kind FROM main.wait_classes GROUP BY class, syscall, reason
+), told AS (
+    -- Grouped by numbers: with their texts these groups, of long recordings, do not fit into memory.
+    SELECT w.row_id, k.kind, CAST(sum(w.parts) AS BIGINT) AS parts
     FROM row_waits w
     JOIN main.wait_classes c ON c.key = w.key
+    JOIN kinds k
+        ON k.class = c.class AND k.syscall IS NOT DISTINCT FROM c.syscall AND k.reason IS NOT DISTINCT FROM c.reason
+    WHERE w.parts > 0
+    GROUP BY w.row_id, k.kind
 )
-SELECT row_id, asleep, class, syscall, reason, CAST(sum(parts) AS BIGINT) AS parts
-FROM by_row
-WHERE parts > 0
-GROUP BY row_id, asleep, class, syscall, reason
+SELECT t.row_id, l.asleep, l.class, l.syscall, l.reason, CAST(sum(l.parts) AS BIGINT) AS parts
+FROM located l
+JOIN thread_cells t ON t.part_id = l.part_id
+WHERE l.parts > 0
+GROUP BY t.row_id, l.asleep, l.class, l.syscall, l.reason
+UNION ALL
+-- Calls that collect are not in both: their uninterruptible waits have a class of their own until they are located.
+SELECT t.row_id, false, k.class, k.syscall, k.reason, t.parts
+FROM told t
+JOIN kinds k ON k.kind = t.kind

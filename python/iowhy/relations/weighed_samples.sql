@@ -18,8 +18,7 @@ WITH stored AS (
     SELECT DISTINCT s.syscall, s.dev, s.ino
     FROM main.stack_samples s
     JOIN call_kinds k ON k.name = s.syscall AND (k.reaps OR k.opens OR k.kind IN ('read', 'write', 'sync'))
-    LEFT JOIN (SELECT dev, ino, max(kind) AS kind FROM main.files GROUP BY dev, ino) f
-        ON f.dev = s.dev AND f.ino = s.ino
+    LEFT JOIN main.named_files f ON f.dev = s.dev AND f.ino = s.ino
     LEFT JOIN main.served_filesystems u ON u.dev = s.dev
     -- Of all others it makes no difference, and most do not sleep.
     WHERE s.sleeping_ns > 0

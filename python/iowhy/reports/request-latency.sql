@@ -25,21 +25,19 @@ WITH measured AS (
         q.whose,
         q.complete_ns - q.queue_ns AS latency_ns,
         q.complete_ns - q.issue_ns AS device_ns,
-        CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS BIGINT) AS guess
+        CAST(floor(log2(greatest(q.complete_ns - q.queue_ns, 1))) AS INTEGER) AS guess
     FROM counted_requests q
     -- A write of nothing asks for a flush, which is there as a request of its own.
     WHERE q.op <> 'write' OR q.bytes > 0
 ), octaves AS (
-    -- A logarithm may miss an exact power of two by one: the comparison with the power itself does not.
+    -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.
     SELECT
         dev,
         op,
         whose,
-        CASE WHEN latency_ns IS NOT NULL THEN CAST(pow(2, CASE
-            WHEN pow(2, guess) > greatest(latency_ns, 1) THEN guess - 1
-            WHEN pow(2, guess + 1) <= latency_ns THEN guess + 1
-            ELSE guess
-        END) AS BIGINT) END AS power_ns,
+        CASE WHEN latency_ns IS NOT NULL THEN CAST(1 AS BIGINT) << CAST(
+            CASE greatest(latency_ns, 1) >> guess WHEN 1 THEN guess WHEN 0 THEN guess - 1 ELSE guess + 1 END AS INTEGER
+        ) END AS power_ns,
         latency_ns,
         device_ns
     FROM measured

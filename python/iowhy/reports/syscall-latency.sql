@@ -16,17 +16,15 @@
 -- column max_ns: longest of this name, ns
 -- Only I/O calls are kept one by one. A call that had not returned when the recording ended is as long as it was seen.
 WITH measured AS (
-    SELECT name, dur_ns, CAST(floor(log2(greatest(dur_ns, 1))) AS BIGINT) AS guess
+    SELECT name, dur_ns, CAST(floor(log2(greatest(dur_ns, 1))) AS INTEGER) AS guess
     FROM syscalls
 ), octaves AS (
-    -- A logarithm may miss an exact power of two by one: the comparison with the power itself does not.
+    -- A logarithm may miss an exact power of two by one: then what is left of the duration is not 1.
     SELECT
         name,
-        CAST(pow(2, CASE
-            WHEN pow(2, guess) > greatest(dur_ns, 1) THEN guess - 1
-            WHEN pow(2, guess + 1) <= dur_ns THEN guess + 1
-            ELSE guess
-        END) AS BIGINT) AS power_ns,
+        CAST(1 AS BIGINT) << CAST(
+            CASE greatest(dur_ns, 1) >> guess WHEN 1 THEN guess WHEN 0 THEN guess - 1 ELSE guess + 1 END AS INTEGER
+        ) AS power_ns,
         dur_ns
     FROM measured
 ), bucketed AS (

@@ -117,6 +117,7 @@ class _Sums:
     wall_ns: int | None = None
     median_bytes: float | None = None
     by_write: bool | None = None
+    part: str | None = None
 
     @property
     def group(self) -> Group:
@@ -140,6 +141,18 @@ coalesce(sum(calls), 0) AS calls, sum(total_ns) AS total_ns, sum(cpu_ns) AS cpu_
 sum(runnable_ns) AS runnable_ns, sum(blocked_ns) AS blocked_ns, sum(sleeping_ns) AS sleeping_ns,
 sum(asked_bytes) AS bytes, sum(done_bytes) AS done_bytes, sum(errors) AS errors
 """
+
+_PARTS = [
+    "calls",
+    "total_ns",
+    "cpu_ns",
+    "runnable_ns",
+    "blocked_ns",
+    "sleeping_ns",
+    "asked_bytes",
+    "done_bytes",
+    "errors",
+]
 
 #: What lies in a filesystem or on a device: a read from a pipe or a socket is no disk I/O.
 _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
@@ -166,26 +179,9 @@ def measure(relations: Relations, by_write: bool) -> Calls:
 
 def _single(relations: Relations, by_write: bool) -> Calls:
     reads, writes = classes.quoted(classes.DATA_READS), classes.quoted(classes.DATA_WRITES)
-    by_name = {
-        str(row.what): row.group
-        for row in relations.read(
-            _Sums, f"SELECT name AS what, {_SUMS} FROM call_addends GROUP BY name ORDER BY name"
-        )
-    }
-    moving = {
-        row.what: row.group
-        for row in relations.read(
-            _Sums,
-            f"""
-            SELECT 'read' AS what, {_SUMS} FROM call_addends WHERE name IN {reads} AND {_STORED}
-            UNION ALL
-            SELECT 'write', {_SUMS} FROM call_addends WHERE name IN {writes} AND {_STORED}
-            UNION ALL
-            SELECT 'tiny', {_SUMS} FROM call_addends
-            WHERE (name IN {reads} OR name IN {writes}) AND {_STORED} AND tiny
-            """,
-        )
-    }
+    summed = relations.read(_Sums, _by_part(reads, writes))
+    by_name = {str(row.what): row.group for row in summed if row.part is None}
+    moving = {row.part: row.group for row in summed if row.part is not None}
     for more in moved(relations, _STORED):
         of_calls = moving[more.kind]
         moving[more.kind] = replace(
@@ -289,6 +285,26 @@ class _Total:
     total_ns: int
     cpu_ns: int | None
     errors: int
+
+
+def _by_part(reads: str, writes: str) -> str:
+    """SQL: sums of calls by name, and by what they are part of (read, write, tiny); all calls are read once."""
+    sums = ", ".join(f"sum({part}) AS {part}" for part in _PARTS)
+    return f"""
+        WITH summed AS MATERIALIZED (
+            SELECT name, tiny, {_STORED} AS stored, {sums} FROM call_addends GROUP BY name, tiny, stored
+        ), moving AS (
+            SELECT * FROM summed WHERE stored AND (name IN {reads} OR name IN {writes})
+        )
+        SELECT name AS what, CAST(NULL AS VARCHAR) AS part, {_SUMS} FROM summed GROUP BY name
+        UNION ALL
+        SELECT NULL, 'read', {_SUMS} FROM moving WHERE name IN {reads}
+        UNION ALL
+        SELECT NULL, 'write', {_SUMS} FROM moving WHERE name IN {writes}
+        UNION ALL
+        SELECT NULL, 'tiny', {_SUMS} FROM moving WHERE tiny
+        ORDER BY part NULLS FIRST, what
+        """
 
 
 def _totals(relations: Relations) -> Calls:

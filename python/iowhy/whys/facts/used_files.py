@@ -46,14 +46,17 @@ def outside(relations: Relations, page_bytes: int, cwd: Path) -> DataPlace | Non
         return None
     found = relations.one(
         _Place,
-        f"""WITH weights AS ({_weights(page_bytes)}), heavy AS (
-            SELECT path, weight, sum(weight) OVER (ORDER BY weight DESC, path) - weight AS before,
-                sum(weight) OVER () AS whole
-            FROM weights WHERE weight > 0 AND NOT regexp_matches(path, {text_literal(_SYSTEM)})
+        f"""WITH weights AS ({_weights(page_bytes, least=1)}), own AS (
+            SELECT weight, min(path) AS first, max(path) AS last, count(*) * weight AS bytes,
+                sum(CASE WHEN starts_with(path, {text_literal(_below(cwd))}) THEN weight ELSE 0 END) AS below
+            FROM weights WHERE NOT regexp_matches(path, {text_literal(_SYSTEM)})
+            GROUP BY weight
+        ), heavy AS (
+            -- Files of one weight count all or none: there are few weights, and to put all paths in order takes long.
+            SELECT *, sum(bytes) OVER (ORDER BY weight DESC) - bytes AS before, sum(bytes) OVER () AS whole FROM own
         )
-        SELECT min(path) AS first, max(path) AS last, arg_max(path, weight) AS heaviest,
-            CAST(sum(weight) FILTER (WHERE starts_with(path, {text_literal(_below(cwd))})) AS DOUBLE) AS below_bytes,
-            CAST(sum(weight) AS DOUBLE) AS all_bytes
+        SELECT min(first) AS first, max(last) AS last, arg_max(first, weight) AS heaviest,
+            CAST(sum(below) AS DOUBLE) AS below_bytes, CAST(sum(bytes) AS DOUBLE) AS all_bytes
         FROM heavy WHERE before < {_CARRIES} * whole""",
     )
     if found.first is None or found.last is None or found.heaviest is None:
@@ -80,8 +83,11 @@ def _below(directory: Path) -> str:
     return f"{str(directory).rstrip('/')}/"
 
 
-def _weights(page_bytes: int) -> str:
-    """SQL: each file by its path, and the bytes that it was about: requests, or what was dirtied where those came later."""
+def _weights(page_bytes: int, least: int = 0) -> str:
+    """SQL: each file by its path, and the bytes that it was about: requests, or what was dirtied where those came later.
+
+    `least`: of each of these two, what counts.
+    """
     return f"""SELECT n.path, min(n.deleted) AS deleted, sum(w.weight) AS weight
         FROM (
             SELECT owner_dev AS dev, owner_ino AS ino, bytes AS weight FROM file_requests
@@ -90,7 +96,7 @@ def _weights(page_bytes: int) -> str:
             WHERE ino IS NOT NULL
         ) AS w
         JOIN named_files AS n ON n.dev = w.dev AND n.ino = w.ino
-        WHERE n.kind = 'file' AND n.path LIKE '/%'
+        WHERE coalesce(w.weight, 0) >= {least} AND n.kind = 'file' AND n.path LIKE '/%'
         GROUP BY n.path"""
 
 

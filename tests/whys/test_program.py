@@ -266,6 +266,25 @@ def test_threads_are_told_to_who_has_one(second: bool, told: bool, tmp_path: Pat
     assert ("pack.threads" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
 
 
+@pytest.mark.parametrize("name", ["gzip", "xz", "zstd"])
+@pytest.mark.parametrize(
+    ("read", "written", "told"), [(64, 16, True), (64, 64, True), (62, 64, False), (0, 0, True)]
+)
+def test_many_cpus_are_told_to_what_compresses_and_not_to_what_takes_apart(
+    name: str, read: int, written: int, told: bool, tmp_path: Path
+) -> None:
+    """zcat, unxz and zstdcat are the same programs, typed by other names, and by a script here."""
+    story = Story(2.0, argv=("sh", "-c", "./rotate")).thread(10, user=0.8)
+    parts = {"cpu_ns": MS // 9, "runnable_ns": 0, "blocked_ns": 0, "sleeping_ns": 0}
+    for at, (call, size) in enumerate((("read", read), ("write", written))):
+        for number in range(50 if size else 0):
+            began = START + (2 * number + at) * 9 * MS
+            story.call(began, call, parts, tid=10, ino=900, offset=0, bytes_=size * KIB)
+    story = _at_work(name, f"/usr/bin/{name}", story)
+    said = _remedies(tmp_path / "x", story, "cpu-serial")
+    assert ("on all CPUs" in said) is told
+
+
 @pytest.mark.parametrize(("name", "told"), [("rustc", True), ("mine", False)])
 def test_a_compiler_is_sped_up_where_it_works(name: str, told: bool, tmp_path: Path) -> None:
     """cargo run is mostly the program that it runs."""

@@ -11,7 +11,10 @@ from pathlib import PurePath
 from typing import Protocol
 
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.programs import executables, files_moved, matched
+from iowhy.whys.facts.programs import bytes_moved, executables, files_moved, matched
+
+#: What a compressor writes of data that it cannot make smaller, of what it reads, at most: headers of blocks.
+INCOMPRESSIBLE = 1.01
 
 
 class Conditions(Protocol):
@@ -35,6 +38,8 @@ class Conditions(Protocol):
     def without_calls(self) -> Sequence[str]: ...
     @property
     def single_threaded(self) -> bool: ...
+    @property
+    def shrinks(self) -> bool: ...
 
 
 def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
@@ -50,6 +55,7 @@ def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
         and not matched(facts.relations, remedy.without_files)
         and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
         and (not remedy.worked or bool(executables(facts.relations, remedy.worked)))
+        and (not remedy.shrinks or _shrinks(facts, remedy.worked or names))
     )
 
 
@@ -70,6 +76,12 @@ def _moves_so(facts: Facts, remedy: Conditions) -> bool:
         return True
     most = remedy.files_written_at_most
     return moved.read >= (remedy.files_read or 0) and (most is None or moved.written <= most)
+
+
+def _shrinks(facts: Facts, names: Iterable[str]) -> bool:
+    """Whether the processes of these names read more than they write, however they were typed (zcat, unxz); true where that is not known."""
+    moved = bytes_moved(facts.relations, names)
+    return moved is None or moved.written <= INCOMPRESSIBLE * moved.read
 
 
 def _bytes_each(facts: Facts) -> float | None:

@@ -29,7 +29,7 @@ documentation says so:
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
-    words = ["--checksum"]              # optional, as all down to single_threaded (iowhy.whys.applies): only where it was typed with
+    words = ["--checksum"]              # optional, as all down to shrinks (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; where it is not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
     worked = ["rustc"]                  # only where one of these executables did a part of the work
@@ -39,6 +39,7 @@ documentation says so:
     without_files = ["*-wal"]           # only where there is no file of any of these patterns
     without_calls = ["ioctl"]           # only where none of these calls was made
     single_threaded = true              # only where no process has a second thread
+    shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, in the place of doing it on more CPUs
     do = "…"
@@ -107,6 +108,7 @@ class Remedy:
     without_files: tuple[str, ...] = ()
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False
+    shrinks: bool = False
     orders: bool = False
     less: bool = False
 

@@ -69,6 +69,10 @@ def _applies(remedy: Remedy) -> str:
         said.append(f"there is no call of {_listed(remedy.without_calls, ' or ')}")
     if remedy.single_threaded:
         said.append("no process has a second thread")
+    if remedy.shrinks:
+        said.append(
+            "these read more than they write" if remedy.worked else "it reads more than it writes"
+        )
     if remedy.orders:
         said.append("the way to the data takes the time")
     if remedy.computes:

@@ -113,3 +113,28 @@ def files_moved(relations: Relations) -> FilesMoved | None:
         FROM file_calls WHERE file_kind = 'file'
         """,
     )
+
+
+@dataclass(frozen=True)
+class BytesMoved:
+    """What calls read and wrote, pipes too."""
+
+    read: int
+    written: int
+
+
+def bytes_moved(relations: Relations, names: Iterable[str]) -> BytesMoved | None:
+    """What processes of these names read and wrote with calls; None where that was not recorded, or they moved nothing."""
+    if not relations.has("syscalls") or not relations.has("threads"):
+        return None
+    listed = ", ".join(text_literal(name[:15]) for name in sorted(set(names)))
+    found = relations.one(
+        BytesMoved,
+        f"""
+        SELECT CAST(coalesce(sum(CASE WHEN k.kind = 'read' THEN s.done_bytes END), 0) AS BIGINT) AS read,
+          CAST(coalesce(sum(CASE WHEN k.kind = 'write' THEN s.done_bytes END), 0) AS BIGINT) AS written
+        FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
+        WHERE s.tgid IN (SELECT tgid FROM threads WHERE comm IN ({listed}))
+        """,
+    )
+    return found if found.read or found.written else None

@@ -1,9 +1,9 @@
-"""cgroup, pressure, measurements: what held the command back, and what other tools printed."""
+"""cgroup, io-limits, pressure, measurements: what held the command back, and what other tools printed."""
 
 import pytest
 
 from iowhy.reports import run
-from tests.reports.conftest import MS, T0, Make, S
+from tests.reports.conftest import MS, T0, Make, S, request
 
 
 def test_a_group_that_is_stopped_and_one_without_a_quota(make: Make) -> None:
@@ -26,6 +26,43 @@ def test_a_group_that_is_stopped_and_one_without_a_quota(make: Make) -> None:
     assert (held["memory_limit_hits"], held["memory_bytes"]) == (0, 3 << 20)
     assert (held["quota_cores"], held["read_limit_per_s"]) == (0.5, None)
     assert free.pop("path") == "/b" and set(free.values()) == {None}
+
+
+def test_limits_stand_by_device_beside_what_was_done_there(make: Make) -> None:
+    def limit(at: int, dev: int, **limits: int) -> dict[str, object]:
+        return {"ts_ns": T0 + at * MS, "path": "/x", "dev": dev, **limits}
+
+    rec = make(
+        {
+            "devices": [{"dev": 8, "name": "sda"}, {"dev": 9, "name": "sdb"}],
+            "io_limits": [
+                limit(0, 8, read_bytes_per_s=3000, write_ops_per_s=7),
+                limit(5, 8, read_bytes_per_s=2000, write_ops_per_s=9),
+                limit(0, 7, write_bytes_per_s=500, read_ops_per_s=4),
+            ],
+            "block_requests": [
+                request(MS, 2 * MS, "read") | {"dev": 8},
+                request(3 * MS, MS) | {"dev": 8, "bytes": 512},
+                request(4 * MS, MS) | {"dev": 8, "bytes": 1024, "in_scope": False},
+                request(5 * MS, MS) | {"dev": 9},
+            ],
+        },
+        end_s=2,
+    )
+    unnamed, named = run(rec, "io-limits").to_pylist()
+    assert (unnamed["device"], unnamed["write_limit_bytes_per_s"], unnamed["reads_per_s"]) == (
+        "0:7",
+        500,
+        0,
+    )
+    assert (named["device"], named["read_limit_bytes_per_s"], named["write_limit_per_s"]) == (
+        "sda",
+        2000,
+        7,
+    )
+    assert (named["read_bytes_per_s"], named["written_bytes_per_s"]) == (2048, 256)
+    assert (named["reads_per_s"], named["writes_per_s"]) == (0.5, 0.5)
+    assert named["write_limit_bytes_per_s"] is named["read_limit_per_s"] is None
 
 
 def test_pressure_is_over_the_time_between_the_readings(make: Make) -> None:

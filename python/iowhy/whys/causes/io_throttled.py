@@ -124,7 +124,7 @@ def _limits_of(facts: Facts, limits: DeviceLimits) -> list[tuple[str, Link, floa
             (rate(limit), rate(speed)) if unit == "bytes/s" else (f"{limit:,.0f}", f"{speed:,.0f}")
         )
         words = f"the control group may {may.format(allowed)}; while it waits it {did.format(got)}"
-        said = link(words, limit, unit, "cgroup")
+        said = link(words, limit, unit, "cgroup" if device is None else "io-limits")
         found.append((cls, said, speed / limit))
     return found
 

@@ -261,6 +261,15 @@ def _limits(rng: np.random.Generator, end_ns: int) -> Tables:
                 "cached_bytes": rng.integers(0, 1 << 29, n),
             }
         ),
+        "io_limits": pa.table(
+            {
+                "ts_ns": [START_NS, START_NS, START_NS + INTERVAL_NS],
+                "path": ["/made"] * 3,
+                "dev": [DISK, LOOP, LOOP],
+                "read_bytes_per_s": [10 << 30, None, None],
+                "write_ops_per_s": [None, 400_000, 300_000],
+            }
+        ),
         "pressure_samples": pa.concat_tables(
             pa.table(
                 {

@@ -33,6 +33,7 @@ struct Call {
     vector: bool,
     offset_in: Option<String>,
     effect: Option<String>,
+    closes: bool,
     makes: Option<String>,
     same_as: Option<String>,
 }
@@ -70,7 +71,14 @@ struct Part {
 
 #[derive(Deserialize)]
 struct Reasons {
+    reason: BTreeMap<String, Reason>,
     rule: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+struct Reason {
+    #[serde(default)]
+    interruptible: bool,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +134,7 @@ fn calls() -> Result<String> {
         writeln!(
             out,
             "    Call {{ name: {name:?}, kind: {}, moves_data: {}, record: {}, arguments: {:?}, fd: {:?}, \
-             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, makes: {:?}, same_as: {:?} }},",
+             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, closes: {}, makes: {:?}, same_as: {:?} }},",
             variant("Kind", call.kind.as_deref()),
             call.moves_data,
             variant("Record", call.record.as_deref()),
@@ -138,6 +146,7 @@ fn calls() -> Result<String> {
             call.flags,
             call.vector,
             variant("Effect", call.effect.as_deref()),
+            call.closes,
             call.makes,
             entry.same_as,
         )?;
@@ -221,7 +230,16 @@ fn reasons() -> Result<String> {
             rule.reason, rule.any, rule.also
         )?;
     }
-    out.push_str("];\n");
+    let interruptible: Vec<&String> = found
+        .reason
+        .iter()
+        .filter(|(_, reason)| reason.interruptible)
+        .map(|(name, _)| name)
+        .collect();
+    writeln!(
+        out,
+        "];\n/// Those of which a signal may end the wait.\npub static INTERRUPTIBLE: &[&str] = &{interruptible:?};"
+    )?;
     Ok(out)
 }
 

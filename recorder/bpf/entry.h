@@ -22,6 +22,15 @@ static __always_inline struct pt_regs *entry_registers(struct task_struct *task)
 	return (struct pt_regs *)(stack + KERNEL_STACK_BYTES - bpf_core_type_size(struct pt_regs));
 }
 
+/*
+ * Whether what brought the current thread of a user into the kernel is no call: a fault of a page, or another exception. The
+ * kernel gives these no number.
+ */
+static __always_inline bool is_in_exception(struct task_struct *task)
+{
+	return BPF_CORE_READ(entry_registers(task), CALL_NUMBER_FIELD) == -1;
+}
+
 /* A 32-bit program on a 64-bit kernel, whose numbers are of another table. */
 static __always_inline bool is_compat(struct task_struct *task)
 {

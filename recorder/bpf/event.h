@@ -30,6 +30,7 @@ enum call_number {
 enum wait_flag {
 	WAIT_IN_IOWAIT = 1,
 	WAIT_HAS_FILE = 2,
+	WAIT_OF_ANY_KIND = 4, /* a signal may end it: its stack shows whether it is one */
 };
 
 struct event_header {

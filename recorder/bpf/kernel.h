@@ -673,7 +673,7 @@ enum pageflags {
 #define ARG3(regs) ((regs)->r10)
 #define ARG4(regs) ((regs)->r8)
 #define ARG5(regs) ((regs)->r9)
-#define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
+#define CALL_NUMBER_FIELD orig_ax
 #define USER_IP_FIELD ip
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs) ((regs)->orig_x0)
@@ -682,7 +682,7 @@ enum pageflags {
 #define ARG3(regs) ((regs)->regs[3])
 #define ARG4(regs) ((regs)->regs[4])
 #define ARG5(regs) ((regs)->regs[5])
-#define CALL_NUMBER(regs) ((__s64)(regs)->syscallno)
+#define CALL_NUMBER_FIELD syscallno
 #define USER_IP_FIELD pc
 #endif
 

@@ -11,6 +11,7 @@
 #define IOWHY_PAGECACHE_H
 
 #include "chunks.h"
+#include "entry.h"
 #include "folio.h"
 #include "lookup.h"
 
@@ -131,6 +132,10 @@ int BPF_PROG(on_page_add, struct folio *folio)
 		/* A page fault, whose page is in no tracepoint: one of those that it adds is that. */
 		demand = t->fault_number != fault_number(task);
 		t->fault_number = fault_number(task);
+		if (is_in_exception(task)) {
+			t->fault_file = file;
+			t->fault_named = t->fault_number;
+		}
 		low = page;
 		high = page + 1;
 		COUNT(counts, lookups, demand);

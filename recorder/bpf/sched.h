@@ -12,20 +12,22 @@
 static __always_inline void emit_wait(struct thread *t, __u64 now)
 {
 	struct event_wait *e = RESERVE(struct event_wait, EVENT_WAIT);
+	struct file_id file;
 
 	if (e) {
 		e->header.kind = EVENT_WAIT;
-		e->header.flags =
-			t->wait_io | (t->call >= 0 && (t->call_flags & CALL_HAS_FILE) ? WAIT_HAS_FILE : 0);
+		e->header.flags = t->wait_flags;
 		e->header.nr = t->call;
 		e->header.tid = t->tid;
 		e->ts = t->wait_since;
 		e->dur = now - t->wait_since;
 		e->tgid = t->tgid;
 		e->stack = t->wait_stack;
-		e->ino = t->file.ino;
-		e->dev = t->file.dev;
-		e->generation = t->file.generation;
+		/* A copy: the verifier follows two pointers for longer. */
+		file = t->call >= 0 ? t->file : t->fault_file;
+		e->ino = file.ino;
+		e->dev = file.dev;
+		e->generation = file.generation;
 		SUBMIT(e);
 	}
 	if (take_stacks)
@@ -54,11 +56,48 @@ static __always_inline bool waits_for_names(const struct thread *t)
 	return nr < CALLS && (calls[nr].how & HOW_OF_NAMES);
 }
 
-static __always_inline bool is_blocked(const struct thread *t, unsigned int state)
+/*
+ * Where FUSE may be waited for and where that is one of several things: in calls that close files (others wait there for
+ * what a socket or a terminal has still to send), and outside of calls in page faults (another process may supply
+ * the page). Seldom enough that the stack is looked at each time: user space tells by it which it is.
+ */
+static __always_inline bool may_wait_for_served(const struct thread *t, struct task_struct *task)
 {
-	if ((state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD))
-		return true;
-	return (state & TASK_INTERRUPTIBLE) && (waits_for_names(t) || (t->call >= 0 && t->call_is_served));
+	__u32 nr = t->call;
+
+	if (t->call < 0)
+		return !t->kernel_thread && is_in_exception(task);
+	barrier_var(nr);
+	return nr < CALLS && (calls[nr].how & HOW_CLOSES);
+}
+
+/* The wait that the thread begins, as enum wait_flag; negative: it begins none. */
+static __always_inline int wait_of(const struct thread *t, struct task_struct *task, unsigned int state)
+{
+	int flags = 0;
+
+	if (!(state & TASK_UNINTERRUPTIBLE) || (state & TASK_NOLOAD)) {
+		if (!(state & TASK_INTERRUPTIBLE))
+			return -1;
+		if (!waits_for_names(t) && !(t->call >= 0 && t->call_is_served)) {
+			if (!may_wait_for_served(t, task))
+				return -1;
+			flags = WAIT_OF_ANY_KIND;
+		}
+	}
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		flags |= WAIT_IN_IOWAIT;
+	if (t->call >= 0 ? t->call_flags & CALL_HAS_FILE : t->fault_named == fault_number(task))
+		flags |= WAIT_HAS_FILE;
+	return flags;
+}
+
+static __always_inline void begin_wait(void *ctx, struct thread *t, struct task_struct *task, __u64 now)
+{
+	t->wait_since = now;
+	t->wait_stack = stack_id(ctx, t);
+	if (take_stacks && t->call < 0)
+		take_wait(t, task);
 }
 
 static __always_inline int switched(void *ctx, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -66,6 +105,7 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 {
 	struct thread *t;
 	__u64 now = bpf_ktime_get_ns();
+	int wait;
 
 	t = prev->pid ? thread_of(prev) : NULL;
 	if (t) {
@@ -88,13 +128,10 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			advance(t, now, SLEEPING);
 			emit_exit(prev, t, 1);
 			forget_thread(prev);
-		} else if (is_blocked(t, prev_state)) {
+		} else if ((wait = wait_of(t, prev, prev_state)) >= 0) {
 			advance(t, now, BLOCKED);
-			t->wait_since = now;
-			t->wait_io = BPF_CORE_READ_BITFIELD(prev, in_iowait);
-			t->wait_stack = stack_id(ctx, t);
-			if (take_stacks && t->call < 0)
-				take_wait(t, prev);
+			t->wait_flags = wait;
+			begin_wait(ctx, t, prev, now);
 		} else {
 			advance(t, now, SLEEPING);
 		}

@@ -18,6 +18,7 @@ enum call_how {
 	HOW_OFFSET_POINTER = 2, /* the offset argument points to the offset; NULL means f_pos */
 	HOW_FILE_POSITION = 4, /* the offset is the file position */
 	HOW_OF_NAMES = 8, /* on names and inodes: nothing to sleep for but what answers them */
+	HOW_CLOSES = 16, /* it closes files: what it sleeps for, its stack shows */
 };
 
 struct call_shape {
@@ -130,7 +131,7 @@ struct thread {
 	__u8 call_flags;
 	__u8 call_kind;
 	__u8 kernel_thread;
-	__u8 wait_io;
+	__u8 wait_flags; /* enum wait_flag */
 	/* the call's file; kept from call to call to save look-ups */
 	__u64 inode;
 	struct file_id file;

@@ -332,7 +332,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	advance(t, now, ON_CPU_USER);
 	if (t->call == NO_CALL) {
 		/* Refused before its entry is traced (seccomp): it has a number and a result, and no length. */
-		begin_call(t, task, CALL_NUMBER(regs), t->since);
+		begin_call(t, task, (__s64)regs->CALL_NUMBER_FIELD, t->since);
 		t->call_fd = -1;
 	}
 	call.nr = t->call;

@@ -61,7 +61,8 @@ pub fn how(call: &Call) -> u8 {
     } else {
         0
     };
-    offset | vector | names
+    let closes = if call.closes { layout::HOW_CLOSES } else { 0 };
+    offset | vector | names | closes
 }
 
 /// Whether it asks for or changes names and inodes alone. To open one may be to wait for who opens its other end, and to close
@@ -138,6 +139,9 @@ mod tests {
         ] {
             assert!(of_names(name), "{name}");
         }
+        let closes =
+            |name: &str| how(calls::by_name(name.as_bytes()).unwrap()) & layout::HOW_CLOSES != 0;
+        assert!(closes("close") && closes("exit_group") && closes("dup2") && !closes("dup"));
         for name in [
             "openat", "creat", "close", "read", "fsync", "futex", "ppoll", "clone",
         ] {

@@ -104,6 +104,8 @@ pub struct Call {
     pub vector: bool,
     pub offset_in: OffsetIn,
     pub effect: Option<Effect>,
+    /// It closes files.
+    pub closes: bool,
     /// Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
     pub makes: Option<&'static str>,
     /// The call that this is another name of: no number of its own.

@@ -3,6 +3,9 @@
 /// The reason of a wait whose stack matches no rule, or is not known.
 pub const OTHER: &str = "other";
 
+/// The reason of one that a signal may end, for nothing that a filesystem does.
+pub const SLEEP: &str = "interruptible_sleep";
+
 /// One of `any` is on the stack and, where it has `also`, one of those. A name that ends in * stands for every name
 /// with that beginning.
 #[derive(Debug)]
@@ -22,6 +25,16 @@ pub fn of<T: AsRef<str>>(frames: &[T]) -> &'static str {
         .iter()
         .find(|rule| on_stack(rule.any) && (rule.also.is_empty() || on_stack(rule.also)))
         .map_or(OTHER, |rule| rule.reason)
+}
+
+/// The reason where a signal may end the wait, as it may end what is none: that of the stack, where its waits are such.
+pub fn of_any_kind<T: AsRef<str>>(frames: &[T]) -> &'static str {
+    let reason = of(frames);
+    if INTERRUPTIBLE.contains(&reason) {
+        reason
+    } else {
+        SLEEP
+    }
 }
 
 /// Whether a frame is the tracing's or the scheduler's own, which every wait's stack begins with.

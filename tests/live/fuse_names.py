@@ -1,6 +1,7 @@
 """A filesystem in user space that has any name one asks for, as a file of zeros, and lets nothing be kept: each answer takes its time.
 
-python fuse_names.py DIRECTORY MILLISECONDS: mounts itself there (as root), prints a line, and answers until it is unmounted.
+python fuse_names.py DIRECTORY MILLISECONDS [cached|ahead]: mounts itself there (as root), prints a line, and answers until it is
+unmounted. `cached`: what is read stays in memory; `ahead`: and the kernel may ask for more than one page range at once (FUSE_ASYNC_READ).
 The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
 """
 
@@ -12,8 +13,8 @@ import sys
 import time
 
 LOOKUP, FORGET, GETATTR, UNLINK, INIT, BATCH_FORGET, INTERRUPT = 1, 2, 3, 10, 26, 42, 36
-OPEN, READ, COPY = 14, 15, 47
-DIRECT_IO = 1
+OPEN, READ, FLUSH, COPY = 14, 15, 25, 47
+DIRECT_IO, ASYNC_READ = 1, 1
 SIZE = 1 << 20
 IN_HEADER = struct.Struct("<IIQQIIII")
 OUT_HEADER = struct.Struct("<IiQ")
@@ -29,27 +30,28 @@ def attributes(node: int) -> bytes:
     return ATTRIBUTES.pack(node, size, *[0] * 4, *[0] * 3, mode, 1, 0, 0, 0, 4096, 0)
 
 
-def answer(opcode: int, node: int, asked: bytes) -> tuple[int, bytes]:
+def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]:
     """An error and what is said besides."""
     if opcode == INIT:
-        return 0, struct.pack("<4I2H2I2HI28x", 7, 31, 65536, 0, 8, 8, 65536, 1, 0, 0, 0)
+        flags = ASYNC_READ if mode == "ahead" else 0
+        return 0, struct.pack("<4I2H2I2HI28x", 7, 31, 65536, flags, 8, 8, 65536, 1, 0, 0, 0)
     if opcode == LOOKUP:
         found = 2 + sum(asked.rstrip(b"\0"))
         return 0, struct.pack("<4Q2I", found, 0, 0, 0, 0, 0) + attributes(found)
     if opcode == GETATTR:
         return 0, struct.pack("<Q2I", 0, 0, 0) + attributes(node)
     if opcode == OPEN:
-        return 0, struct.pack("<Q2I", 0, DIRECT_IO, 0)
+        return 0, struct.pack("<Q2I", 0, 0 if mode else DIRECT_IO, 0)
     if opcode == READ:
         _, offset, size = struct.unpack_from("<2QI", asked)
         return 0, bytes(max(0, min(size, SIZE - offset)))
     if opcode == COPY:
         *_, length, _flags = struct.unpack_from("<7Q", asked)
         return 0, struct.pack("<2I", length, 0)
-    return (0 if opcode == UNLINK else -errno.ENOSYS), b""
+    return (0 if opcode in (UNLINK, FLUSH) else -errno.ENOSYS), b""
 
 
-def main(directory: str, milliseconds: float) -> None:
+def main(directory: str, milliseconds: float, mode: str = "") -> None:
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -68,11 +70,11 @@ def main(directory: str, milliseconds: float) -> None:
         _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        if opcode in (LOOKUP, GETATTR, UNLINK, READ, COPY):
+        if opcode in (LOOKUP, GETATTR, UNLINK, READ, FLUSH, COPY):
             time.sleep(milliseconds / 1000)
-        error, said = answer(opcode, node, request[IN_HEADER.size :])
+        error, said = answer(opcode, node, request[IN_HEADER.size :], mode)
         os.write(device, OUT_HEADER.pack(OUT_HEADER.size + len(said), error, unique) + said)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    main(sys.argv[1], float(sys.argv[2]), *sys.argv[3:])

@@ -103,6 +103,23 @@ def in_memory(
 
 
 @contextmanager
+def served_by_python(folder: Path, delay_ms: float, *mode: str) -> Iterator[tuple[Path, int]]:
+    """A filesystem that a process serves (fuse_names.py): where it is mounted, and that process."""
+    mount = folder / "names"
+    mount.mkdir()
+    server_program = Path(__file__).with_name("fuse_names.py")
+    with subprocess.Popen(
+        [sys.executable, server_program, mount, str(delay_ms), *mode], stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"mounted\n"
+        try:
+            yield mount, server.pid
+        finally:
+            run("umount", str(mount))
+
+
+@contextmanager
 def loop_device(image: Path, bytes_: int) -> Iterator[str]:
     """A loop device, which may have partitions, over a file that is made for it; its path."""
     with image.open("wb") as file:

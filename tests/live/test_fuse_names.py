@@ -1,8 +1,6 @@
 """Calls on names of a filesystem that a process serves, and calls that copy its files: they sleep so that a signal may wake them, and wait for that
 process all the same."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 
 from iowhy.relations import Relations
 from iowhy.whys.verdict import judge
-from machine import python, record, run
+from machine import python, record, run, served_by_python
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -27,18 +25,8 @@ for number in range(int(sys.argv[3])):
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[Path, int]]:
     """Where it is mounted, and the process that serves it."""
-    mount = tmp_path / "names"
-    mount.mkdir()
-    program = Path(__file__).with_name("fuse_names.py")
-    with subprocess.Popen(
-        [sys.executable, program, mount, str(DELAY_MS)], stdout=subprocess.PIPE
-    ) as server:
-        assert server.stdout is not None
-        assert server.stdout.readline() == b"mounted\n"
-        try:
-            yield mount, server.pid
-        finally:
-            run("umount", str(mount))
+    with served_by_python(tmp_path, DELAY_MS) as served:
+        yield served
 
 
 def test_names_are_waited_for_at_the_process_that_serves_them(

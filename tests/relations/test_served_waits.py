@@ -70,3 +70,33 @@ def test_a_call_on_names_has_no_file_and_may_mean_only_one(
     )
     with Relations.of(rec) as relations:
         assert relations.rows("SELECT dev, served_by FROM served_waits") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("opened", "syscall", "expected"),
+    [
+        ([1], "close", 1),
+        ([1], "exit_group", 1),
+        ([1], None, 1),
+        # A name need not be of what is open.
+        ([1], "newfstatat", None),
+        ([1, 2], "close", None),
+        ([], "close", None),
+    ],
+)
+def test_what_is_closed_was_opened_before(
+    make: Make, opened: list[int], syscall: str | None, expected: int | None
+) -> None:
+    rec = make(
+        {
+            "filesystems": [
+                {"dev": dev, "kind": "fuse.sshfs", "mount": f"/{dev}", "options": "rw"}
+                for dev in (1, 2)
+            ],
+            "syscalls": [call(dev * MS, MS, "openat") | {"dev": dev} for dev in (*opened, 7)],
+            "waits": [wait(9 * MS, MS, "fuse", syscall=syscall, ino=None, dev=None)],
+        }
+    )
+    with Relations.of(rec) as relations:
+        rows = relations.rows("SELECT dev, served_by FROM served_waits WHERE reason = 'fuse'")
+    assert rows == [(expected, "process")]

@@ -31,11 +31,11 @@ def recording(facts: RecordedFacts) -> str:
 def call_kinds(_: RecordedFacts) -> str:
     """What each system call is for (tables/calls.toml)."""
     return _values(
-        ("name", "kind", "direction", "moves_data", "reaps", "opens"),
+        ("name", "kind", "direction", "moves_data", "reaps", "opens", "closes"),
         [
-            (c.name, c.kind, c.direction, c.moves_data, c.reaps, c.effect == "open")
+            (c.name, c.kind, c.direction, c.moves_data, c.reaps, c.effect == "open", c.closes)
             for c in calls().values()
-            if c.kind is not None
+            if c.kind is not None or c.closes
         ],
     )
 
@@ -129,11 +129,16 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
         "One system call of a known kind by its name",
         (
             ("name", "system call", "text"),
-            ("kind", "read, write, copy, sync, lookup, change, collect or idle", "text"),
+            (
+                "kind",
+                "read, write, copy, sync, lookup, change, collect or idle; NULL of some that close files",
+                "text",
+            ),
             ("direction", "of a copy: whether a wait in it is one to read or to write", "text"),
             ("moves_data", "it moves a file's data and gives the number of bytes", "bool"),
             ("reaps", "interruptible sleep in it waits for asynchronous I/O", "bool"),
             ("opens", "it opens a file by its name", "bool"),
+            ("closes", "it closes files", "bool"),
         ),
     ),
     "wait_kinds": (

@@ -10,17 +10,27 @@
 -- column waits: waits, or calls that slept, count
 -- column total_ns: summed, ns
 -- column part: of all waits in this call for this reason, share
-WITH alone AS (
-    SELECT max(dev) AS dev FROM served_filesystems WHERE served_by = 'process' OR kind = 'virtiofs' HAVING count(*) = 1
+WITH possible AS (
+    SELECT v.dev, c.dev IS NOT NULL AS opened
+    FROM served_filesystems v
+    LEFT JOIN (SELECT DISTINCT dev FROM main.call_addends) c ON c.dev = v.dev
+    WHERE v.served_by = 'process' OR v.kind = 'virtiofs'
+), alone AS (
+    SELECT
+        CASE WHEN count(*) = 1 THEN max(dev) END AS dev,
+        CASE WHEN count(CASE WHEN opened THEN 1 END) = 1 THEN max(CASE WHEN opened THEN dev END) END AS opened_dev
+    FROM possible
 ), found AS (
     SELECT
         w.syscall, w.reason, v.dev, w.dur_ns AS ns,
         -- Of a wait without a file (of a call on names) the reason tells, where only one can be meant also which filesystem it
-        -- is; else the host of virtiofs is not told from a process then.
+        -- is; else the host of virtiofs is not told from a process then. What is closed, or mapped, was opened before.
         coalesce(v.served_by, CASE w.reason WHEN 'fuse' THEN 'process' WHEN 'network_filesystem' THEN 'server' END) AS served_by
     FROM main.waits w
+    LEFT JOIN call_kinds k ON k.name = w.syscall
     LEFT JOIN alone a ON w.dev IS NULL AND w.reason = 'fuse'
-    LEFT JOIN served_filesystems v ON v.dev = coalesce(w.dev, a.dev)
+    LEFT JOIN served_filesystems v
+        ON v.dev = coalesce(w.dev, a.dev, CASE WHEN w.syscall IS NULL OR k.closes THEN a.opened_dev END)
     WHERE w.dur_ns > 0
     UNION ALL
     SELECT s.syscall, NULL, v.dev, s.sleeping_ns, v.served_by

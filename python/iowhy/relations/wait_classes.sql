@@ -35,7 +35,7 @@ SELECT
         WHEN x.budget = 'writeback' THEN 'write'
         WHEN x.budget IN ('read', 'write') THEN x.budget
         WHEN k.kind = 'collect' OR s.syscall = 'io_uring worker' THEN 'collect'
-        WHEN k.kind IN ('write', 'change') OR k.direction = 'write' THEN 'write'
+        WHEN k.kind IN ('write', 'change') OR k.direction = 'write' OR k.closes THEN 'write'
         WHEN k.opens AND s.reason IS NOT NULL AND x.opening IS NULL THEN 'write'
         WHEN k.kind IN ('read', 'lookup') OR k.direction = 'read' THEN 'read'
         WHEN x.reason IS NULL AND b.class IS NOT NULL THEN b.class

@@ -73,6 +73,8 @@ class Call:
     offset_in: str | None = None
     #: On threads and descriptors: open, named, close, duplicate, descriptor, pair, clone, exec, comm.
     effect: str | None = None
+    #: It closes files.
+    closes: bool = False
     #: Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
     makes: str | None = None
     #: The call that this is another name of.

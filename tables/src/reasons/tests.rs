@@ -63,6 +63,25 @@ fn a_copy_waits_for_the_process_that_serves_the_file_or_for_the_other_end() {
 }
 
 #[test]
+fn sleep_that_a_signal_may_end_is_a_wait_only_where_such_waits_are() {
+    let flush = ["request_wait_answer", "fuse_flush", "filp_close"];
+    assert_eq!(of_any_kind(&flush), "fuse");
+    assert_eq!(of_any_kind(&["handle_userfault"]), "userfault");
+    for other in [
+        // A socket that lingers, a terminal's line, and a mutex: its reason is one of waits that no signal ends.
+        ["wait_woken", "sk_stream_wait_close", "tcp_close"],
+        ["schedule_timeout", "tty_wait_until_sent", "tty_release"],
+        ["__mutex_lock", "tty_release", "__fput"],
+    ] {
+        assert_eq!(of_any_kind(&other), SLEEP, "{other:?}");
+    }
+    assert_eq!(
+        reason(&["__mutex_lock", "tty_release", "__fput"]),
+        "inode_lock"
+    );
+}
+
+#[test]
 fn what_a_filesystem_does_for_room_is_no_wait_for_durability() {
     for (frames, expected) in [
         (

@@ -63,7 +63,8 @@ CAUSE = Cause(
         "the machine's disks do tells nothing of that."
     ),
     measured=(
-        "Waits, and sleep, in calls on files of filesystems of kind fuse; the process that has their connection open "
+        "Waits, and sleep, in calls on files of filesystems of kind fuse, in page faults of mapped ones and where files are "
+        "closed, there by the kernel's stack; the process that has their connection open "
         "(/proc/PID/fdinfo, Linux 6.13 and later)."
     ),
     thresholds=(
@@ -72,7 +73,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a mapped file, and close: a sleep there that a signal may end counts as idle (not-io)",
+        "a lock on such a file (flock, fcntl), and ioctl: a sleep there that a signal may end counts as idle (not-io)",
         "kernels before 6.13 do not tell which process serves which filesystem",
     ),
     remedies=(

@@ -154,7 +154,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a network file system or FUSE that sleeps interruptibly outside calls on files and names",
+        "a network file system or FUSE that sleeps interruptibly in other calls than those on files and names, and that close files",
         "a server that does the I/O for the command: attach to it with -p",
     ),
     remedies=(

@@ -169,10 +169,10 @@ def _operations(out: Path) -> Iterator[Check]:
             yield Check(f"{op} operations of {name} and their bytes", found, counts)
 
 
-def _compiled(folder: Path) -> Path:
-    """The program of the live tests."""
-    source = Path(__file__).parents[1] / "live/operations.c"
-    program = folder / "operations"
+def _compiled(folder: Path, name: str) -> Path:
+    """A program of the live tests."""
+    source = Path(__file__).parents[1] / f"live/{name}.c"
+    program = folder / name
     subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
     return program
 
@@ -209,7 +209,8 @@ def recordings_of(suite: str) -> Path:
 
 def main(folder: Path, suites: list[str]) -> int:
     failed = 0
-    own = [Path(program(RECORDER)), Path(program("iowhy-work")), _compiled(folder)]
+    own = [Path(program(RECORDER)), Path(program("iowhy-work"))]
+    own += [_compiled(folder, name) for name in ("operations", "mapped")]
     programs = [*own, *TOOLS, *smb.programs()]
     for name in suites or packages.SUITES:
         kernel = packages.fetch(folder, name)

@@ -14,6 +14,8 @@ from .guest import MEMORY_MIB
 from .host import share
 
 READS, BLOCK = 97, 8192
+#: Pages of the mapped file that are asked for one by one (tests/live/mapped.c).
+PAGES = 50
 #: What serves the folder to the emulator: that of older qemu's own package, and the one that took its place.
 DAEMONS = (Path("/usr/lib/qemu/virtiofsd"), Path("/usr/libexec/virtiofsd"))
 
@@ -53,6 +55,7 @@ def script() -> str:
     return f"""
 mkdir -p /served
 if mount -t virtiofs served /served > /out/virtiofs.txt 2>&1; then
+  record mapped mapped /served/file {PAGES}
   record virtiofs iowhy-work randread --file /served/file --buffered --reads {READS} --block {BLOCK}
   umount /served
 fi
@@ -78,3 +81,20 @@ def checks(out: Path) -> Iterator[Check]:
     )
     yield Check("reads wait for virtiofs's host", of_relations(recording, served_by), True)
     yield Check("lost of virtiofs", recording.manifest.lost(), 0)
+    yield from _mapped(out)
+
+
+def _mapped(out: Path) -> Iterator[Check]:
+    """An answer may be there before who asked sleeps for it, but not each time."""
+    recording = open_recording(out / "mapped.iowhy")
+    faults = (
+        f"SELECT count(*) BETWEEN {PAGES // 2} AND {2 * PAGES} AND count(*) = count(ino) FROM waits"
+        " WHERE syscall IS NULL AND reason = 'fuse'"
+    )
+    yield Check(
+        "page faults wait for virtiofs's host, and name the file", one(recording, faults), True
+    )
+    others = "SELECT count(*) FROM waits WHERE syscall IS NULL AND reason = 'interruptible_sleep'"
+    yield Check("faults that wait for something else", one(recording, others), 0)
+    closing = "SELECT count(*) > 0 FROM waits WHERE syscall = 'close' AND reason = 'fuse'"
+    yield Check("close waits for virtiofs's host", one(recording, closing), True)

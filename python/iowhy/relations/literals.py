@@ -131,7 +131,7 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("name", "system call", "text"),
             (
                 "kind",
-                "read, write, copy, sync, lookup, change, collect or idle; NULL of some that close files",
+                "read, write, copy, sync, lookup, change, collect or idle; or NULL",
                 "text",
             ),
             ("direction", "of a copy: whether a wait in it is one to read or to write", "text"),

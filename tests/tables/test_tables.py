@@ -64,4 +64,5 @@ def test_another_name_is_treated_as_the_call() -> None:
 
 
 def test_every_reason_has_a_rule_and_every_rule_a_reason() -> None:
-    assert {rule.reason for rule in rules()} == set(reasons())
+    # What no rule matches is `other`, which is in no table, or a sleep that a signal may end.
+    assert {rule.reason for rule in rules()} | {"interruptible_sleep"} == set(reasons())

@@ -1,6 +1,6 @@
 //! Makes a recording of any number of rows through the recorder's own writer, sums included, in the memory of one batch:
-//! `cargo run --release --example large FOLDER MILLIONS`. Threads make calls one after the other, some of which wait,
-//! while others of the machine use the same device; the values are drawn at random.
+//! `cargo run --release --example large FOLDER MILLIONS [cached]`. Threads make calls one after the other, some of which wait,
+//! while others of the machine use the same device; the values are drawn at random. `cached`: reads and writes that wait for nothing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,6 +31,8 @@ const CALLS: [&str; 12] = [
     "openat",
     "io_getevents",
 ];
+/// The first of them move data.
+const DATA_CALLS: usize = 8;
 const REASONS: [&str; 6] = [
     "page_read",
     "page_writeback",
@@ -70,12 +72,15 @@ struct Maker {
     draw: Draw,
     rows: u64,
     sector: i64,
+    cached: bool,
 }
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
     let given: Vec<String> = std::env::args().collect();
-    let [_, folder, millions] = given.as_slice() else {
-        return Err("usage: large FOLDER MILLIONS".into());
+    let (folder, millions, cached) = match given.as_slice() {
+        [_, folder, millions] => (folder, millions, false),
+        [_, folder, millions, how] if how == "cached" => (folder, millions, true),
+        _ => return Err("usage: large FOLDER MILLIONS [cached]".into()),
     };
     let mut manifest = Manifest::new(Source::Live);
     manifest.host.cpus = Some(2);
@@ -95,6 +100,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
         draw: Draw(7),
         rows: 0,
         sector: 0,
+        cached,
     };
     let end_ns = maker.run(millions.parse::<u64>()? * 1_000_000)?;
     maker.recording.manifest_mut().command.end_ns = Some(end_ns);
@@ -139,10 +145,15 @@ impl Maker {
     }
 
     fn call(&mut self, thread: &mut Thread, ts_ns: i64) -> Result<i64> {
-        let name = CALLS[self.draw.below(CALLS.len() as i64) as usize];
+        let calls = if self.cached {
+            &CALLS[..DATA_CALLS]
+        } else {
+            &CALLS[..]
+        };
+        let name = calls[self.draw.below(calls.len() as i64) as usize];
         let syncs = SYNCS.contains(&name);
         let cpu_ns = 500 + self.draw.below(8_000);
-        let blocks = syncs || self.draw.chance(35);
+        let blocks = !self.cached && (syncs || self.draw.chance(35));
         let blocked_ns = if blocks {
             10_000 + self.draw.below(200_000)
         } else {

@@ -14,6 +14,8 @@ import time
 
 LOOKUP, FORGET, GETATTR, UNLINK, INIT, BATCH_FORGET, INTERRUPT = 1, 2, 3, 10, 26, 42, 36
 OPEN, READ, FLUSH, COPY = 14, 15, 25, 47
+SETATTR, STATFS, SETXATTR, GETXATTR = 4, 17, 21, 22
+SLOW = (LOOKUP, GETATTR, SETATTR, UNLINK, READ, FLUSH, COPY, STATFS, SETXATTR, GETXATTR)
 DIRECT_IO, ASYNC_READ = 1, 1
 SIZE = 1 << 20
 IN_HEADER = struct.Struct("<IIQQIIII")
@@ -38,7 +40,7 @@ def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]
     if opcode == LOOKUP:
         found = 2 + sum(asked.rstrip(b"\0"))
         return 0, struct.pack("<4Q2I", found, 0, 0, 0, 0, 0) + attributes(found)
-    if opcode == GETATTR:
+    if opcode in (GETATTR, SETATTR):
         return 0, struct.pack("<Q2I", 0, 0, 0) + attributes(node)
     if opcode == OPEN:
         return 0, struct.pack("<Q2I", 0, 0 if mode else DIRECT_IO, 0)
@@ -48,7 +50,11 @@ def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]
     if opcode == COPY:
         *_, length, _flags = struct.unpack_from("<7Q", asked)
         return 0, struct.pack("<2I", length, 0)
-    return (0 if opcode in (UNLINK, FLUSH) else -errno.ENOSYS), b""
+    if opcode == STATFS:
+        return 0, struct.pack("<5Q4I24x", 1 << 20, 1 << 19, 1 << 19, 1 << 10, 1 << 9, 4096, 255, 4096, 0)
+    if opcode == GETXATTR:
+        return 0, struct.pack("<2I", 16, 0)
+    return (0 if opcode in (UNLINK, FLUSH, SETXATTR) else -errno.ENOSYS), b""
 
 
 def main(directory: str, milliseconds: float, mode: str = "") -> None:
@@ -70,7 +76,7 @@ def main(directory: str, milliseconds: float, mode: str = "") -> None:
         _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
             continue
-        if opcode in (LOOKUP, GETATTR, UNLINK, READ, FLUSH, COPY):
+        if opcode in SLOW:
             time.sleep(milliseconds / 1000)
         error, said = answer(opcode, node, request[IN_HEADER.size :], mode)
         os.write(device, OUT_HEADER.pack(OUT_HEADER.size + len(said), error, unique) + said)

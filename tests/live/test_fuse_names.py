@@ -59,6 +59,42 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
         assert "a filesystem of FUSE" in found.summary
 
 
+#: How often each call on attributes is made.
+CHANGED = 20
+ATTRIBUTES = """
+import os, sys
+served, times = sys.argv[1] + "/attributes", int(sys.argv[2])
+for number in range(times):
+    os.chmod(served, 0o640 + number % 2)
+    os.utime(served, (number, number))
+    os.statvfs(sys.argv[1])
+    os.setxattr(served, "user.iowhy", b"x")
+    os.getxattr(served, "user.iowhy")
+"""
+
+
+def test_attributes_are_waited_for_at_the_process_that_serves_them(
+    tmp_path: Path, served: tuple[Path, int]
+) -> None:
+    mount, _ = served
+    recording = record(python(ATTRIBUTES, mount, str(CHANGED)), tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        waits = relations.rows(
+            "SELECT regexp_extract(syscall, 'chmod|utime|statfs|setxattr|getxattr') AS call, count(*), sum(dur_ns), max(class)"
+            " FROM waits w JOIN wait_classes c USING (reason, syscall, io) WHERE reason = 'fuse' GROUP BY 1"
+        )
+    found = {call: (waits, ns, kind) for call, waits, ns, kind in waits}
+    for call, kind in (
+        ("chmod", "write"),
+        ("utime", "write"),
+        ("setxattr", "write"),
+        ("statfs", "read"),
+        ("getxattr", "read"),
+    ):
+        waits, ns, its = found[call]
+        assert (waits >= CHANGED, ns >= CHANGED * DELAY_MS * 1e6, its) == (True, True, kind), call
+
+
 #: Copies of 64 KiB each, from file to file, and to a pipe whose reader takes nothing for a while.
 COPIES, SLOW_PEER_MS = 20, 600
 COPYING = """

@@ -73,8 +73,7 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a lock on such a file (flock, fcntl), ioctl, and chmod, utimensat, statfs and the calls on extended attributes: a sleep "
-        "there that a signal may end counts as idle (not-io)",
+        "a lock on such a file (flock, fcntl) and ioctl: a sleep there that a signal may end counts as idle (not-io)",
         "kernels before 6.13 do not tell which process serves which filesystem",
     ),
     remedies=(

@@ -51,7 +51,9 @@ def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]
         *_, length, _flags = struct.unpack_from("<7Q", asked)
         return 0, struct.pack("<2I", length, 0)
     if opcode == STATFS:
-        return 0, struct.pack("<5Q4I24x", 1 << 20, 1 << 19, 1 << 19, 1 << 10, 1 << 9, 4096, 255, 4096, 0)
+        return 0, struct.pack(
+            "<5Q4I24x", 1 << 20, 1 << 19, 1 << 19, 1 << 10, 1 << 9, 4096, 255, 4096, 0
+        )
     if opcode == GETXATTR:
         return 0, struct.pack("<2I", 16, 0)
     return (0 if opcode in (UNLINK, FLUSH, SETXATTR) else -errno.ENOSYS), b""

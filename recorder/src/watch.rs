@@ -1,7 +1,6 @@
 //! What watches the command: the programs in the kernel, or, where they cannot run, /proc alone.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use iowhy_store::manifest::{Sensor, Source};
 use libbpf_rs::RingBuffer;
 
 use crate::calibration;
-use crate::collect::{names_file, Collector};
+use crate::collect::{names_file, Collector, Ran};
 use crate::groups::Groups;
 use crate::kernel::{choice, Cost, Probe};
 use crate::rows::own_cost::CallCosts;
@@ -216,8 +215,8 @@ impl Watch {
         }
     }
 
-    /// Of the processes that are watched those that ran on a CPU since this was last asked; None where that is not known.
-    pub fn take_ran(&self, collector: &Shared) -> Option<HashSet<i64>> {
+    /// What ran of what is watched since this was last asked; None where that is not known.
+    pub fn take_ran(&self, collector: &Shared) -> Option<Ran> {
         match self {
             Watch::Programs(_) => Some(collector.borrow_mut().take_ran()),
             Watch::Proc(_) => None,

@@ -38,7 +38,7 @@ use totals::Totals;
 use waits::Waits;
 
 pub use stacks::{names_file, NameFunctions};
-pub use waits::ReadStack;
+pub use {threads::Ran, waits::ReadStack};
 
 /// Processes outside the command that are named.
 const NEIGHBOURS_MOST: usize = 10_000;
@@ -145,8 +145,8 @@ impl Collector {
         self.threads.processes()
     }
 
-    /// Processes in scope that ran on a CPU since this was last asked.
-    pub fn take_ran(&mut self) -> HashSet<i64> {
+    /// What ran in scope since this was last asked.
+    pub fn take_ran(&mut self) -> Ran {
         self.threads.take_ran()
     }
 

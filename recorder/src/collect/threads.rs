@@ -17,6 +17,15 @@ use super::Seen;
 /// Readings of all clocks that miss a thread before its end is taken for lost.
 const MISSED_MOST: u32 = 2;
 
+/// What ran in a stretch of time.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// Processes that were on a CPU; the others have done nothing.
+    pub processes: HashSet<i64>,
+    /// What all threads together did but sleep.
+    pub awake_ns: u64,
+}
+
 /// What is known of a thread while it is in scope.
 struct Thread {
     tgid: u32,
@@ -32,8 +41,9 @@ struct Thread {
     exiting: bool,
     /// Readings of all clocks that have begun since it was last met.
     unmet: u32,
-    /// Its time on a CPU when its clock was last read.
+    /// Its time on a CPU when its clock was last read, and with that all that it did not sleep.
     on_cpu: u64,
+    awake: u64,
     /// How many CPUs it may run on, 0 where that is not known, and the first 64 of them as bits.
     allowed: (u32, u64),
 }
@@ -51,6 +61,7 @@ impl Thread {
             exiting: false,
             unmet: 1,
             on_cpu: 0,
+            awake: 0,
             allowed: (0, 0),
         }
     }
@@ -68,8 +79,8 @@ pub struct Threads {
     main: Option<u32>,
     main_ended: bool,
     faults: Faults,
-    /// Processes that ran on a CPU since they were last asked for.
-    ran: HashSet<i64>,
+    /// Since it was last asked for.
+    ran: Ran,
     /// Which sums their clocks have.
     pub kept: thread::Kept,
     /// The recorder's mount namespace; None: not known.
@@ -87,7 +98,7 @@ impl Threads {
             main: None,
             main_ended: false,
             faults: Faults::default(),
-            ran: HashSet::new(),
+            ran: Ran::default(),
             kept: thread::Kept {
                 waits: true,
                 reclaim: true,
@@ -123,8 +134,8 @@ impl Threads {
         processes
     }
 
-    /// Processes that ran on a CPU since this was last asked; the others have done nothing.
-    pub fn take_ran(&mut self) -> HashSet<i64> {
+    /// What ran since this was last asked.
+    pub fn take_ran(&mut self) -> Ran {
         std::mem::take(&mut self.ran)
     }
 
@@ -208,8 +219,13 @@ impl Threads {
         let on_cpu = clock.states[usize::from(layout::ON_CPU_USER)]
             + clock.states[usize::from(layout::ON_CPU_KERNEL)];
         if std::mem::replace(&mut thread.on_cpu, on_cpu) != on_cpu {
-            self.ran.insert(clock.tgid.into());
+            self.ran.processes.insert(clock.tgid.into());
         }
+        let awake = on_cpu
+            + clock.states[usize::from(layout::RUNNABLE)]
+            + clock.states[usize::from(layout::BLOCKED)];
+        // Less where the number is another thread's now.
+        self.ran.awake_ns += awake.saturating_sub(std::mem::replace(&mut thread.awake, awake));
         let Some(row) = thread::time(
             &thread.written,
             clock,

@@ -17,14 +17,13 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Limits, Owner, Recording};
 
 use super::manifest::manifest;
+use super::rest::{Rest, INTERVAL_NS, REST_NS};
 use super::{own, Bounds, Request, Target};
 use crate::collect::{Collector, Seen};
 use crate::kernel::Probe;
 use crate::process::spawn::Fate;
 use crate::watch::{Shared, Watch};
 
-/// Between two readings of every clock and sampler.
-const INTERVAL_NS: i64 = 100_000_000;
 /// How long the last records of a command that has ended are waited for.
 const LAST_RECORDS_NS: i64 = 50_000_000;
 /// Processes whose /proc/PID/io is read at each interval, at most.
@@ -39,6 +38,7 @@ pub struct Live {
     /// Processes whose /proc/PID/io was read and not yet written.
     read: BTreeSet<i64>,
     next_interval: i64,
+    rest: Option<Rest>,
     bounds: Bounds,
     begun_ns: i64,
     /// The bound that ended the recording.
@@ -80,6 +80,7 @@ impl Live {
             process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
             read: BTreeSet::new(),
             next_interval: host::now_ns() + INTERVAL_NS,
+            rest: whole_machine.then(Rest::default),
             bounds: request.bounds.clone(),
             begun_ns: host::now_ns(),
             bound: None,
@@ -150,7 +151,8 @@ impl Live {
         loop {
             let taken = self.watch.take(&self.collector)?;
             let now = host::now_ns();
-            if now >= self.next_interval {
+            let woken = self.rest.as_mut().is_some_and(|rest| rest.takes(taken));
+            if now >= self.next_interval || woken {
                 self.interval(now)?;
                 self.bound = self.bound_reached(now);
                 if self.bound.is_some() || stop(self) {
@@ -158,6 +160,8 @@ impl Live {
                 }
             } else if self.watch.is_crowded() {
                 self.watch.interval(&self.collector, now)?;
+            } else if self.is_resting() && stop(self) {
+                return Ok(None);
             }
             if end.is_some_and(|end| now >= end) {
                 return Ok(None);
@@ -190,6 +194,9 @@ impl Live {
         self.next_interval = (self.next_interval + INTERVAL_NS).max(now + INTERVAL_NS / 2);
         self.watch.interval(&self.collector, now)?;
         self.sample(now);
+        if self.is_resting() {
+            self.next_interval = now + REST_NS;
+        }
         Ok(self.collector.borrow_mut().failed()?)
     }
 
@@ -209,16 +216,23 @@ impl Live {
         collector.recording().manifest_mut().notes.push(text);
     }
 
+    fn is_resting(&self) -> bool {
+        self.rest.as_ref().is_some_and(Rest::rests)
+    }
+
     /// One reading of every sampler.
     fn sample(&mut self, now: i64) {
         let alive = self.alive();
         let ran = self.watch.take_ran(&self.collector);
+        if let (Some(rest), Some(ran)) = (&mut self.rest, &ran) {
+            rest.read(now, ran.awake_ns);
+        }
         let mut collector = self.collector.borrow_mut();
         self.samplers
             .sample(now, &mut |reading| collector.reading(reading));
         if let Ok(process_io) = &mut self.process_io {
             // Who has not run has read and written nothing: its last reading stands.
-            let has_run = |tgid| ran.as_ref().is_none_or(|ran| ran.contains(tgid));
+            let has_run = |tgid| ran.as_ref().is_none_or(|ran| ran.processes.contains(tgid));
             let watched: Vec<i64> = alive
                 .iter()
                 .take(PROCESSES_READ)

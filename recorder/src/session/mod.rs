@@ -5,6 +5,7 @@ mod bounds;
 mod live;
 mod manifest;
 mod own;
+mod rest;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -21,8 +21,8 @@ struct reading {
 	__u64 inode;
 	__u64 here; /* the verifier lets a pointer be reckoned with only after it was stored */
 	__u64 looked_up;
-	__u64 pad[4]; /* a cache line of its own */
-};
+	__u64 pad[4];
+} __attribute__((aligned(64))); /* a cache line of its own */
 
 struct reading readings[READING_CPUS] = {};
 

@@ -19,6 +19,7 @@ enum call_how {
 	HOW_FILE_POSITION = 4, /* the offset is the file position */
 	HOW_OF_NAMES = 8, /* on names and inodes: nothing to sleep for but what answers them */
 	HOW_CLOSES = 16, /* it closes files: what it sleeps for, its stack shows */
+	HOW_USUAL = 32, /* a descriptor, a buffer, its length, and the offset or the file's position */
 };
 
 struct call_shape {

@@ -5,6 +5,7 @@
 
 #include "thread.h"
 #include "calls.h"
+#include "totals.h"
 #include "file.h"
 #include "durable.h"
 #include "rings.h"
@@ -16,17 +17,6 @@
 #include "stack_points.h"
 #include "code.h"
 #include "entry.h"
-
-/* Two halves: one is written while user space drains the other, so that no count is lost between. */
-struct totals_half {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 131072);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct total_key);
-	__type(value, struct total);
-};
-struct totals_half totals_0 SEC(".maps");
-struct totals_half totals_1 SEC(".maps");
 
 static __always_inline __u64 argument(struct pt_regs *regs, __s8 number)
 {
@@ -91,19 +81,53 @@ static __always_inline void estimate_lookup(struct thread *t, struct file *file)
 		t->call_flags |= CALL_LOOKED_UP;
 }
 
-static __always_inline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
-				     const volatile struct call_shape *shape)
+/*
+ * A call whose descriptor, buffer and length are its first arguments, as read, write, pread64 and pwrite64: what begin_io
+ * comes to for these, with the table asked no more. Most calls are such.
+ */
+static __always_inline void begin_usual(struct thread *t, struct task_struct *task, struct pt_regs *regs,
+					__u8 kind, __u8 how)
+{
+	__u32 fd = ARG0(regs);
+	struct file *file = file_of(task, fd);
+	bool known = set_file(t, file);
+	__u8 flags = CALL_HAS_BYTES | (known ? CALL_HAS_FILE : 0);
+
+	t->call_fd = fd;
+	t->call_bytes = ARG2(regs);
+	if (!(how & HOW_FILE_POSITION)) {
+		__u64 offset = ARG3(regs);
+
+		/* As begin_io has it. */
+		t->call_offset = offset == ~0ULL && file ? FIELD(struct file, file, f_pos) : offset;
+		flags |= CALL_HAS_OFFSET;
+	} else if (known) {
+		t->call_offset = FIELD(struct file, file, f_pos);
+		flags |= CALL_HAS_OFFSET;
+		if (kind == CALL_WRITE && (FIELD(struct file, file, f_flags) & O_APPEND))
+			t->call_appends = 1;
+	}
+	if (kind == CALL_WRITE && is_durable(file, 0))
+		flags |= CALL_DURABLE;
+	t->call_flags = flags;
+	if (kind != CALL_READ)
+		return;
+	if (estimate_lookups && known)
+		estimate_lookup(t, file);
+	begin_read(t, file);
+}
+
+/*
+ * Every other call with a record, but for those of rings. A function of its own: what it keeps would leave the usual call
+ * no registers.
+ */
+static __noinline void begin_io(struct thread *t, struct task_struct *task, struct pt_regs *regs,
+				const volatile struct call_shape *shape)
 {
 	__u8 how = shape->how;
 	struct file *file = NULL;
 
 	t->call_fd = -1;
-	if (shape->kind == CALL_RING) {
-		begin_ring(t, task, regs);
-		if (t->call == NR_IO_SUBMIT)
-			submit_iocbs(ARG0(regs), ARG1(regs), ARG2(regs));
-		return;
-	}
 	if (shape->fd_arg >= 0) {
 		t->call_fd = argument(regs, shape->fd_arg);
 		file = file_of(task, t->call_fd);
@@ -212,59 +236,25 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	now = bpf_ktime_get_ns();
 	advance(t, now, ON_CPU_KERNEL);
 	t->call_position = (__u64)ctx;
-	if (begin_call(t, task, id, now) && id >= 0 && id < CALLS)
-		begin_io(t, task, regs, &calls[id]);
-	else if (any_notifier)
+	if (begin_call(t, task, id, now) && id >= 0 && id < CALLS) {
+		__u8 how = calls[id].how;
+
+		if (how & HOW_USUAL) {
+			begin_usual(t, task, regs, t->call_kind, how);
+		} else if (t->call_kind == CALL_RING) {
+			/* Not in begin_io: down to a file's name these have as many functions as the stack has room for. */
+			t->call_fd = -1;
+			begin_ring(t, task, regs);
+			if (t->call == NR_IO_SUBMIT)
+				submit_iocbs(ARG0(regs), ARG1(regs), ARG2(regs));
+		} else {
+			begin_io(t, task, regs, &calls[id]);
+		}
+	} else if (any_notifier) {
 		begin_notified(t, task, regs);
+	}
 	time_entry(t, now);
 	return 0;
-}
-
-/* As strace counts: the kernel's own codes for a call that a signal broke off (from 512 on) are errors, too. */
-static __always_inline bool is_error(long ret)
-{
-	return ret < 0 && ret >= -MAX_ERRNO;
-}
-
-/* There is another entry of this key in a half. */
-static __always_inline void note_total(const struct total_key *key, __u32 in)
-{
-	if (HAS_ATOMICS)
-		total_keys[in][__sync_fetch_and_add(&new_totals[in], 1) & (TOTAL_KEYS - 1)] = *key;
-	else
-		__sync_fetch_and_add(&new_totals[in], 1);
-}
-
-static __always_inline void count_call(struct thread *t, __u64 dur, __u64 cpu, long ret)
-{
-	struct total_key key = { .tid = t->tid, .nr = t->call };
-	struct total fresh = {};
-	/* Read once: the entry and the count of entries are of the same half. */
-	__u32 in = *(volatile __u32 *)&half & 1;
-	struct total *total;
-
-	total = in ? bpf_map_lookup_elem(&totals_1, &key) : bpf_map_lookup_elem(&totals_0, &key);
-	if (!total) {
-		fresh.calls = 1;
-		fresh.errors = is_error(ret);
-		fresh.total = dur;
-		fresh.max = dur;
-		fresh.cpu = cpu;
-		fresh.tgid = t->tgid;
-		if (in ? bpf_map_update_elem(&totals_1, &key, &fresh, BPF_ANY) :
-			 bpf_map_update_elem(&totals_0, &key, &fresh, BPF_ANY))
-			__sync_fetch_and_add(&lost_totals, 1);
-		else
-			note_total(&key, in);
-		return;
-	}
-	/* Only this thread writes its own counts. */
-	total->calls += 1;
-	total->errors += is_error(ret);
-	total->total += dur;
-	total->cpu += cpu;
-	if (dur > total->max)
-		total->max = dur;
 }
 
 static __always_inline void returned(struct thread *t, struct task_struct *task, struct pt_regs *regs, long ret,

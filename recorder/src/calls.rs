@@ -62,7 +62,26 @@ pub fn how(call: &Call) -> u8 {
         0
     };
     let closes = if call.closes { layout::HOW_CLOSES } else { 0 };
-    offset | vector | names | closes
+    let usual = if is_usual(call) { layout::HOW_USUAL } else { 0 };
+    offset | vector | names | closes | usual
+}
+
+/// Whether it has the arguments that `begin_usual` takes for given (bpf/syscall.h).
+fn is_usual(call: &Call) -> bool {
+    let place = match call.offset_in {
+        OffsetIn::Argument => call.offset == Some(3),
+        OffsetIn::Position => call.offset.is_none(),
+        OffsetIn::Pointer => false,
+    };
+    let written = match call.record {
+        Some(Record::Read) => call.written.is_none(),
+        Some(Record::Write) => call.written == Some(0),
+        _ => false,
+    };
+    place
+        && written
+        && (call.fd, call.bytes, call.flags) == (Some(0), Some(2), None)
+        && !call.vector
 }
 
 /// Whether it asks for or changes names and inodes alone. To open one may be to wait for who opens its other end, and to close
@@ -104,6 +123,16 @@ pub fn writes(number: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usual_calls_are_those_of_a_buffer_at_an_offset_or_the_position() {
+        let mut usual: Vec<_> = recorded()
+            .filter(|(_, call, _)| is_usual(call))
+            .map(|(_, call, _)| call.name)
+            .collect();
+        usual.sort_unstable();
+        assert_eq!(usual, ["pread64", "pwrite64", "read", "write"]);
+    }
 
     #[test]
     fn numbers_are_those_of_libc() {

@@ -7,7 +7,7 @@ use super::{tables, Probe};
 use crate::event::{CacheCounts, CacheKey, Total, TotalKey};
 use crate::skeleton::types;
 
-/// A sixteenth of what a half of the totals holds (bpf/syscall.h, totals_half).
+/// A sixteenth of what a half of the totals holds (bpf/totals.h, totals_half).
 const CROWD: u64 = 8192;
 
 /// Drained tables are walked as a whole twice (each half once) in so many times.

@@ -7,7 +7,7 @@ use iowhy_store::rows;
 use crate::calls;
 use crate::event::{layout, Call, Total, TotalKey};
 
-/// As in bpf/syscall.h: the kernel's own codes for a call that a signal broke off count, as strace has it.
+/// As in bpf/totals.h: the kernel's own codes for a call that a signal broke off count, as strace has it.
 pub fn is_error(ret: i64) -> bool {
     (-4095..0).contains(&ret)
 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{channel, Sender};
 
 use anyhow::{bail, Context, Result};
 
@@ -214,25 +214,36 @@ pub fn hold(
             Ok(())
         });
     }
+    let (forked, ended_early) = channel();
     std::thread::Builder::new()
         .name("iowhy-command".into())
         .spawn(move || {
-            let fate = run(command, gate_end, pid_pipe);
+            let fate = run(command, gate_end, pid_pipe, forked);
             let _ = fates.send(fate);
         })?;
     let mut pid = [0u8; 4];
-    std::fs::File::from(pid_end)
-        .read_exact(&mut pid)
-        .context("the command could not be forked")?;
+    let said = std::fs::File::from(pid_end).read_exact(&mut pid);
+    let pid = match said {
+        Ok(()) => u32::from_ne_bytes(pid),
+        // A signal to the whole group (Ctrl-C) ended it before it could say its number: it is a command that has ended.
+        Err(error) => ended_early
+            .recv()
+            .map_err(|_| error)
+            .context("the command could not be forked")?,
+    };
     Ok(Held {
-        pid: u32::from_ne_bytes(pid),
+        pid,
         gate: std::fs::File::from(gate),
     })
 }
 
-fn run(mut command: Command, gate_end: OwnedFd, pid_pipe: OwnedFd) -> Fate {
+fn run(mut command: Command, gate_end: OwnedFd, pid_pipe: OwnedFd, forked: Sender<u32>) -> Fate {
     let spawned = command.spawn();
     drop((gate_end, pid_pipe));
+    if let Ok(child) = &spawned {
+        let _ = forked.send(child.id());
+    }
+    drop(forked);
     match spawned {
         Err(error) => Fate::Failed(error),
         Ok(mut child) => {

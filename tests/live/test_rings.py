@@ -94,8 +94,19 @@ def test_who_waits_to_be_told_waits_for_the_ring_that_tells(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """By an eventfd or an epoll; a thread whose eventfd belongs to a ring that nobody uses is idle in the same call."""
-    recording, through = _recorded(kind, tmp_path, request)
     calls = WAYS[kind.partition("-")[2]]
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        recording, through = _recorded(kind, folder, request)
+        # A device in memory may have answered each read before it is waited for: that run says nothing of waiting.
+        ((slept,),) = ask(
+            recording,
+            "SELECT coalesce(sum(sleeping_ns), 0) > 0 FROM syscalls WHERE name IN (SELECT unnest(?)) AND ring IS NOT NULL",
+            list(calls),
+        )
+        if slept:
+            break
     (main,) = (tid for (tid,) in ask(recording, "SELECT tid FROM threads WHERE tid = tgid"))
     ((ring, reads),) = through
     assert reads == READS

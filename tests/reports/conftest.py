@@ -171,3 +171,24 @@ def stacked(make: Make, **more: object) -> Recording:
         },
         **more,
     )  # fmt: skip
+
+
+def limited() -> dict[str, list[dict[str, object]]]:
+    """Limits of I/O that change, on two devices, and requests of the command and of others on them and on a third."""
+
+    def limit(at: int, dev: int, **limits: int) -> dict[str, object]:
+        return {"ts_ns": T0 + at * MS, "path": "/x", "dev": dev, **limits}
+
+    return {
+        "io_limits": [
+            limit(0, 8, read_bytes_per_s=3000, write_ops_per_s=7),
+            limit(5, 8, read_bytes_per_s=2000, write_ops_per_s=9),
+            limit(0, 7, write_bytes_per_s=500, read_ops_per_s=4),
+        ],
+        "block_requests": [
+            request(MS, 2 * MS, "read") | {"dev": 8},
+            request(3 * MS, MS) | {"dev": 8, "bytes": 512},
+            request(4 * MS, MS) | {"dev": 8, "bytes": 1024, "in_scope": False},
+            request(5 * MS, MS) | {"dev": 9},
+        ],
+    }

@@ -3,7 +3,7 @@
 import pytest
 
 from iowhy.reports import run
-from tests.reports.conftest import MS, T0, Make, S, request
+from tests.reports.conftest import MS, T0, Make, S, limited
 
 
 def test_a_group_that_is_stopped_and_one_without_a_quota(make: Make) -> None:
@@ -29,23 +29,10 @@ def test_a_group_that_is_stopped_and_one_without_a_quota(make: Make) -> None:
 
 
 def test_limits_stand_by_device_beside_what_was_done_there(make: Make) -> None:
-    def limit(at: int, dev: int, **limits: int) -> dict[str, object]:
-        return {"ts_ns": T0 + at * MS, "path": "/x", "dev": dev, **limits}
-
     rec = make(
         {
             "devices": [{"dev": 8, "name": "sda"}, {"dev": 9, "name": "sdb"}],
-            "io_limits": [
-                limit(0, 8, read_bytes_per_s=3000, write_ops_per_s=7),
-                limit(5, 8, read_bytes_per_s=2000, write_ops_per_s=9),
-                limit(0, 7, write_bytes_per_s=500, read_ops_per_s=4),
-            ],
-            "block_requests": [
-                request(MS, 2 * MS, "read") | {"dev": 8},
-                request(3 * MS, MS) | {"dev": 8, "bytes": 512},
-                request(4 * MS, MS) | {"dev": 8, "bytes": 1024, "in_scope": False},
-                request(5 * MS, MS) | {"dev": 9},
-            ],
+            **limited(),
         },
         end_s=2,
     )

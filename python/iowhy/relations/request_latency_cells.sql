@@ -10,7 +10,7 @@
 -- column requests: requests whose completion was seen, count
 WITH measured AS (
     SELECT
-        CAST(least(greatest(floor((q.queue_ns - c.start_ns) / c.cell_ns), 0), c.last_cell) AS BIGINT) AS cell,
+        least(greatest((q.queue_ns - c.start_ns) // c.cell_ns, 0), c.last_cell) AS cell,
         q.dev,
         q.op,
         q.whose,

@@ -2,7 +2,7 @@
 
 /// Between two readings of every clock and sampler.
 pub const INTERVAL_NS: i64 = 100_000_000;
-/// The same while the machine rests: to read them is most of what a recording of it costs then.
+/// The same while the machine rests: to read them costs an eighth of what a recording of it does (docs/benchmarks.md).
 pub const REST_NS: i64 = 500_000_000;
 /// It rests while all of its threads together are awake for no more than this part of the time,
 const AWAKE: i64 = 20;

@@ -19,12 +19,19 @@ static __always_inline void choose_timed(struct thread *t, __u64 now)
 	t->until_timed = TIMED_LEAST + ((now >> 4) & TIMED_CHANCE);
 }
 
-/* Time since `now`, at which the program took its reading; more than the most where the thread left the CPU since. */
+/*
+ * Time since `now`, at which the program took its reading; more than the most where the thread left the CPU since. Without
+ * what the reading here takes, which a call that is not timed does not pay: as long as the next one.
+ */
 static __always_inline __u64 time_since(const struct thread *t, __u64 now)
 {
-	__u64 ns = bpf_ktime_get_ns() - now;
+	__u64 then = bpf_ktime_get_ns();
+	__u64 reading = bpf_ktime_get_ns() - then;
+	__u64 ns = then - now;
 
-	return *(volatile __u64 *)&t->since == now ? ns : TIMED_MOST_NS + 1;
+	if (*(volatile __u64 *)&t->since != now)
+		return TIMED_MOST_NS + 1;
+	return ns > reading ? ns - reading : 0;
 }
 
 static __always_inline void time_entry(struct thread *t, __u64 now)

@@ -18,11 +18,11 @@ use crate::event::{layout, Clock};
 use crate::kernel::Probe;
 use crate::rows::own_cost::{CallCosts, Measured};
 
-/// Of so many rounds the lower quartile counts: others may take the CPU, or its caches, in some.
+/// Of so many rounds the quicker half counts: others may take the CPU, or its caches, in some.
 const ROUNDS: usize = 16;
-const CALLS_A_ROUND: u32 = 300;
+const CALLS_A_ROUND: u32 = 400;
 
-/// What the process is asked for: so many picoseconds a call takes now.
+/// What the process is asked for: a round of these calls, of which it answers what one took.
 #[derive(Clone, Copy)]
 enum Asked {
     Nothing = 1,
@@ -62,27 +62,15 @@ fn pipe_of_files() -> Result<(File, File)> {
 }
 
 fn compare(probe: &mut Probe, pid: Pid, mut child: Child) -> Result<CallCosts> {
-    let mut nothing = Measured {
-        without: child.ask(Asked::Nothing)?,
-        ..Measured::default()
-    };
-    let mut read = Measured {
-        without: child.ask(Asked::CachedRead)?,
-        ..Measured::default()
-    };
+    let nothing = child.usual_length(Asked::Nothing)?;
+    let read = child.usual_length(Asked::CachedRead)?;
     let ring = probe.ring(|_| ())?;
     let attached = probe.attach_to_calls(pid.as_raw().unsigned_abs())?;
-    let clocks = [
-        clock_of(probe, pid)?,
-        child.measure(Asked::Nothing, &mut nothing, probe, pid)?,
-        child.measure(Asked::CachedRead, &mut read, probe, pid)?,
-    ];
+    let nothing = child.measure(Asked::Nothing, nothing, probe, pid)?;
+    let read = child.measure(Asked::CachedRead, read, probe, pid)?;
     drop(attached);
     ring.consume_raw();
     probe.forget_all();
-    for (measured, pair) in [&mut nothing, &mut read].into_iter().zip(clocks.windows(2)) {
-        measured.add_times(&pair[0], &pair[1])?;
-    }
     Ok(CallCosts::of(&nothing, &read))
 }
 
@@ -93,7 +81,7 @@ struct Child {
 }
 
 impl Child {
-    /// Picoseconds that a call takes now.
+    /// Picoseconds that a call takes in a round.
     fn ask(&mut self, what: Asked) -> Result<u64> {
         let mut bytes = [0; 8];
         self.asking.write_all(&[what as u8])?;
@@ -105,17 +93,66 @@ impl Child {
         Ok(ps)
     }
 
-    /// The same with the programs; gives its clock when it was done.
-    fn measure(
-        &mut self,
-        what: Asked,
-        into: &mut Measured,
-        probe: &Probe,
-        pid: Pid,
-    ) -> Result<Clock> {
-        into.with = self.ask(what)?;
-        clock_of(probe, pid)
+    /// Picoseconds that a call takes without the programs.
+    fn usual_length(&mut self, what: Asked) -> Result<u64> {
+        let lengths = (0..ROUNDS)
+            .map(|_| self.ask(what))
+            .collect::<Result<Vec<_>>>()?;
+        let rounds = lengths.into_iter().map(|with| Measured {
+            with,
+            ..Measured::default()
+        });
+        Ok(usual(rounds.collect()).with)
     }
+
+    /// The same with the programs, and what they tell. Each round tells its own: where others slow one down, both the length of
+    /// its calls and what was timed in them are of that round, and their difference stays what it is.
+    fn measure(&mut self, what: Asked, without: u64, probe: &Probe, pid: Pid) -> Result<Measured> {
+        let mut rounds = Vec::with_capacity(ROUNDS);
+        let mut before = clock_of(probe, pid)?;
+        for _ in 0..ROUNDS {
+            let with = self.ask(what)?;
+            let after = clock_of(probe, pid)?;
+            rounds.extend(round(with, &before, &after));
+            before = after;
+        }
+        ensure!(
+            rounds.len() > ROUNDS / 2,
+            "too few calls of the process that measures were seen"
+        );
+        Ok(Measured {
+            without,
+            ..usual(rounds)
+        })
+    }
+}
+
+/// The average of the quicker half of the rounds.
+fn usual(mut rounds: Vec<Measured>) -> Measured {
+    rounds.sort_unstable_by_key(|round| round.with);
+    rounds.truncate(rounds.len().div_ceil(2));
+    let mean = |of: fn(&Measured) -> u64| rounds.iter().map(of).sum::<u64>() / rounds.len() as u64;
+    Measured {
+        without: mean(|round| round.without),
+        with: mean(|round| round.with),
+        inside: mean(|round| round.inside),
+        entry: mean(|round| round.entry),
+        end: mean(|round| round.end),
+    }
+}
+
+/// What a round tells by the clocks before and after it; none where none of its calls was timed.
+fn round(with: u64, before: &Clock, after: &Clock) -> Option<Measured> {
+    let (from, to) = (before.own, after.own);
+    let (calls, timed) = (to.calls - from.calls, to.timed - from.timed);
+    let in_calls = |clock: &Clock| clock.states[usize::from(layout::ON_CPU_KERNEL)];
+    (calls > 0 && timed > 0).then(|| Measured {
+        without: 0,
+        with,
+        inside: (in_calls(after) - in_calls(before)) * 1000 / calls,
+        entry: (to.entry_ns - from.entry_ns) * 1000 / timed,
+        end: (to.end_ns - from.end_ns) * 1000 / timed,
+    })
 }
 
 fn clock_of(probe: &Probe, pid: Pid) -> Result<Clock> {
@@ -127,48 +164,27 @@ fn clock_of(probe: &Probe, pid: Pid) -> Result<Clock> {
         .clock)
 }
 
-impl Measured {
-    fn add_times(&mut self, before: &Clock, after: &Clock) -> Result<()> {
-        let (from, to) = (before.own, after.own);
-        let (calls, timed) = (to.calls - from.calls, to.timed - from.timed);
-        ensure!(
-            calls > 0 && timed > 0,
-            "no call of the process that measures was seen"
-        );
-        let in_calls = |clock: &Clock| clock.states[usize::from(layout::ON_CPU_KERNEL)];
-        self.inside = (in_calls(after) - in_calls(before)) * 1000 / calls;
-        self.entry = (to.entry_ns - from.entry_ns) * 1000 / timed;
-        self.end = (to.end_ns - from.end_ns) * 1000 / timed;
-        Ok(())
-    }
-}
-
 /// In the child: an answer to each question, until there are none.
 fn answer_all(cached: &File, questions: &mut File, answers: &mut File) -> io::Result<()> {
     let mut asked = [0];
     while questions.read(&mut asked)? > 0 {
         let ps = match asked[0] {
             // SAFETY: getppid takes nothing.
-            1 => usual_length(|| unsafe { libc::syscall(libc::SYS_getppid) } >= 0),
-            _ => usual_length(|| is_read(cached)),
+            1 => length(|| unsafe { libc::syscall(libc::SYS_getppid) } >= 0),
+            _ => length(|| is_read(cached)),
         };
         answers.write_all(&ps.to_ne_bytes())?;
     }
     Ok(())
 }
 
-/// Picoseconds that a call takes, by the lower quartile of some rounds; u64::MAX where it failed.
-fn usual_length(call: impl Fn() -> bool) -> u64 {
-    let mut rounds = [u64::MAX; ROUNDS];
-    for round in &mut rounds {
-        let begin = host::now_ns();
-        if (0..CALLS_A_ROUND).all(|_| call()) {
-            let ns = (host::now_ns() - begin).unsigned_abs();
-            *round = ns * 1000 / u64::from(CALLS_A_ROUND);
-        }
+/// Picoseconds that a call takes; u64::MAX where one failed.
+fn length(call: impl Fn() -> bool) -> u64 {
+    let begin = host::now_ns();
+    if !(0..CALLS_A_ROUND).all(|_| call()) {
+        return u64::MAX;
     }
-    rounds.sort_unstable();
-    rounds[ROUNDS / 4]
+    (host::now_ns() - begin).unsigned_abs() * 1000 / u64::from(CALLS_A_ROUND)
 }
 
 fn is_read(file: &File) -> bool {

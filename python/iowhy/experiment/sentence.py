@@ -66,14 +66,16 @@ def effect(one: Answer, lever: Lever) -> str:
 
 
 def times(slower: Interval) -> str:
-    """A ratio as a person says it: 1.93 times slower (1.88 to 1.99), or 2.1 times faster."""
-    if not slower.known:
-        ratio = slower.value
-        return f"{ratio:.2f} times slower" if ratio >= 0.995 else f"{1 / ratio:.2f} times faster"
-    if slower.value >= 0.995:
-        return f"{slower.value:.2f} times slower ({plain(slower.low)} to {plain(slower.high)})"
-    low, high = plain(1 / slower.high), plain(1 / slower.low)
-    return f"{1 / slower.value:.2f} times faster ({low} to {high})"
+    """A ratio as a person says it: 1.93 times slower (1.88 to 1.99), 2.1 times faster, or no slower and no faster."""
+    ratio = slower.value
+    if f"{ratio:.2f}" == "1.00":
+        within = f" ({plain(slower.low)} to {plain(slower.high)} times as long)"
+        return "no slower and no faster" + (within if slower.known else "")
+    if ratio > 1:
+        within = f" ({plain(slower.low)} to {plain(slower.high)})"
+        return f"{ratio:.2f} times slower" + (within if slower.known else "")
+    within = f" ({plain(1 / slower.high)} to {plain(1 / slower.low)})" if slower.known else ""
+    return f"{1 / ratio:.2f} times faster{within}"
 
 
 def plain(ratio: float) -> str:

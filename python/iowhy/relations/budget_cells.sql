@@ -39,14 +39,22 @@ WITH summed AS (
         l.serial_cores,
         l.saturated_share,
         l.shortage_share,
-        -- Where it is not known how busy they are, none is known to be left.
-        coalesce(p.cpus > 1 AND m.busy_share <= 1 - l.left_share, false) AS cpus_left,
+        l.left_share,
         p.cpus
     FROM summed s
     CROSS JOIN budget_grid g
     CROSS JOIN cpu_limits l
     CROSS JOIN cpu_count p
     LEFT JOIN machine_busy m ON m.cell = s.cell
+), left_over AS (
+    SELECT
+        *,
+        -- The machine's readings count ticks, and may begin before the command and end after it: what its own threads
+        -- used is exact. Where it is not known how busy the CPUs are, none is known to be left.
+        coalesce(
+            cpus > 1 AND busy <= 1 - left_share AND u + k + r <= (1 - left_share) * cpus * n, false
+        ) AS cpus_left
+    FROM lengths
 ), sides AS (
     SELECT
         *,
@@ -61,7 +69,7 @@ WITH summed AS (
         END AS mode,
         u + k + r + q + w AS active,
         user_slack + kernel_slack + recorder_slack + runnable_slack + waiting_slack AS slack
-    FROM lengths
+    FROM left_over
 )
 SELECT
     cell,

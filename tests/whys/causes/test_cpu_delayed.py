@@ -59,6 +59,16 @@ def test_not_where_all_are_busy(judged: Judge) -> None:
     leads(verdict, "cpu-saturated", 0.45, 0.55)
 
 
+def test_not_where_its_own_threads_fill_the_cpus(judged: Judge) -> None:
+    """A short run: ticks, and the time before it and after it, have some of the CPUs' time as idle."""
+    story = Story(0.08, cpus=2)
+    for tid in range(10, 13):
+        story.thread(tid, user=0.55, runnable=0.4)
+    verdict = judged(story.machine(busy=0.7))
+    absent(verdict, "cpu-delayed")
+    leads(verdict, "cpu-saturated", 0.9)
+
+
 def test_not_a_little_waiting(judged: Judge) -> None:
     absent(judged(Story(2.0).thread(user=0.9, runnable=0.04).machine(busy=0.3)), "cpu-delayed")
 

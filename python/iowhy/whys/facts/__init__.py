@@ -17,6 +17,7 @@ from iowhy.whys import classes
 from iowhy.whys.facts import (
     cache,
     calls,
+    copied_up,
     devices,
     evictors,
     failed,
@@ -192,6 +193,11 @@ class Facts:
     def space(self) -> space.Space:
         """What filesystems did for want of free space."""
         return space.space(self.relations, self.filesystems)
+
+    @cached_property
+    def copied_up(self) -> copied_up.CopiedUp | None:
+        """What overlays copied up from their lower layers; None: no wait was for that."""
+        return copied_up.copied_up(self.relations, self.filesystems, self.page_bytes)
 
     @cached_property
     def failed(self) -> tuple[failed.Failed, ...]:

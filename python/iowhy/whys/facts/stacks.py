@@ -44,6 +44,23 @@ class Through:
     longest_ns: float | None
 
 
+def passing(relations: Relations, functions: frozenset[str]) -> tuple[int, ...]:
+    """The kernel stacks that pass through one of some functions."""
+    if not relations.has("waits") or not relations.has("stacks"):
+        return ()
+    found = relations.rows(
+        f"SELECT stack_id FROM ({_shown(functions)}) AS s WHERE passes ORDER BY stack_id"
+    )
+    return tuple(stack for (stack,) in found if isinstance(stack, int))
+
+
+def _shown(functions: frozenset[str]) -> str:
+    """Of each stack, whether it passes through one of them. A compiler's suffix (.isra.0, .constprop.0) does not count."""
+    names = ", ".join(f"'{name}'" for name in sorted(functions))
+    return f"""SELECT stack_id, bool_or(split_part(frame, '.', 1) IN ({names})) AS passes
+          FROM (SELECT stack_id, unnest(frames) AS frame FROM stacks) AS f GROUP BY stack_id"""
+
+
 def through(
     relations: Relations, functions: frozenset[str], reason: str | None = None
 ) -> tuple[Through, ...]:
@@ -53,16 +70,10 @@ def through(
     """
     if not relations.has("waits"):
         return ()
-    names = ", ".join(f"'{name}'" for name in sorted(functions))
     found = relations.read(
         Through,
         f"""
-        WITH frames AS (SELECT stack_id, unnest(frames) AS frame FROM stacks),
-        shown AS (
-          -- A compiler's suffix (.isra.0, .constprop.0) does not count.
-          SELECT stack_id, bool_or(split_part(frame, '.', 1) IN ({names})) AS passes
-          FROM frames GROUP BY stack_id
-        ), told AS (
+        WITH shown AS ({_shown(functions)}), told AS (
           SELECT w.syscall, w.reason, w.dur_ns,
             CASE WHEN w.reason = '{reason or ""}' THEN true ELSE s.passes END AS passes
           FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id

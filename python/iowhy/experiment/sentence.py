@@ -66,16 +66,18 @@ def effect(one: Answer, lever: Lever) -> str:
 
 
 def times(slower: Interval) -> str:
-    """A ratio as a person says it: 1.93 times slower (1.88 to 1.99), 2.1 times faster, or no slower and no faster."""
-    ratio = slower.value
-    if f"{ratio:.2f}" == "1.00":
-        within = f" ({plain(slower.low)} to {plain(slower.high)} times as long)"
-        return "no slower and no faster" + (within if slower.known else "")
-    if ratio > 1:
-        within = f" ({plain(slower.low)} to {plain(slower.high)})"
-        return f"{ratio:.2f} times slower" + (within if slower.known else "")
-    within = f" ({plain(1 / slower.high)} to {plain(1 / slower.low)})" if slower.known else ""
-    return f"{1 / ratio:.2f} times faster{within}"
+    """A ratio as a person says it: 1.93 times slower (1.88 to 1.99), 2.1 times faster, or 1.00 times as long."""
+    ratio = f"{slower.value:.2f}"
+    if ratio == "1.00":
+        return f"{ratio} times as long{_between(slower.low, slower.high)}"
+    if slower.value > 1:
+        return f"{ratio} times slower{_between(slower.low, slower.high)}"
+    return f"{1 / slower.value:.2f} times faster{_between(1 / slower.high, 1 / slower.low)}"
+
+
+def _between(low: float, high: float) -> str:
+    """The interval; nothing where there is none."""
+    return "" if math.isnan(low) else f" ({plain(low)} to {plain(high)})"
 
 
 def plain(ratio: float) -> str:

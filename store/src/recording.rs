@@ -27,6 +27,10 @@ pub struct Limits {
     /// The interval grows to a twentieth of the recording's age, up to this: a killed recorder loses at
     /// most 5 %, and an hour does not become ten thousand files.
     pub close_at_most_ns: i64,
+    /// While fewer rows than these wait, of all tables together, it grows to half of the age: to close the files of a
+    /// quiet beginning costs more than all else that is done there (docs/benchmarks.md). What a killed recorder loses is
+    /// less than these rows, then.
+    pub few_rows: usize,
     /// Memory of rows that wait for the writer; what comes on top is lost and counted.
     pub queue_bytes: usize,
 }
@@ -37,6 +41,7 @@ impl Limits {
         Limits {
             close_every_ns: every_ns,
             close_at_most_ns: every_ns,
+            few_rows: 0,
             ..Limits::default()
         }
     }
@@ -49,6 +54,7 @@ impl Default for Limits {
             small_file_rows: 16 * 1024,
             close_every_ns: 3_000_000_000,
             close_at_most_ns: 60_000_000_000,
+            few_rows: 8 * 1024,
             queue_bytes: 512 << 20,
         }
     }
@@ -199,7 +205,12 @@ impl Recording {
             now_ns
         });
         let longest = self.limits.close_at_most_ns.max(self.limits.close_every_ns);
-        let every = ((now_ns - first_ns) / 20).clamp(self.limits.close_every_ns, longest);
+        let part = if self.waits() < self.limits.few_rows {
+            2
+        } else {
+            20
+        };
+        let every = ((now_ns - first_ns) / part).clamp(self.limits.close_every_ns, longest);
         if now_ns - self.closed_ns >= every {
             self.closed_ns = now_ns;
             (0..TABLES.len()).for_each(|index| self.send(index));
@@ -209,6 +220,11 @@ impl Recording {
             }
         }
         self.failure()
+    }
+
+    /// Rows that were not handed to the writer yet.
+    fn waits(&self) -> usize {
+        self.batches.iter().map(|batch| batch.rows).sum()
     }
 
     /// Writes what is left and the last manifest, with `complete` true unless writing failed.

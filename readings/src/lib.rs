@@ -14,6 +14,7 @@ pub mod mounts;
 pub mod names;
 mod proc_file;
 mod reading;
+pub mod running;
 pub mod sampler;
 mod several_disks;
 pub mod threads;

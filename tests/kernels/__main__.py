@@ -21,6 +21,7 @@ from . import (
     overlay,
     packages,
     proc,
+    rest,
     smb,
     stacks,
     table,
@@ -57,6 +58,7 @@ record libaio operations /mnt/libaio libaio
 {virtiofs.script()}
 {drivers.script()}
 {limits.script()}
+{rest.script()}
 """
 #: Sensors that run where they are asked for.
 STARTED = ("user_stacks",)
@@ -82,6 +84,7 @@ def checks(out: Path) -> Iterator[Check]:
     yield from virtiofs.checks(out)
     yield from drivers.checks(out)
     yield from limits.checks(out)
+    yield from rest.checks(out)
 
 
 def plain(out: Path) -> Iterator[Check]:

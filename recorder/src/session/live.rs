@@ -10,6 +10,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use anyhow::Result;
+use iowhy_readings::running::Running;
 use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, names, Reading, Roots};
@@ -17,7 +18,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Limits, Owner, Recording};
 
 use super::manifest::manifest;
-use super::rest::{Rest, INTERVAL_NS, REST_NS};
+use super::rest::{Rest, INTERVAL_NS};
 use super::{own, Bounds, Request, Target};
 use crate::collect::{Collector, Seen};
 use crate::kernel::Probe;
@@ -39,6 +40,7 @@ pub struct Live {
     read: BTreeSet<i64>,
     next_interval: i64,
     rest: Option<Rest>,
+    running: Option<Running>,
     bounds: Bounds,
     begun_ns: i64,
     /// The bound that ended the recording.
@@ -80,7 +82,8 @@ impl Live {
             process_io: ProcessIo::new(&roots).map_err(|error| format!("{error:#}")),
             read: BTreeSet::new(),
             next_interval: host::now_ns() + INTERVAL_NS,
-            rest: whole_machine.then(Rest::default),
+            rest: whole_machine.then(|| Rest::new(request.close_every)),
+            running: Running::new(&roots).ok(),
             bounds: request.bounds.clone(),
             begun_ns: host::now_ns(),
             bound: None,
@@ -151,7 +154,7 @@ impl Live {
         loop {
             let taken = self.watch.take(&self.collector)?;
             let now = host::now_ns();
-            let woken = self.rest.as_mut().is_some_and(|rest| rest.takes(taken));
+            let woken = self.looks(taken);
             if now >= self.next_interval || woken {
                 self.interval(now)?;
                 self.bound = self.bound_reached(now);
@@ -191,11 +194,13 @@ impl Live {
     }
 
     fn interval(&mut self, now: i64) -> Result<()> {
-        self.next_interval = (self.next_interval + INTERVAL_NS).max(now + INTERVAL_NS / 2);
+        // Where a rest has ended early, the reading that was to end it is not waited for.
+        let due = self.next_interval.min(now);
+        self.next_interval = (due + INTERVAL_NS).max(now + INTERVAL_NS / 2);
         self.watch.interval(&self.collector, now)?;
         self.sample(now);
-        if self.is_resting() {
-            self.next_interval = now + REST_NS;
+        if let Some(every_ns) = self.rest.as_ref().and_then(Rest::every_ns) {
+            self.next_interval = now + every_ns;
         }
         Ok(self.collector.borrow_mut().failed()?)
     }
@@ -217,7 +222,15 @@ impl Live {
     }
 
     fn is_resting(&self) -> bool {
-        self.rest.as_ref().is_some_and(Rest::rests)
+        self.rest.as_ref().and_then(Rest::every_ns).is_some()
+    }
+
+    /// After a look at the ring that took so many bytes: whether a rest ends. Where it is not known who runs, none lasts.
+    fn looks(&mut self, taken: usize) -> bool {
+        let running = &mut self.running;
+        let others_run = || running.as_mut().and_then(Running::others) != Some(false);
+        let rest = self.rest.as_mut();
+        rest.is_some_and(|rest| rest.looks(taken, others_run))
     }
 
     /// One reading of every sampler.

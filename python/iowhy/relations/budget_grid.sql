@@ -1,21 +1,23 @@
 -- title: One row: how the elapsed time is cut into cells, in each of which threads share it
 -- filtered as: nothing
 -- kept: table
--- A cell is as long as the intervals that hold the work, on average weighted by their length: of what a thread
--- did within an interval the order is not known. Intervals of idle sleep alone can be of any length, and of
--- more than 20,000 cells nothing more is learnt.
+-- A cell is as long as the intervals that hold the work, on average weighted by the work and by the part of the interval that
+-- it fills: of what a thread did within an interval the order is not known. Intervals of idle sleep can be of any
+-- length (those of a machine at rest, with little work in them, are long), and of more than 20,000 cells nothing more is learnt.
 -- column start_ns: start of the elapsed time, ns
 -- column elapsed_ns: length of the elapsed time, ns
 -- column grid_ns: length of a cell, ns
 -- column last_cell: number of the last cell, which takes in a last sliver, number
 WITH usual AS (
-    -- In microseconds, so that the squares of many fit a whole number.
-    SELECT sum(us * us) // nullif(sum(us), 0) AS us
+    SELECT CAST(sum(work_us * work_us) / nullif(sum(work_us * work_us / us), 0) AS BIGINT) AS us
     FROM (
-        SELECT least(interval_ns, 10000000000) // 1000 AS us
+        SELECT
+            greatest(least(interval_ns, 10000000000) / 1000.0, 0.001) AS us,
+            CASE
+                WHEN tid IN (SELECT tid FROM main.classed_sleeps) THEN interval_ns
+                ELSE greatest(interval_ns - coalesce(sleeping_ns, 0), 0)
+            END * least(1.0, 10000000000 / greatest(interval_ns, 1)) / 1000.0 AS work_us
         FROM main.thread_time
-        WHERE coalesce(sleeping_ns, 0) < interval_ns
-            OR tid IN (SELECT tid FROM main.classed_sleeps)
     ) AS t
 ), widths AS (
     SELECT

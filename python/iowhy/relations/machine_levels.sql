@@ -1,7 +1,8 @@
 -- title: One row: how the machine's CPUs were used, its run queue and its paging, over all readings
 -- filtered as: nothing
 -- kept: table
--- Shares are of the CPUs' time; levels are means over the readings.
+-- Shares are of the CPUs' time; levels are means over the time, each reading for that since the one before (the first for
+-- that until the next): a machine at rest is read less often.
 -- column user_share: outside the kernel, share
 -- column system_share: in the kernel, interrupts included, share
 -- column idle_share: idle, share
@@ -9,12 +10,12 @@
 -- column steal_share: taken by the hypervisor; NULL where that is not told, share
 -- column busy_share: user, system and steal, share
 -- column busiest_share: of the busiest CPU alone, user, system and steal, share
--- column saturated_share: of the intervals between readings, those in which nine tenths of the CPUs were busy, share
+-- column saturated_share: of the time, intervals between readings in which nine tenths of the CPUs were busy, share
 -- column samples: intervals between readings of all CPUs, count
 -- column runnable: threads running or ready, number
 -- column most_runnable: the most of them in any reading, number
 -- column blocked: threads in uninterruptible I/O wait, number
--- column blocked_share: of the readings, those with any of these, share
+-- column blocked_share: of the time, readings with any of these, share
 -- column swap_pages: pages that came from swap and went to it, those that zswap keeps compressed in memory too, pages
 -- column direct_scan_pages: pages scanned by threads that reclaim for themselves, pages
 -- column refault_file_pages: pages of files read again after they were evicted, pages
@@ -29,7 +30,8 @@ WITH used AS (
         sum(iowait_ns) / sum(all_ns) AS iowait_share,
         sum(steal_ns) / sum(all_ns) AS steal_share,
         sum(busy_ns) / sum(all_ns) AS busy_share,
-        avg(CASE WHEN busy_ns >= 0.9 * all_ns THEN 1.0 ELSE 0.0 END) AS saturated_share,
+        sum(CASE WHEN busy_ns >= 0.9 * all_ns THEN ts_ns - before_ns ELSE 0 END)
+            / sum(ts_ns - before_ns) AS saturated_share,
         count(*) AS samples
     FROM cpu_steps
     WHERE all_ns > 0
@@ -46,12 +48,19 @@ WITH used AS (
         max(CASE WHEN cpu = -1 THEN saturated_share END) AS saturated_share,
         max(CASE WHEN cpu = -1 THEN samples END) AS samples
     FROM used
+), timed AS (
+    SELECT
+        *,
+        greatest(coalesce(ts_ns - lag(ts_ns) OVER w, lead(ts_ns) OVER w - ts_ns, 1), 1) AS span_ns
+    FROM main.vm_samples
+    WINDOW w AS (ORDER BY ts_ns)
 ), levels AS (
     SELECT
-        avg(procs_running) AS runnable,
+        sum(procs_running * span_ns) / sum(CASE WHEN procs_running IS NOT NULL THEN span_ns END) AS runnable,
         max(procs_running) AS most_runnable,
-        avg(procs_blocked) AS blocked,
-        avg(CASE WHEN procs_blocked > 0 THEN 1.0 WHEN procs_blocked = 0 THEN 0.0 END) AS blocked_share,
+        sum(procs_blocked * span_ns) / sum(CASE WHEN procs_blocked IS NOT NULL THEN span_ns END) AS blocked,
+        sum(CASE WHEN procs_blocked > 0 THEN span_ns WHEN procs_blocked = 0 THEN 0 END)
+            / sum(CASE WHEN procs_blocked IS NOT NULL THEN span_ns END) AS blocked_share,
         max(swap_in_pages) - min(swap_in_pages)
             + coalesce(max(swap_out_pages) - min(swap_out_pages), 0)
             + coalesce(max(zswap_in_pages) - min(zswap_in_pages), 0)
@@ -60,6 +69,6 @@ WITH used AS (
         max(refault_file_pages) - min(refault_file_pages) AS refault_file_pages,
         max(page_in_bytes) - min(page_in_bytes) AS page_in_bytes,
         max(page_out_bytes) - min(page_out_bytes) AS page_out_bytes
-    FROM main.vm_samples
+    FROM timed
 )
 SELECT c.*, l.* FROM cpus c CROSS JOIN levels l

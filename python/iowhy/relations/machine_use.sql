@@ -70,11 +70,11 @@ WITH levels AS (
     CROSS JOIN busiest b
 ), idle_while_blocked AS (
     SELECT
-        avg(CASE
+        sum((p.ts_ns - p.before_ns) * CASE
             WHEN v.procs_running = 0 AND v.procs_blocked > 0
                 THEN least(v.procs_blocked, p.idle_ns / p.all_ns * s.used)
             ELSE 0
-        END) AS cpus
+        END) / sum(p.ts_ns - p.before_ns) AS cpus
     FROM main.cpu_steps p
     JOIN main.vm_samples v ON v.ts_ns = p.ts_ns
     CROSS JOIN seen s

@@ -9,9 +9,9 @@ BLOCKED = 0.5
 
 @dataclass(frozen=True)
 class Machine:
-    """Shares are 0..1 of the machine's CPU time; levels are means over the samples.
+    """Shares are 0..1 of the machine's CPU time; levels are means over the time.
 
-    `blocked_share` is the share of the samples in which processes were blocked, `cached_growth_bytes` by how
+    `blocked_share` is the share of the time in which processes were blocked, as its samples tell, `cached_growth_bytes` by how
     much the page cache is larger in the last sample than in the first.
     """
 
@@ -75,10 +75,16 @@ SELECT m.* EXCLUDE (page_in_bytes, page_out_bytes), c.cpus FROM machine_levels A
 """
 
 _MEMORY = """
-SELECT max(total_bytes) AS total, avg(free_bytes) AS free, avg(cached_bytes) AS cached,
+SELECT max(total_bytes) AS total,
+  sum(free_bytes * span_s) / sum(span_s) FILTER (free_bytes IS NOT NULL) AS free,
+  sum(cached_bytes * span_s) / sum(span_s) FILTER (cached_bytes IS NOT NULL) AS cached,
   max(cached_bytes) AS cached_peak,
   arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth, max(dirty_bytes) AS dirty_peak
-FROM memory_samples
+FROM (
+  SELECT *, greatest(coalesce(ts_ns - lag(ts_ns) OVER w, lead(ts_ns) OVER w - ts_ns, 1), 1) / 1e9 AS span_s
+  FROM memory_samples
+  WINDOW w AS (ORDER BY ts_ns)
+)
 """
 
 _GROUP = """

@@ -9,7 +9,7 @@ HEAD = f"""\
 
 A recording is a directory `NAME.iowhy/` with `manifest.json` and one folder of Parquet files per
 table (schema version {VERSION}). Files are written under a name that ends in `.tmp` and renamed when
-they are closed (every three seconds, later every minute), so that what is there after a crash opens. `iowhy check NAME.iowhy`
+they are closed (every three seconds, later, and soon where little happens, every minute), so that what is there after a crash opens. `iowhy check NAME.iowhy`
 says whether a recording is whole; `iowhy sql NAME.iowhy "SELECT …"` asks it anything. `iowhy
 pack NAME.iowhy` makes one file of it: a ZIP archive of that directory, not compressed (Parquet is), which all commands read.
 

@@ -1,5 +1,7 @@
 """What a recording shows that more than one cause rests on, so that they agree on what they see."""
 
+import re
+
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import MOSTLY, Facts, started
 from iowhy.whys.facts.layout import File
@@ -13,6 +15,8 @@ SWAP_PAGES = 256
 RUN_AGAIN = "run it again: what the first run read is in memory then"
 #: The same of what runs already, and goes on.
 READ_ONCE = "read all of it once ahead of the need (vmtouch -t of its directory): its names and data are in memory then"
+#: Disks of virtio, which all say that they rotate, whatever is behind them.
+SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 #: The mode of runnable time while CPUs idle (relations/budget_cells.sql).
 DELAYED = "delayed"
 
@@ -64,6 +68,14 @@ def asks_in_order(facts: Facts, request_bytes: float) -> bool:
         return True
     walks = [w.jump_share for w in (calls.reading, calls.writing) if w.jump_share is not None]
     return any(share < thresholds.JUMPS for share in walks) if walks else not sizes
+
+
+def streams_on_a_disk_that_turns(facts: Facts) -> bool:
+    """Whether its requests lie in order on a disk with one head, which moves them one by one as fast as many at once."""
+    requests = facts.requests
+    turns = requests.rotational and not SAYS_SO_ALWAYS.fullmatch(requests.device or "")
+    jumps = requests.jump_share
+    return bool(turns) and jumps is not None and jumps < thresholds.IN_ORDER
 
 
 def requests_were_recorded(facts: Facts) -> bool:

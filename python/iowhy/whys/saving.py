@@ -4,12 +4,12 @@ Every number is a bound, with the words on what it takes to reach it. Where the 
 resource (another CPU, another device) or less of the work, it is counted for twice as much, or half.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 from iowhy import units
 from iowhy.data_class import dataclass
 from iowhy.units import count, duration, size
+from iowhy.whys import evidence
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Saving
@@ -48,8 +48,6 @@ TOO_QUICK_FOR_A_DISK_NS = 1e6
 #: Reads, at least, and of them those that jump, for that to be so.
 QUICK_READS = 64
 QUICK_JUMPS = 0.5
-#: Disks of virtio, which all say that they rotate, whatever is behind them.
-_SAYS_SO_ALWAYS = re.compile(r"vd[a-z]+")
 
 
 def all_of_it(condition: str) -> Saving:
@@ -113,7 +111,7 @@ def _may_turn(requests: Requests) -> bool:
         return False
     if _enough_reads(requests) and service is not None and (jumps or 0.0) >= QUICK_JUMPS:
         return service >= TOO_QUICK_FOR_A_DISK_NS
-    return _SAYS_SO_ALWAYS.fullmatch(requests.device or "") is None
+    return evidence.SAYS_SO_ALWAYS.fullmatch(requests.device or "") is None
 
 
 def _enough_reads(requests: Requests) -> bool:

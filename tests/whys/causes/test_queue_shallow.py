@@ -41,3 +41,32 @@ def test_what_is_read_past_the_cache_is_not_read_ahead(judged: Judge) -> None:
     found = finding(judged(story.requests(1900, service=MS, jump=True)), "queue-shallow")
     assert found is not None and not any("ahead" in one for one in found.remedies)
     assert "several requests under way" in found.remedies[0]
+
+
+def shredder(*, turns: bool, name: str = "sdb", jump: bool = False, kib: int = 64) -> Story:
+    """One write past the cache after the other, each as quick as a disk of 150 MB/s moves it."""
+    story = Story(2.0)
+    story.tables["devices"][0].update(name=name, rotational=turns)
+    story.caller(
+        "write", 3800, blocked=460_000, bytes_=kib * KIB, reason="direct_io", gap_share=0.0
+    )
+    return story.requests(3800, op="write", bytes_=kib * KIB, service=458_000, jump=jump)
+
+
+def test_not_in_order_on_a_disk_that_turns(judged: Judge) -> None:
+    """One head moves one after the other as fast as many at once: it does all that it can."""
+    verdict = judged(shredder(turns=True))
+    absent(verdict, "queue-shallow")
+    found = leads(verdict, "device-saturated", 0.8)
+    assert "move less" in found.remedies[0]
+
+
+def test_flash_and_what_may_be_flash_have_channels(judged: Judge) -> None:
+    """Disks of virtio all say that they turn."""
+    leads(judged(shredder(turns=False)), "queue-shallow", 0.8)
+    leads(judged(shredder(turns=True, name="vdb")), "queue-shallow", 0.8)
+
+
+def test_not_of_a_disk_that_turns_but_answers_small_requests_at_once(judged: Judge) -> None:
+    """What is small takes its way, not its bytes: the device has time left, and its size is what is wrong."""
+    absent(judged(shredder(turns=True, kib=4)), "device-saturated")

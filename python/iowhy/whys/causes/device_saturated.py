@@ -13,6 +13,7 @@ from iowhy.whys.finding import Candidate, Claim, Link, Saving
 BUSY = 0.9
 DEPTH = 4.0
 LARGE_BYTES = 128 * 1024
+STREAMED_BYTES = 32 * 1024
 #: Share of vmstat's lines with blocked processes that is called "at any time".
 ALWAYS = 0.9
 #: Share of seeks up to which requests are in order.
@@ -61,7 +62,7 @@ def _found(facts: Facts) -> Candidate | None:
         return _large_in_order(facts) or _blocked_only(facts)
     if busy < BUSY or depth is None:
         return None
-    large = median is not None and median >= LARGE_BYTES
+    large = median is not None and median >= _large_from(facts)
     run = None if large else _bulk_sync(facts)
     if depth < DEPTH and not large and run is None:
         return None
@@ -77,6 +78,8 @@ def _found(facts: Facts) -> Candidate | None:
             " and moves its data in long runs"
             if run is not None
             else " and moves large requests"
+            if large and median is not None and median >= LARGE_BYTES
+            else " and moves in order what it is given"
             if large
             else ""
         ),
@@ -89,6 +92,11 @@ def _found(facts: Facts) -> Candidate | None:
         remedy=None if well_used or not _in_turns(facts) else _TAKE_TURNS,
         needs=("block_requests", "waits"),
     )
+
+
+def _large_from(facts: Facts) -> int:
+    """The size from which moving the data is most of what a request takes."""
+    return STREAMED_BYTES if evidence.streams_on_a_disk_that_turns(facts) else LARGE_BYTES
 
 
 _TAKE_TURNS = "read one file after the other: each is read in order, but at once the device goes from one to the next"
@@ -283,6 +291,10 @@ CAUSE = Cause(
             "large request", LARGE_BYTES, "bytes",
             "from here on moving the data takes longer than reaching it, so depth adds nothing; "
             "in a sync of more than 1 MiB, requests in a row count as one",
+        ),
+        Threshold(
+            "the same of requests in order on a disk that turns", STREAMED_BYTES, "bytes",
+            "at 150 MB/s they take 0.2 ms to move, and reach their place without a seek in some 0.05 ms",
         ),
     ),
     fooled_by=(

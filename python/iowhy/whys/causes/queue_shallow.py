@@ -41,6 +41,8 @@ def find(facts: Facts) -> Candidate | None:
         return None
     if depth > DEPTH or service >= thresholds.SEEK_NS or median >= LARGE_BYTES:
         return None
+    if evidence.streams_on_a_disk_that_turns(facts):
+        return None
     return Candidate(
         claims=(Claim(BOTH, fraction=fraction),),
         chain=_chain(facts, depth, service),
@@ -115,6 +117,10 @@ CAUSE = Cause(
         Threshold(
             "request size, below", LARGE_BYTES, "bytes",
             "larger requests keep a device busy one by one",
+        ),
+        Threshold(
+            "requests of a disk that turns that jump, at least", thresholds.IN_ORDER, "share",
+            "it has one head: what lies in order it moves as fast one by one",
         ),
         Threshold("requests, at least", REQUESTS_MIN, "requests", "fewer have no usual depth"),
     ),

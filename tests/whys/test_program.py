@@ -325,6 +325,27 @@ def test_what_is_done_is_not_told_to_be_done_again(judged: Judge, name: str, aga
 
 
 @pytest.mark.parametrize(
+    ("refaults", "mode", "told"),
+    [
+        (0, "run", False),
+        (36, "run", False),
+        (80, "run", True),
+        (None, "run", True),
+        (0, "processes", True),
+    ],
+)
+def test_a_larger_cache_is_told_to_who_reads_again(
+    refaults: int | None, mode: str, told: bool, tmp_path: Path
+) -> None:
+    """What a command reads for the first time, no cache has; who ran already may have read it before."""
+    story = Story(4.0).caller("pread64", 400, blocked=8 * MS)
+    story.cache(lookups=800, misses=800, refaults=refaults).requests(400, service=2 * MS)
+    story.mode = mode
+    said = _remedies(tmp_path / "x", _at_work("sqlite3", "/usr/bin/sqlite3", story), "cache-cold")
+    assert ("cache_size" in said) is told
+
+
+@pytest.mark.parametrize(
     ("own", "data", "told"),
     [(300, 100, "ends 75 %"), (400, 0, ""), (15, 385, None), (0, 400, None)],
 )

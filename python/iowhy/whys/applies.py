@@ -12,6 +12,7 @@ from typing import Protocol
 
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.programs import bytes_moved, executables, files_moved, matched
+from iowhy.whys.thresholds import LISTED
 
 #: What a compressor writes of data that it cannot make smaller, of what it reads, at most: headers of blocks.
 INCOMPRESSIBLE = 1.01
@@ -40,6 +41,8 @@ class Conditions(Protocol):
     def single_threaded(self) -> bool: ...
     @property
     def shrinks(self) -> bool: ...
+    @property
+    def again(self) -> bool: ...
 
 
 def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
@@ -56,6 +59,7 @@ def applies(facts: Facts, names: Iterable[str], remedy: Conditions) -> bool:
         and (not remedy.single_threaded or facts.threads.count == facts.threads.processes)
         and (not remedy.worked or bool(executables(facts.relations, remedy.worked)))
         and (not remedy.shrinks or _shrinks(facts, remedy.worked or names))
+        and (not remedy.again or _reads_again(facts))
     )
 
 
@@ -82,6 +86,15 @@ def _shrinks(facts: Facts, names: Iterable[str]) -> bool:
     """Whether the processes of these names read more than they write, however they were typed (zcat, unxz); true where that is not known."""
     moved = bytes_moved(facts.relations, names)
     return moved is None or moved.written <= INCOMPRESSIBLE * moved.read
+
+
+def _reads_again(facts: Facts) -> bool:
+    """Whether it reads what had been in memory before: what a command reads for the first time is in no cache, however large.
+
+    True where that is not known: what ran already may have read it before.
+    """
+    again = facts.cache.reread_share
+    return facts.run.mode != "run" or again is None or again >= LISTED
 
 
 def _bytes_each(facts: Facts) -> float | None:

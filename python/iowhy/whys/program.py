@@ -29,7 +29,7 @@ documentation says so:
     syncs_by = ["pwrite64"]             # optional: the calls that sync, where it ends only these
     syncing_threads = 2                 # optional: only where so many threads or more sync files of `syncs`
     reads = ["*.jar"]                   # optional: patterns of the files whose reads it ends; without: of any
-    words = ["--checksum"]              # optional, as all down to shrinks (iowhy.whys.applies): only where it was typed with
+    words = ["--checksum"]              # optional, as all down to again (iowhy.whys.applies): only where it was typed with
                                         # a word of one of these patterns; where it is not known how it was typed, too
     unless = ["-j*"]                    # not where it was typed with one of these
     worked = ["rustc"]                  # only where one of these executables did a part of the work
@@ -40,6 +40,7 @@ documentation says so:
     without_calls = ["ioctl"]           # only where none of these calls was made
     single_threaded = true              # only where no process has a second thread
     shrinks = true                      # only where it, or those that `worked`, read more than they write: who takes apart does not
+    again = true                        # only where it reads what had been in memory before, or ran already before it was recorded
     orders = true                       # optional: it changes only the order of what is read
     less = true                         # optional: it leaves work out, in the place of doing it on more CPUs
     do = "…"
@@ -109,6 +110,7 @@ class Remedy:
     without_calls: tuple[str, ...] = ()
     single_threaded: bool = False
     shrinks: bool = False
+    again: bool = False
     orders: bool = False
     less: bool = False
 

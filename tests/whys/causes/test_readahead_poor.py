@@ -21,6 +21,22 @@ def test_pages_that_nobody_uses(judged: Judge) -> None:
     leads(judged(story), "readahead-poor", 0.8)
 
 
+def test_pages_that_nobody_is_seen_to_look_at_may_be_used_all_the_same(judged: Judge) -> None:
+    """The kernel reads them for itself (btrfs send), and looks them up where nothing counts it; a file beside is read as usual."""
+    story = reader(False, 128 * KIB).cache(lookups=0, readahead=12_000, used=0)
+    story.file(77, "/data/beside").cache(lookups=400, readahead=400, ino=77)
+    verdict = judged(story)
+    absent(verdict, "readahead-poor")
+    leads(verdict, "cache-cold", 0.8)
+
+
+def test_of_several_files_those_count_whose_look_ups_are_seen(judged: Judge) -> None:
+    story = reader(True, 128 * KIB).cache(lookups=400, misses=400, readahead=12_000, used=100)
+    story.file(77, "/data/beside").cache(lookups=0, readahead=4_000, used=0, ino=77)
+    found = leads(judged(story), "readahead-poor", 0.5)
+    assert "74 % of them were never asked for" in "\n".join(one.statement for one in found.chain)
+
+
 def test_reads_in_order_without_readahead(judged: Judge) -> None:
     story = reader(False, 4 * KIB).cache(lookups=4000, misses=4000)
     leads(judged(story), "readahead-poor", 0.8)

@@ -16,7 +16,7 @@ class Cache:
     over the file that was read most (`top_*`).
 
     A page costs what reading its file costs: `reread_cost` and `wasted_cost` are the parts of the time of all requests that
-    read files in which pages came that had been there before, and pages that were read ahead and never used: none of it, where no
+    read files in which pages came that had been there before, and pages that were read ahead and never used, of files whose look-ups are seen: none of it, where no
     page came, as of direct I/O. None where it is not known of which files the pages are. `costliest_*` is the file whose reads take most of the time of all requests that read
     data, and its part of that.
     """
@@ -55,6 +55,7 @@ class _Sums:
     lookups: int | None
     misses: int | None
     readahead: int | None
+    looked_at: int | None
     prefetched: int | None
     evicted: int | None
     dirtied: int | None
@@ -67,8 +68,14 @@ class _Sums:
     best: float | None
 
 
-_SUMS = """
+#: Files whose look-ups are seen, if there are any. What the kernel reads for itself (btrfs send and deduplication, a copy-up) and what is
+#: only asked for ahead it looks up elsewhere, or not at all: that nobody is seen to use such pages says nothing.
+_LOOKED_AT = """(lookup_pages IS NULL OR lookup_pages > 0
+  OR coalesce(major_faults, 0) + coalesce(minor_faults, 0) > 0)"""
+
+_SUMS = f"""
 SELECT sum(lookup_pages) AS lookups, sum(miss_pages) AS misses, sum(readahead_pages) AS readahead,
+  coalesce(sum(readahead_pages) FILTER (WHERE {_LOOKED_AT}), 0) AS looked_at,
   sum(prefetched_pages) AS prefetched, sum(evicted_pages) AS evicted, sum(dirtied_pages) AS dirtied,
   sum(refault_pages) AS refaults, sum(major_faults) AS major_faults, sum(added_pages) AS added,
   sum(hit_pages) / nullif(sum(hit_of_pages), 0) AS hit_ratio, bool_or(estimated) AS estimated,
@@ -91,14 +98,14 @@ class _Costs:
 
 # Pages of a file on a disk that answers at once, or that are read while nobody waits, are no part of the waiting. A file that has
 # requests and no pages is read past the cache.
-_COSTS = """
+_COSTS = f"""
 WITH r AS (
   SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_addends
   WHERE op = 'read' AND in_scope AND owner_kind = 'data' GROUP BY owner_dev, owner_ino
 ), f AS (
   SELECT r.time_ns,
     CASE WHEN c.added_pages > 0 THEN c.refault_pages / c.added_pages ELSE 0 END AS reread,
-    CASE WHEN c.added_pages > 0
+    CASE WHEN c.added_pages > 0 AND {_LOOKED_AT}
       THEN greatest(0, c.readahead_pages - c.prefetched_pages) / c.added_pages ELSE 0 END AS wasted
   FROM r LEFT JOIN file_cache AS c ON c.dev = r.dev AND c.ino = r.ino
 )
@@ -151,7 +158,7 @@ def measure(relations: Relations, pasted: bool, group_refault_pages: float | Non
         refaults = group_refault_pages
     wasted = None
     if sums.prefetched is not None and sums.readahead:
-        wasted = max(0.0, 1 - sums.prefetched / sums.readahead)
+        wasted = max(0.0, ((sums.looked_at or 0) - sums.prefetched) / sums.readahead)
     costs = relations.one(_Costs, _COSTS) if relations.has("block_requests") else None
     if costs is None or costs.covered is None or costs.covered < COVERED:
         costs = _Costs(None, None, None, *((costs.path, costs.share) if costs else ()))

@@ -32,14 +32,29 @@ def share_of(facts: Facts, found: Sequence[Served]) -> float:
     )
 
 
+def _mostly(found: Sequence[Served]) -> str:
+    """The calls that together have half of the time, the longest first."""
+    by_call: dict[str, float] = {}
+    for one in found:
+        name = one.call or "page faults"
+        by_call[name] = by_call.get(name, 0.0) + one.total_ns
+    left, named = sum(by_call.values()) / 2, []
+    for name in sorted(by_call, key=lambda name: (-by_call[name], name)):
+        if left <= 0:
+            break
+        named.append(name)
+        left -= by_call[name]
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+
+
 def waits(found: Sequence[Served], share: float, where: str) -> tuple[Link, Link]:
-    """How much of the time is waited for such files, and in which call most."""
+    """How much of the time is waited for such files, and in which calls most of that."""
     number, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)
     most = found[0]
     return (
         link(f"{percent(share)} of the time waits for files on {where}", share, "share", "budget"),
         link(
-            f"{count(number)} waits, {duration(total_ns / number)} each, most of them in {most.call or 'page faults'}",
+            f"{count(number)} waits, {duration(total_ns / number)} each, most of that time in {_mostly(found)}",
             number,
             "waits",
             "syscalls" if most.reason is None else "waits",

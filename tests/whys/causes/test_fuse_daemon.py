@@ -1,7 +1,7 @@
 """fuse-daemon: what answers is a process, no device."""
 
 from ..conftest import Judge, absent, chain, leads
-from ..made import MS, Story
+from ..made import MS, START, Story
 from ..made.base import FS
 
 
@@ -23,7 +23,33 @@ def test_its_answer_is_mostly_slept_for(judged: Judge) -> None:
     story = Story(2.0).caller("read", 180, sleeping=10 * MS, gap="idle")
     story.add("filesystems", dev=FS, kind="fuse", mount="/far", options="rw", daemon_tgid=88)
     found = leads(judged(story), "fuse-daemon", 0.85)
-    assert "180 waits, 10 ms each, most of them in read" in chain(found)
+    assert "180 waits, 10 ms each, most of that time in read" in chain(found)
+
+
+def walker(**waits: int) -> Story:
+    """So many waits of 1 ms in each call."""
+    story = Story(2.0).thread(blocked=0.9)
+    at = START
+    for call, number in waits.items():
+        for _ in range(number):
+            story.wait(at, MS, "fuse", call)
+            at += MS
+    return story.add("filesystems", dev=FS, kind="fuse", mount="/far", options="rw", daemon_tgid=88)
+
+
+def test_the_calls_that_have_most_of_the_time_are_named(judged: Judge) -> None:
+    found = leads(judged(walker(statx=700, getxattr=600, read=500)), "fuse-daemon", 0.8)
+    assert "1,800 waits, 1 ms each, most of that time in statx and getxattr" in chain(found)
+    found = leads(judged(walker(statx=700, getxattr=100, read=1000)), "fuse-daemon", 0.8)
+    assert "most of that time in read" in chain(found)
+
+
+def test_what_is_waited_for_says_what_is_done_first(judged: Judge) -> None:
+    """Behind the next step: attributes are kept for longer, data asked for in larger pieces."""
+    names = leads(judged(walker(statx=1000, read=800)), "fuse-daemon", 0.8).remedies
+    data = leads(judged(walker(statx=800, read=1000)), "fuse-daemon", 0.8).remedies
+    assert "attribute timeouts" in names[1] and "larger reads" in names[2]
+    assert "larger reads" in data[1] and "attribute timeouts" in data[2]
 
 
 def test_without_its_process_it_is_said_how_to_find_it(judged: Judge) -> None:

@@ -27,7 +27,7 @@ def test_what_its_client_counted_is_said(judged: Judge) -> None:
     found = leads(judged(counted(reader(), timeouts=3)), "remote-storage", 0.85)
     said = chain(found)
     assert "waits for files on /far (nfs4)" in said
-    assert "180 waits, 10 ms each, most of them in read" in said
+    assert "180 waits, 10 ms each, most of that time in read" in said
     assert "200 READs, answered 9 ms after each was sent" in said
     assert "3 of them had no answer in time" in said and "in the queue" not in said
     assert "ss -ti" in found.remedies[0]

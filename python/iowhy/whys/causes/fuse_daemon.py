@@ -1,11 +1,14 @@
 """A process in user space serves the filesystem, and takes its time."""
 
+from collections.abc import Sequence
+
 from iowhy.invocation import as_root
+from iowhy.tables import calls
 from iowhy.whys import next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, link
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.served import is_there, served
+from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate
 from iowhy.whys.served_time import claims, share_of, waits
 
@@ -31,9 +34,26 @@ def find(facts: Facts) -> Candidate | None:
         summary=f"waits for {process}, which serves {where}",
         saving=saving.all_of_it("if it answered at once"),
         remedy=next_step,
+        remedies=_remedies(found),
         confidence=0.85,
         needs=("waits", "syscalls"),
     )
+
+
+def _remedies(found: Sequence[Served]) -> tuple[str, ...]:
+    """Names and attributes are kept, data are asked for in larger pieces."""
+    names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
+    return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MORE, _MOVE)
+
+
+#: Calls on names and attributes.
+_OF_NAMES = frozenset(
+    one.name for one in calls().values() if one.kind in ("lookup", "change") and one.effect is None
+)
+_MORE = "ask for more at once: larger reads, readahead (max_read, max_readahead of the mount), writeback_cache"
+_KEEP = "let the kernel keep what it learnt: longer entry and attribute timeouts (-o entry_timeout, attr_timeout, kernel_cache)"
+_MOVE = "keep what is used often on a filesystem of the kernel's own"
+_REMEDIES = (_MORE, _KEEP, _MOVE)
 
 
 def _is_there(facts: Facts) -> bool:
@@ -73,14 +93,10 @@ CAUSE = Cause(
         ),
     ),
     fooled_by=(
-        "a lock on such a file (flock, fcntl) and ioctl: a sleep there that a signal may end counts as idle (not-io)",
+        "a lock on such a file that another one holds: where the process keeps the locks, it answers when that one gives it back",
         "kernels before 6.13 do not tell which process serves which filesystem",
     ),
-    remedies=(
-        "ask for more at once: larger reads, readahead (max_read, max_readahead of the mount), writeback_cache",
-        "let the kernel keep what it learnt: longer entry and attribute timeouts (-o entry_timeout, attr_timeout, kernel_cache)",
-        "keep what is used often on a filesystem of the kernel's own",
-    ),
+    remedies=_REMEDIES,
     experiment=None,
     find=find,
     unseen_without=("syscalls",),

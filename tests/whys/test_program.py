@@ -183,6 +183,25 @@ def test_larger_blocks_are_told_to_what_moves_small_ones(
     assert ("bs=1M" in _remedies(tmp_path / "x", story, "cpu-serial")) == told
 
 
+@pytest.mark.parametrize(
+    ("flag", "size", "told"),
+    [
+        ("iflag=direct", 65536, True),
+        ("oflag=sync,direct", 65536, True),
+        ("conv=fsync", 65536, False),
+        ("iflag=direct", 4 << 20, False),
+    ],
+)
+def test_one_large_call_past_the_cache_is_several_requests(
+    flag: str, size: int, told: bool, tmp_path: Path
+) -> None:
+    """Through the cache the kernel asks ahead, whatever the calls are."""
+    story = Story(2.0).caller("read", 50, blocked=9 * MS, bytes_=size, reason="direct_io")
+    story.argv = ("dd", flag)
+    story = _at_work("dd", "/usr/bin/dd", story)
+    assert ("bs=4M" in _remedies(tmp_path / "x", story, "queue-shallow")) == told
+
+
 @pytest.mark.parametrize(("cpu_ns", "told"), [(2 * MS, True), (MS // 20, False)])
 def test_one_sync_for_many_is_told_where_syncs_compute(
     cpu_ns: int, told: bool, tmp_path: Path

@@ -155,9 +155,10 @@ def _option(one: Filesystem, name: str) -> str | None:
 def _remedies(found: CopiedUp) -> tuple[str, ...]:
     """An overlay that copies attributes alone helps those alone who change no more."""
     if found.for_data >= MOSTLY:
-        return (_VOLUME, _SMALLER, _SHARED)
+        return (_VOLUME, _SMALLER, _SHARED, _VOLATILE)
     copies_attributes = found.overlay is not None and _option(found.overlay, "metacopy") == "on"
-    return (_IN_IMAGE, _SHARED) if copies_attributes else (_METACOPY, _IN_IMAGE, _SHARED)
+    others = (_IN_IMAGE, _SHARED, _VOLATILE)
+    return others if copies_attributes else (_METACOPY, *others)
 
 
 _METACOPY = (
@@ -173,6 +174,10 @@ _SMALLER = "keep what changes apart from what does not, in a small file of its o
 _SHARED = (
     "keep the layers, upper and lower, on one filesystem that shares blocks (XFS with reflink=1, btrfs): there the copy "
     "shares them and moves nothing"
+)
+_VOLATILE = (
+    "mount it with volatile where what is changed may be lost (a build, a test): copies are not made durable then; risk: after a crash "
+    "the upper layer must be thrown away"
 )
 
 CAUSE = Cause(
@@ -202,7 +207,7 @@ CAUSE = Cause(
         "files that other threads of the same process write through mapped memory at the same time: where faults are not counted their "
         "pages are taken for copied ones",
     ),
-    remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED),
+    remedies=(_METACOPY, _IN_IMAGE, _VOLUME, _SMALLER, _SHARED, _VOLATILE),
     for_authors=frozenset({_IN_IMAGE, _SMALLER}),
     experiment=None,
     find=find,

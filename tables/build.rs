@@ -34,6 +34,7 @@ struct Call {
     offset_in: Option<String>,
     effect: Option<String>,
     closes: bool,
+    served: bool,
     makes: Option<String>,
     same_as: Option<String>,
 }
@@ -107,6 +108,15 @@ fn write(name: &str, text: &str) -> Result<()> {
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
+impl Call {
+    /// Whether it has as many arguments as it names.
+    fn fits(&self) -> bool {
+        let places = [self.fd, self.bytes, self.offset, self.written];
+        let fits = |at: &u8| self.arguments.is_none_or(|count| *at < count);
+        places.iter().flatten().all(fits)
+    }
+}
+
 fn calls() -> Result<String> {
     let found: Calls = toml::from_str(&read("calls.toml")?).context("calls.toml")?;
     let mut out = format!(
@@ -121,10 +131,8 @@ fn calls() -> Result<String> {
                 .with_context(|| format!("calls.toml: {name}: there is no call {same}"))?,
             None => entry,
         };
-        let places = [call.fd, call.bytes, call.offset, call.written];
-        let fits = |at: &u8| call.arguments.is_none_or(|count| *at < count);
         ensure!(
-            places.iter().flatten().all(fits),
+            call.fits(),
             "calls.toml: {name} has fewer arguments than it names"
         );
         let offset_in = match call.offset_in.as_deref() {
@@ -134,7 +142,7 @@ fn calls() -> Result<String> {
         writeln!(
             out,
             "    Call {{ name: {name:?}, kind: {}, moves_data: {}, record: {}, arguments: {:?}, fd: {:?}, \
-             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, closes: {}, makes: {:?}, same_as: {:?} }},",
+             bytes: {:?}, offset: {:?}, written: {:?}, flags: {:?}, vector: {}, offset_in: OffsetIn::{offset_in}, effect: {}, closes: {}, served: {}, makes: {:?}, same_as: {:?} }},",
             variant("Kind", call.kind.as_deref()),
             call.moves_data,
             variant("Record", call.record.as_deref()),
@@ -147,6 +155,7 @@ fn calls() -> Result<String> {
             call.vector,
             variant("Effect", call.effect.as_deref()),
             call.closes,
+            call.served,
             call.makes,
             entry.same_as,
         )?;

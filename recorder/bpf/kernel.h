@@ -674,6 +674,7 @@ enum pageflags {
 #define ARG4(regs) ((regs)->r8)
 #define ARG5(regs) ((regs)->r9)
 #define CALL_NUMBER_FIELD orig_ax
+#define ARG0_FIELD di
 #define USER_IP_FIELD ip
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs) ((regs)->orig_x0)
@@ -683,6 +684,7 @@ enum pageflags {
 #define ARG4(regs) ((regs)->regs[4])
 #define ARG5(regs) ((regs)->regs[5])
 #define CALL_NUMBER_FIELD syscallno
+#define ARG0_FIELD orig_x0
 #define USER_IP_FIELD pc
 #endif
 

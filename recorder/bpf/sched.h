@@ -57,22 +57,41 @@ static __always_inline bool waits_for_names(const struct thread *t)
 }
 
 /*
- * Where FUSE may be waited for and where that is one of several things: in calls that close files (others wait there for
- * what a socket or a terminal has still to send), and outside of calls in page faults (another process may supply
- * the page). Seldom enough that the stack is looked at each time: user space tells by it which it is.
+ * Whether the call is on a file that a process serves; it is that of the wait then. These calls keep no file: most of them have
+ * none to ask for, and return at once.
  */
-static __always_inline bool may_wait_for_served(const struct thread *t, struct task_struct *task)
+static __always_inline bool asks_who_serves(struct thread *t, struct task_struct *task)
+{
+	struct file *file = file_of(task, BPF_CORE_READ(entry_registers(task), ARG0_FIELD));
+
+	if (!is_served(file))
+		return false;
+	/* The next call with a file looks it up, and names it. */
+	t->inode = 0;
+	t->file = identify(data_inode(file, FIELD(struct file, file, f_inode)));
+	t->call_flags |= CALL_HAS_FILE;
+	return true;
+}
+
+/*
+ * Where FUSE may be waited for and where that is one of several things: in calls that close files (others wait there for
+ * what a socket or a terminal has still to send), in some calls on an open file (others hold its locks), and outside of calls
+ * in page faults (another process may supply the page). Seldom enough that the stack is looked at each time: user space tells by it which it is.
+ */
+static __always_inline bool may_wait_for_served(struct thread *t, struct task_struct *task)
 {
 	__u32 nr = t->call;
 
 	if (t->call < 0)
 		return !t->kernel_thread && is_in_exception(task);
 	barrier_var(nr);
-	return nr < CALLS && (calls[nr].how & HOW_CLOSES);
+	if (nr >= CALLS)
+		return false;
+	return (calls[nr].how & HOW_CLOSES) || ((calls[nr].how & HOW_SERVED) && asks_who_serves(t, task));
 }
 
 /* The wait that the thread begins, as enum wait_flag; negative: it begins none. */
-static __always_inline int wait_of(const struct thread *t, struct task_struct *task, unsigned int state)
+static __always_inline int wait_of(struct thread *t, struct task_struct *task, unsigned int state)
 {
 	int flags = 0;
 

@@ -20,6 +20,7 @@ enum call_how {
 	HOW_OF_NAMES = 8, /* on names and inodes: nothing to sleep for but what answers them */
 	HOW_CLOSES = 16, /* it closes files: what it sleeps for, its stack shows */
 	HOW_USUAL = 32, /* a descriptor, a buffer, its length, and the offset or the file's position */
+	HOW_SERVED = 64, /* who serves the file of its descriptor may have to answer: its stack shows that */
 };
 
 struct call_shape {

@@ -63,7 +63,8 @@ pub fn how(call: &Call) -> u8 {
     };
     let closes = if call.closes { layout::HOW_CLOSES } else { 0 };
     let usual = if is_usual(call) { layout::HOW_USUAL } else { 0 };
-    offset | vector | names | closes | usual
+    let served = if call.served { layout::HOW_SERVED } else { 0 };
+    offset | vector | names | closes | usual | served
 }
 
 /// Whether it has the arguments that `begin_usual` takes for given (bpf/syscall.h).
@@ -171,6 +172,9 @@ mod tests {
         let closes =
             |name: &str| how(calls::by_name(name.as_bytes()).unwrap()) & layout::HOW_CLOSES != 0;
         assert!(closes("close") && closes("exit_group") && closes("dup2") && !closes("dup"));
+        let served =
+            |name: &str| how(calls::by_name(name.as_bytes()).unwrap()) & layout::HOW_SERVED != 0;
+        assert!(served("flock") && served("fcntl") && served("ioctl") && !served("futex"));
         for name in [
             "openat", "creat", "close", "read", "fsync", "futex", "ppoll", "clone",
         ] {

@@ -57,6 +57,8 @@ pub fn path(names: &[u8], cut: bool, mode: u32, ino: u64) -> Option<Vec<u8>> {
     }
     match parts.as_slice() {
         [] => None,
+        // A file that was opened by a handle (open_by_handle_at(2)) may be in memory without a name: its own stands for a root's.
+        [b"/"] if mode & libc::S_IFMT == libc::S_IFREG => None,
         [b"/"] => Some(b"/".to_vec()),
         [one] if one.first() == Some(&b'[') => Some([b"anon_inode:", *one].concat()),
         _ => {
@@ -117,5 +119,6 @@ mod tests {
             assert_eq!(found.as_deref(), Some(expected));
         }
         assert_eq!(path(b"", false, file, 1), None);
+        assert_eq!(path(b"/\0", false, file, 1), None);
     }
 }

@@ -106,6 +106,8 @@ pub struct Call {
     pub effect: Option<Effect>,
     /// It closes files.
     pub closes: bool,
+    /// Who serves the file of its first argument may have to answer it.
+    pub served: bool,
     /// Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
     pub makes: Option<&'static str>,
     /// The call that this is another name of: no number of its own.

@@ -1,8 +1,8 @@
 """A filesystem in user space that has any name one asks for, as a file of zeros, and lets nothing be kept: each answer takes its time.
 
-python fuse_names.py DIRECTORY MILLISECONDS [cached|ahead]: mounts itself there (as root), prints a line, and answers until it is
-unmounted. `cached`: what is read stays in memory; `ahead`: and the kernel may ask for more than one page range at once (FUSE_ASYNC_READ).
-The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
+python fuse_names.py DIRECTORY MILLISECONDS [cached|ahead|locks]: mounts itself there (as root), prints a line, and answers until it is
+unmounted. `cached`: what is read stays in memory; `ahead`: and the kernel may ask for more than one page range at once (FUSE_ASYNC_READ);
+`locks`: it is asked for locks, which the kernel keeps by itself else. The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
 """
 
 import ctypes
@@ -15,8 +15,11 @@ import time
 LOOKUP, FORGET, GETATTR, UNLINK, INIT, BATCH_FORGET, INTERRUPT = 1, 2, 3, 10, 26, 42, 36
 OPEN, READ, FLUSH, COPY = 14, 15, 25, 47
 SETATTR, STATFS, SETXATTR, GETXATTR = 4, 17, 21, 22
-SLOW = (LOOKUP, GETATTR, SETATTR, UNLINK, READ, FLUSH, COPY, STATFS, SETXATTR, GETXATTR)
-DIRECT_IO, ASYNC_READ = 1, 1
+SET_LOCK, SET_LOCK_AND_WAIT, IOCTL, SEEK = 32, 33, 39, 46
+ON_FILES = (SET_LOCK, SET_LOCK_AND_WAIT, IOCTL, SEEK)
+SLOW = (LOOKUP, GETATTR, SETATTR, UNLINK, READ, FLUSH, COPY, STATFS, SETXATTR, GETXATTR, *ON_FILES)
+DIRECT_IO, ASYNC_READ, POSIX_LOCKS, FILE_LOCKS = 1, 1, 1 << 1, 1 << 10
+MODES = {"ahead": ASYNC_READ, "locks": POSIX_LOCKS | FILE_LOCKS}
 SIZE = 1 << 20
 IN_HEADER = struct.Struct("<IIQQIIII")
 OUT_HEADER = struct.Struct("<IiQ")
@@ -35,15 +38,16 @@ def attributes(node: int) -> bytes:
 def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]:
     """An error and what is said besides."""
     if opcode == INIT:
-        flags = ASYNC_READ if mode == "ahead" else 0
-        return 0, struct.pack("<4I2H2I2HI28x", 7, 31, 65536, flags, 8, 8, 65536, 1, 0, 0, 0)
+        return 0, struct.pack(
+            "<4I2H2I2HI28x", 7, 31, 65536, MODES.get(mode, 0), 8, 8, 65536, 1, 0, 0, 0
+        )
     if opcode == LOOKUP:
         found = 2 + sum(asked.rstrip(b"\0"))
         return 0, struct.pack("<4Q2I", found, 0, 0, 0, 0, 0) + attributes(found)
     if opcode in (GETATTR, SETATTR):
         return 0, struct.pack("<Q2I", 0, 0, 0) + attributes(node)
     if opcode == OPEN:
-        return 0, struct.pack("<Q2I", 0, 0 if mode else DIRECT_IO, 0)
+        return 0, struct.pack("<Q2I", 0, 0 if mode in ("cached", "ahead") else DIRECT_IO, 0)
     if opcode == READ:
         _, offset, size = struct.unpack_from("<2QI", asked)
         return 0, bytes(max(0, min(size, SIZE - offset)))
@@ -56,7 +60,11 @@ def answer(opcode: int, node: int, asked: bytes, mode: str) -> tuple[int, bytes]
         )
     if opcode == GETXATTR:
         return 0, struct.pack("<2I", 16, 0)
-    return (0 if opcode in (UNLINK, FLUSH, SETXATTR) else -errno.ENOSYS), b""
+    if opcode == IOCTL:
+        return 0, bytes(16)
+    if opcode == SEEK:
+        return 0, asked[8:16]
+    return (0 if opcode in (UNLINK, *ON_FILES, FLUSH, SETXATTR) else -errno.ENOSYS), b""
 
 
 def main(directory: str, milliseconds: float, mode: str = "") -> None:

@@ -95,6 +95,80 @@ def test_attributes_are_waited_for_at_the_process_that_serves_them(
         assert (waits >= CHANGED, ns >= CHANGED * DELAY_MS * 1e6, its) == (True, True, kind), call
 
 
+#: How often each call on an open file is made.
+ASKED = 20
+ON_FILES = """
+import fcntl, os, sys
+fd, times = os.open(sys.argv[1] + "/locked", os.O_RDWR), int(sys.argv[2])
+for number in range(times):
+    fcntl.flock(fd, fcntl.LOCK_SH if number % 2 else fcntl.LOCK_EX)
+    fcntl.lockf(fd, fcntl.LOCK_EX, 1, number)
+    fcntl.ioctl(fd, 0x6900 + number)
+    os.lseek(fd, 4096 * (number + 1), os.SEEK_DATA)
+"""
+
+
+def test_locks_and_commands_are_waited_for_at_the_process_that_serves_the_file(
+    tmp_path: Path,
+) -> None:
+    with served_by_python(tmp_path, DELAY_MS, "locks") as (mount, server):
+        recording = record(python(ON_FILES, mount, str(ASKED)), tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        waits = relations.rows(
+            "SELECT syscall, count(*), sum(dur_ns), count(DISTINCT dev) FROM waits WHERE reason = 'fuse' GROUP BY 1"
+        )
+        ((idle_ns,),) = relations.rows(
+            "SELECT coalesce(sum(thread_ns), 0) FROM budget_pieces WHERE class = 'idle'"
+        )
+    found = {call: rest for call, *rest in waits}
+    for call in ("flock", "fcntl", "ioctl", "lseek"):
+        number, ns, filesystems = found[call]
+        assert (number >= ASKED, ns >= ASKED * DELAY_MS * 1e6, filesystems) == (True, True, 1), call
+    assert idle_ns < ASKED * DELAY_MS * 1e6
+    first = judge(recording).findings[0]
+    assert first.cause == "fuse-daemon" and first.share > 0.5
+    # The descriptor tells which filesystem it is, however many there are.
+    assert f"process {server}" in first.summary and str(mount) in first.summary
+
+
+#: Another process holds the lock for a while.
+HELD_MS = 500
+HELD = """
+import fcntl, os, sys, time
+def locked(): 
+    fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+there, here = os.pipe()
+if os.fork() == 0:
+    locked()
+    os.write(here, b"x")
+    time.sleep(int(sys.argv[2]) / 1000)
+    os._exit(0)
+os.read(there, 1)
+locked()
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("on_fuse", [False, True])
+def test_a_lock_that_another_holds_is_no_wait_for_who_serves_files(
+    tmp_path: Path, served: tuple[Path, int], on_fuse: bool
+) -> None:
+    """The near miss: on a file of a disk, and on one of FUSE of which the kernel keeps the locks."""
+    path = (served[0] if on_fuse else tmp_path) / "locked"
+    recording = record(python(HELD, path, str(HELD_MS)), tmp_path / "a.iowhy")
+    with Relations.of(recording) as relations:
+        ((served_ns,),) = relations.rows(
+            "SELECT coalesce(sum(dur_ns), 0) FROM waits WHERE syscall = 'flock' AND reason = 'fuse'"
+        )
+        ((idle_ns,),) = relations.rows(
+            "SELECT coalesce(sum(thread_ns), 0) FROM budget_pieces WHERE class = 'idle'"
+        )
+    assert served_ns == 0
+    # Both sleep: the one in the lock, the other for the time.
+    assert idle_ns >= 1.8 * HELD_MS * 1e6
+
+
 #: Copies of 64 KiB each, from file to file, and to a pipe whose reader takes nothing for a while.
 COPIES, SLOW_PEER_MS = 20, 600
 COPYING = """

@@ -75,6 +75,8 @@ class Call:
     effect: str | None = None
     #: It closes files.
     closes: bool = False
+    #: Who serves the file of its first argument, a descriptor, may have to answer it (FUSE).
+    served: bool = False
     #: Of a call that gives descriptors that are no file's: what they are of, as /proc/PID/fd names them.
     makes: str | None = None
     #: The call that this is another name of.

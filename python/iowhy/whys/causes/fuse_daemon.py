@@ -83,8 +83,8 @@ CAUSE = Cause(
         "the machine's disks do tells nothing of that."
     ),
     measured=(
-        "Waits, and sleep, in calls on files of filesystems of kind fuse, in page faults of mapped ones and where files are "
-        "closed, there by the kernel's stack; the process that has their connection open "
+        "Waits, and sleep, in calls on files of filesystems of kind fuse, in page faults of mapped ones, and where files are "
+        "closed, locked (flock, fcntl) or asked by ioctl and lseek, there by the kernel's stack; the process that has their connection open "
         "(/proc/PID/fdinfo, Linux 6.13 and later)."
     ),
     thresholds=(

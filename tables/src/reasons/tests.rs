@@ -200,18 +200,8 @@ fn a_page_of_the_filesystems_own_that_is_being_read_is_metadata() {
         ),
         (&["__folio_lock", "truncate_inode_pages_range"], "page_lock"),
         // btrfs send reads pages ahead and waits for each by its lock.
-        (
-            &[
-                "__filemap_get_folio",
-                "send_extent_data",
-                "btrfs_ioctl_send",
-            ],
-            "page_lock",
-        ),
-        (
-            &["try_to_free_pages", "__filemap_get_folio", "vfs_write"],
-            "memory_reclaim",
-        ),
+        (&["__filemap_get_folio", "send_extent_data"], "page_lock"),
+        (&["shrink_node", "__filemap_get_folio"], "memory_reclaim"),
     ] {
         assert_eq!(reason(frames), expected, "{frames:?}");
     }

@@ -1,0 +1,48 @@
+"""What programs are told of their reads: where it helps those that were made."""
+
+from pathlib import Path
+
+import pytest
+
+from .made import MS, Story
+from .test_program import _at_work, _remedies
+
+
+@pytest.mark.parametrize(
+    ("flag", "size", "told"),
+    [
+        ("iflag=direct", 65536, True),
+        ("oflag=sync,direct", 65536, True),
+        ("conv=fsync", 65536, False),
+        ("iflag=direct", 4 << 20, False),
+    ],
+)
+def test_one_large_call_past_the_cache_is_several_requests(
+    flag: str, size: int, told: bool, tmp_path: Path
+) -> None:
+    """Through the cache the kernel asks ahead, whatever the calls are."""
+    story = Story(2.0).caller("read", 50, blocked=9 * MS, bytes_=size, reason="direct_io")
+    story.argv = ("dd", flag)
+    story = _at_work("dd", "/usr/bin/dd", story)
+    assert ("bs=4M" in _remedies(tmp_path / "x", story, "queue-shallow")) == told
+
+
+@pytest.mark.parametrize(
+    ("refaults", "mode", "told"),
+    [
+        (0, "run", False),
+        (36, "run", False),
+        (80, "run", True),
+        (None, "run", True),
+        (0, "processes", True),
+    ],
+)
+def test_a_larger_cache_is_told_to_who_reads_again(
+    refaults: int | None, mode: str, told: bool, tmp_path: Path
+) -> None:
+    """What a command reads for the first time, no cache has; who ran already may have read it before."""
+    story = Story(4.0).caller("pread64", 400, blocked=8 * MS)
+    story.cache(lookups=800, misses=800, refaults=refaults).requests(400, service=2 * MS)
+    story.mode = mode
+    said = _remedies(tmp_path / "x", _at_work("sqlite3", "/usr/bin/sqlite3", story), "cache-cold")
+    assert ("cache_size" in said) is told

@@ -18,10 +18,9 @@ WITH locked AS (
             WHEN f.disk_dev IN (SELECT dev FROM main.request_places) THEN f.disk_dev
             ELSE coalesce(d.below_dev, f.disk_dev)
         END AS dev
-    FROM main.waits w
+    FROM main.metadata_locks w
     LEFT JOIN (SELECT dev, max(disk_dev) AS disk_dev FROM main.filesystems GROUP BY dev) f ON f.dev = w.dev
     LEFT JOIN (SELECT dev, max(below_dev) AS below_dev FROM main.devices GROUP BY dev) d ON d.dev = f.disk_dev
-    WHERE w.reason = 'metadata_lock' AND w.dur_ns > 0
 ), slots AS (
     -- A request that completed in the last millisecond did so in one of two.
     SELECT *, unnest(generate_series(end_ns // 1000000 - 1, end_ns // 1000000)) AS slot FROM locked

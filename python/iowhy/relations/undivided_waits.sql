@@ -5,4 +5,12 @@
 -- than once. The columns are those of classed_waits.
 -- column key: number of the combination in wait_classes, number
 -- column recorded_reason: as in waits_in_calls, text
-SELECT * FROM main.classed_waits WHERE class = 'collect' OR recorded_reason = 'metadata_lock'
+-- when waits
+-- Reasons are looked at first: what other rows need not decide is not read.
+SELECT * FROM main.classed_waits WHERE recorded_reason = 'metadata_lock'
+UNION ALL
+SELECT * FROM main.classed_waits
+WHERE class = 'collect' AND recorded_reason <> 'metadata_lock'
+    AND recorded_reason IN (SELECT reason FROM main.wait_classes WHERE class = 'collect')
+-- else
+SELECT * FROM main.classed_waits WHERE class = 'collect'

@@ -20,14 +20,20 @@ SELECT
 FROM main.syscalls
 WHERE blocked_ns > 0 AND dur_ns > 0
 -- else
+WITH workers AS (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%')
 SELECT
-    w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, coalesce(l.reason, w.reason) AS reason,
-    w.reason AS recorded_reason,
-    CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END
-        AS syscall,
-    w.io,
-    w.dev
+    w.ts_ns, w.dur_ns, w.dur_ns AS blocked_ns, w.tgid, w.tid, coalesce(l.reason, 'metadata_lock') AS reason,
+    'metadata_lock' AS recorded_reason,
+    CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END AS syscall,
+    w.io, w.dev
+FROM main.metadata_locks w
+LEFT JOIN workers u ON u.tid = w.tid
+LEFT JOIN main.locked_for_io l ON l.tid = w.tid AND l.ts_ns = w.ts_ns
+UNION ALL
+SELECT
+    w.ts_ns, w.dur_ns, w.dur_ns, w.tgid, w.tid, w.reason, w.reason,
+    CASE WHEN w.syscall IS NULL AND u.tid IS NOT NULL THEN 'io_uring worker' ELSE w.syscall END,
+    w.io, w.dev
 FROM main.waits w
-LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-wrk-%') u ON u.tid = w.tid
-LEFT JOIN main.locked_for_io l ON w.reason = 'metadata_lock' AND l.tid = w.tid AND l.ts_ns = w.ts_ns
-WHERE w.dur_ns > 0
+LEFT JOIN workers u ON u.tid = w.tid
+WHERE w.dur_ns > 0 AND w.reason <> 'metadata_lock'

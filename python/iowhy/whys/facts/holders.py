@@ -22,13 +22,16 @@ WITH active AS (
 ), parts AS (
   SELECT tid, unnest(range(ts_ns // {step}, (ts_ns + dur_ns - 1) // {step} + 1)) AS step,
     dur_ns::DOUBLE / ((ts_ns + dur_ns - 1) // {step} - ts_ns // {step} + 1) AS ns
-  FROM waits_in_calls WHERE reason IN ({reasons}) AND dur_ns > 0 AND dur_ns < {longest}
+  FROM waits_in_calls WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
 ), waited AS (SELECT step, tid, sum(ns) AS ns FROM parts GROUP BY step, tid
 )
 SELECT sum(least(w.ns, greatest(0, coalesce(a.ns, 0) - coalesce(t.ns, 0)))) / sum(w.ns) AS share
 FROM waited AS w LEFT JOIN by_all AS a ON a.step = w.step
 LEFT JOIN by_thread AS t ON t.step = w.step AND t.tid = w.tid
 """
+
+#: What other rows tell the reason of, where a block is under way (relation locked_for_io).
+LOCKED_BLOCK = "metadata_lock"
 
 #: Intervals of sleep alone may be of any length; what is longer than this is one, or no wait for a lock.
 _LONGEST_NS = 60_000_000_000
@@ -47,18 +50,24 @@ def held_share(relations: Relations, reasons: frozenset[str]) -> float | None:
     """
     if not reasons or not relations.has("waits") or not relations.has("thread_time"):
         return None
-    sql = _HELD.format(step=STEP_NS, longest=_LONGEST_NS, reasons=_listed(sorted(reasons)))
+    sql = _HELD.format(
+        step=STEP_NS,
+        longest=_LONGEST_NS,
+        reasons=_listed(sorted(reasons)),
+        recorded=_recorded(reasons),
+    )
     return relations.one(_Held, sql).share
 
 
 _WHILE = """
-WITH moments AS (
-  SELECT ts_ns AS t_ns, CAST(reason IN ({locked}) AS INTEGER) AS locked,
+WITH found AS MATERIALIZED (
+  SELECT ts_ns, dur_ns, CAST(reason IN ({locked}) AS INTEGER) AS locked,
     CAST(reason IN ({reading}) AS INTEGER) AS reading
-  FROM waits_in_calls WHERE reason IN ({locked}) OR reason IN ({reading})
+  FROM waits_in_calls WHERE (reason IN ({locked}) OR reason IN ({reading})) AND {recorded}
+), moments AS (
+  SELECT ts_ns AS t_ns, locked, reading FROM found
   UNION ALL
-  SELECT ts_ns + dur_ns, -CAST(reason IN ({locked}) AS INTEGER), -CAST(reason IN ({reading}) AS INTEGER)
-  FROM waits_in_calls WHERE reason IN ({locked}) OR reason IN ({reading})
+  SELECT ts_ns + dur_ns, -locked, -reading FROM found
 ), steps AS (
   SELECT lead(t_ns) OVER w - t_ns AS ns, sum(locked) OVER w AS locked, sum(reading) OVER w AS reading
   FROM moments WINDOW w AS (ORDER BY t_ns ROWS UNBOUNDED PRECEDING)
@@ -77,7 +86,11 @@ def share_while_reading(
     """
     if not relations.has("waits"):
         return None
-    sql = _WHILE.format(locked=_listed(sorted(locked)), reading=_listed(sorted(reading)))
+    sql = _WHILE.format(
+        locked=_listed(sorted(locked)),
+        reading=_listed(sorted(reading)),
+        recorded=_recorded(locked | reading),
+    )
     return relations.one(_Held, sql).share
 
 
@@ -101,14 +114,22 @@ def waited_longest(relations: Relations, reasons: Iterable[str]) -> Waited | Non
     found = relations.read(
         Waited,
         f"""
-        SELECT w.syscall AS call, f.path, w.ino, count(*) AS waits, sum(w.dur_ns) AS total_ns,
+        WITH summed AS (
+          SELECT syscall, dev, ino, tid, count(*) AS waits, sum(dur_ns) AS total_ns
+          FROM waits WHERE reason IN ({listed}) GROUP BY syscall, dev, ino, tid
+        )
+        SELECT w.syscall AS call, f.path, w.ino, sum(w.waits) AS waits, sum(w.total_ns) AS total_ns,
           count(DISTINCT w.tid) AS threads
-        FROM waits AS w LEFT JOIN named_files AS f ON f.dev = w.dev AND f.ino = w.ino
-        WHERE w.reason IN ({listed})
+        FROM summed AS w LEFT JOIN named_files AS f ON f.dev = w.dev AND f.ino = w.ino
         GROUP BY w.syscall, f.path, w.ino ORDER BY total_ns DESC LIMIT 1
         """,
     )
     return found[0] if found else None
+
+
+def _recorded(reasons: frozenset[str]) -> str:
+    """What the rows of such waits were recorded with, by which others are not read (locked_for_io)."""
+    return f"recorded_reason IN ({_listed(sorted(reasons | {LOCKED_BLOCK}))})"
 
 
 def _listed(reasons: Iterable[str]) -> str:

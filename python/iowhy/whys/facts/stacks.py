@@ -73,16 +73,19 @@ def through(
     found = relations.read(
         Through,
         f"""
-        WITH shown AS ({_shown(functions)}), told AS (
-          SELECT w.syscall, w.reason, w.dur_ns,
-            CASE WHEN w.reason = '{reason or ""}' THEN true ELSE s.passes END AS passes
-          FROM waits AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
-          WHERE w.syscall IS NOT NULL AND w.reason IS NOT NULL
+        WITH shown AS ({_shown(functions)}), summed AS (
+          -- Each stack is looked at once, however many waits have it.
+          SELECT syscall, reason, stack_id, count(*) AS waits, sum(dur_ns) AS total_ns, max(dur_ns) AS longest_ns
+          FROM waits WHERE syscall IS NOT NULL AND reason IS NOT NULL
+          GROUP BY syscall, reason, stack_id
+        ), told AS (
+          SELECT w.*, CASE WHEN w.reason = '{reason or ""}' THEN true ELSE s.passes END AS passes
+          FROM summed AS w LEFT JOIN shown AS s ON s.stack_id = w.stack_id
         )
-        SELECT syscall AS call, reason, sum(dur_ns) AS total_ns,
-          sum(CASE WHEN passes THEN dur_ns WHEN passes = false THEN 0 END) AS shown_ns,
-          count(CASE WHEN passes THEN 1 END) AS shown_waits,
-          max(CASE WHEN passes THEN dur_ns END) AS longest_ns
+        SELECT syscall AS call, reason, sum(total_ns) AS total_ns,
+          sum(CASE WHEN passes THEN total_ns WHEN passes = false THEN 0 END) AS shown_ns,
+          sum(CASE WHEN passes THEN waits ELSE 0 END) AS shown_waits,
+          max(CASE WHEN passes THEN longest_ns END) AS longest_ns
         FROM told
         GROUP BY syscall, reason ORDER BY total_ns DESC, call, reason
         """,

@@ -37,7 +37,7 @@ for thread in threads: thread.join()
 os.sync()
 """
 SUMMED = {
-    "call_sums": ("call_groups", "thread_calls"),
+    "call_sums": ("call_groups", "thread_calls", "sleeping_threads", "single_sleeps"),
     "request_sums": ("request_groups", "own_filesystems", "written_devices"),
     "flight_sums": ("device_load",),
     "sync_sums": ("sync_times",),

@@ -14,7 +14,7 @@ WITH usual AS (
         SELECT
             greatest(least(interval_ns, 10000000000) / 1000.0, 0.001) AS us,
             CASE
-                WHEN tid IN (SELECT tid FROM main.classed_sleeps) THEN interval_ns
+                WHEN tid IN (SELECT tid FROM main.sleeping_threads) THEN interval_ns
                 ELSE greatest(interval_ns - coalesce(sleeping_ns, 0), 0)
             END * least(1.0, 10000000000 / greatest(interval_ns, 1)) / 1000.0 AS work_us
         FROM main.thread_time

@@ -12,15 +12,16 @@ WITH events AS NOT MATERIALIZED (
         s.ts_ns AS begin_ns, s.ts_ns + s.dur_ns AS end_ns,
         least(greatest(s.ts_ns - g.start_ns, 0) // g.grid_ns, g.last_cell) AS from_cell,
         least(greatest(s.ts_ns + s.dur_ns - 1 - g.start_ns, 0) // g.grid_ns, g.last_cell) AS to_cell
-    FROM main.classed_sleeps s
+    FROM main.single_sleeps s
     CROSS JOIN budget_grid g
 ), in_cells AS NOT MATERIALIZED (
-    SELECT tid, syscall, class, ring, sleeping_ns, dur_ns, begin_ns, end_ns, from_cell AS cell FROM events
-    UNION ALL
-    SELECT tid, syscall, class, ring, sleeping_ns, dur_ns, begin_ns, end_ns,
-        unnest(generate_series(from_cell + 1, to_cell)) AS cell
+    -- Nearly all calls lie in one cell.
+    SELECT
+        *,
+        unnest(
+            CASE WHEN from_cell = to_cell THEN [from_cell] ELSE generate_series(from_cell, to_cell) END
+        ) AS cell
     FROM events
-    WHERE from_cell < to_cell
 )
 SELECT
     t.part_id,

@@ -11,50 +11,58 @@
 -- column flight_ns: reads and writes in flight, each counted, ns
 -- column read_share: of flight_ns, reads, share
 WITH collecting AS (
-    SELECT tgid, ring FROM main.classed_sleeps WHERE class = 'collect'
+    SELECT tgid, ring FROM main.sleeping_threads WHERE collects
     UNION
-    SELECT tgid, CAST(NULL AS BIGINT) FROM main.waits WHERE syscall IN (SELECT name FROM call_kinds WHERE kind = 'collect')
+    SELECT tgid, CAST(NULL AS BIGINT) FROM main.wait_groups WHERE syscall IN (SELECT name FROM call_kinds WHERE kind = 'collect')
     UNION
     SELECT tgid, CAST(NULL AS BIGINT) FROM main.threads WHERE comm LIKE 'iou-wrk-%'
-), flights AS (
-    -- Begin and end in 60ths of a cell, counted from the start.
+), placed AS (
+    -- Begin and end from the start, and in 60ths of a cell.
     SELECT
-        q.tgid, c.ring, q.op = 'read' AS reads, g.start_ns, g.grid_ns, q.queue_ns AS begin_ns, q.complete_ns AS end_ns,
+        q.tgid, q.ring, q.ring IS NULL AND u.tid IS NOT NULL AS of_each_ring, q.op,
+        q.queue_ns - g.start_ns AS begin_ns, q.complete_ns - g.start_ns AS end_ns,
         least(greatest(q.queue_ns - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS from_slot,
         least(greatest(q.complete_ns - 1 - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS to_slot
     FROM main.block_requests q
-    JOIN collecting c ON c.tgid = q.tgid
     LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-%') u ON u.tid = q.tid
     CROSS JOIN budget_grid g
-    WHERE q.op IN ('read', 'write') AND q.complete_ns > q.queue_ns
-        AND (c.ring IS NULL OR q.ring = c.ring OR (q.ring IS NULL AND u.tid IS NOT NULL))
-), slots AS (
-    -- Cell by cell, not kept: there are as many rows as requests, or more.
+    -- The list as a value: in a filter of a file DuckDB looks for the text of each row in it.
+    WHERE (q.op IN ('read', 'write')) = true AND q.complete_ns > q.queue_ns AND q.tgid IN (SELECT tgid FROM collecting)
+), flights AS (
+    -- Many requests begin and end in the same 60ths: the rest is done once for all of them.
     SELECT
-        tgid, ring, cell, reads, grid_ns,
-        CASE WHEN to_slot < 60 * (cell + 1) THEN end_ns ELSE start_ns + (cell + 1) * grid_ns END
-            - CASE WHEN from_slot >= 60 * cell THEN begin_ns ELSE start_ns + cell * grid_ns END AS ns,
-        greatest(from_slot - 60 * cell, 0) AS from_slot,
-        least(to_slot - 60 * cell, 59) AS to_slot
+        tgid, ring, of_each_ring, op, from_slot, to_slot,
+        count(*) AS requests, sum(begin_ns) AS begin_ns, sum(end_ns) AS end_ns
+    FROM placed
+    GROUP BY tgid, ring, of_each_ring, op, from_slot, to_slot
+), slots AS (
+    SELECT
+        f.tgid, c.ring, f.cell, f.op,
+        CASE WHEN f.to_slot < 60 * (f.cell + 1) THEN f.end_ns ELSE f.requests * (f.cell + 1) * g.grid_ns END
+            - CASE WHEN f.from_slot >= 60 * f.cell THEN f.begin_ns ELSE f.requests * f.cell * g.grid_ns END AS ns,
+        greatest(f.from_slot - 60 * f.cell, 0) AS from_slot,
+        least(f.to_slot - 60 * f.cell, 59) AS to_slot
     FROM (SELECT *, unnest(generate_series(from_slot // 60, to_slot // 60)) AS cell FROM flights) AS f
+    CROSS JOIN budget_grid g
+    JOIN collecting c ON c.tgid = f.tgid AND (c.ring IS NULL OR c.ring = f.ring OR f.of_each_ring)
 ), summed AS (
     SELECT
         tgid,
         ring,
         cell,
-        max(grid_ns) AS grid_ns,
         bit_count(bit_or((CAST(1 AS BIGINT) << (to_slot + 1)) - (CAST(1 AS BIGINT) << from_slot)))
             AS slots,
         CAST(sum(ns) AS BIGINT) AS flight_ns,
-        CAST(sum(CASE WHEN reads THEN ns ELSE 0 END) AS BIGINT) AS read_ns
+        CAST(sum(CASE WHEN op = 'read' THEN ns ELSE 0 END) AS BIGINT) AS read_ns
     FROM slots
     GROUP BY tgid, ring, cell
 )
 SELECT
-    tgid,
-    ring,
-    cell,
-    least(slots / 60, flight_ns / grid_ns) AS busy_share,
-    flight_ns,
-    read_ns / flight_ns AS read_share
-FROM summed
+    s.tgid,
+    s.ring,
+    s.cell,
+    least(s.slots / 60, s.flight_ns / g.grid_ns) AS busy_share,
+    s.flight_ns,
+    s.read_ns / s.flight_ns AS read_share
+FROM summed s
+CROSS JOIN budget_grid g

@@ -34,7 +34,7 @@ WITH possible AS (
     WHERE w.dur_ns > 0
     UNION ALL
     SELECT s.syscall, NULL, v.dev, s.sleeping_ns, v.served_by
-    FROM main.classed_sleeps s
+    FROM main.single_sleeps s
     LEFT JOIN served_filesystems v ON v.dev = s.dev
 ), summed AS (
     SELECT syscall, reason, dev, served_by, count(*) AS waits, CAST(sum(ns) AS BIGINT) AS total_ns

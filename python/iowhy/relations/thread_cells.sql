@@ -17,7 +17,7 @@ WITH spans AS (
     FROM thread_rows t
     CROSS JOIN budget_grid g
     WHERE t.user_ns + t.kernel_ns + t.recorder_ns + t.runnable_ns + t.blocked_ns + t.unseen_ns > 0
-        OR t.tid IN (SELECT tid FROM main.classed_sleeps)
+        OR t.tid IN (SELECT tid FROM main.sleeping_threads)
 ), parts AS (
     SELECT *, unnest(generate_series(from_cell, to_cell)) AS cell FROM spans
 )

@@ -17,17 +17,17 @@ SELECT
     s.dev,
     s.ino,
     max(s.file_kind) AS file_kind,
-    sum(s.calls) AS calls,
-    sum(CASE
+    CAST(sum(s.calls) AS BIGINT) AS calls,
+    CAST(sum(CASE
         WHEN k.kind IN ('read', 'write', 'copy') AND s.name <> 'readahead' THEN s.calls
         ELSE 0
-    END) AS data_calls,
-    sum(s.total_ns) AS time_ns,
-    sum(CASE WHEN k.kind = 'sync' THEN s.total_ns ELSE 0 END) AS sync_ns,
-    sum(s.blocked_ns) AS blocked_ns,
-    sum(CASE WHEN k.kind = 'read' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS read_bytes,
-    sum(CASE WHEN k.kind = 'copy' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS copied_bytes,
-    sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS written_bytes,
+    END) AS BIGINT) AS data_calls,
+    CAST(sum(s.total_ns) AS BIGINT) AS time_ns,
+    CAST(sum(CASE WHEN k.kind = 'sync' THEN s.total_ns ELSE 0 END) AS BIGINT) AS sync_ns,
+    CAST(sum(s.blocked_ns) AS BIGINT) AS blocked_ns,
+    CAST(sum(CASE WHEN k.kind = 'read' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS BIGINT) AS read_bytes,
+    CAST(sum(CASE WHEN k.kind = 'copy' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS BIGINT) AS copied_bytes,
+    CAST(sum(CASE WHEN k.kind = 'write' THEN coalesce(s.done_bytes, 0) ELSE 0 END) AS BIGINT) AS written_bytes,
     min(CASE WHEN p.in_none THEN '' ELSE p.container END) AS first_container,
     max(CASE WHEN p.in_none THEN '' ELSE p.container END) AS last_container
 FROM call_addends s

@@ -14,9 +14,9 @@ SELECT
     owner_dev,
     owner_ino,
     CAST(sum(requests) AS BIGINT) AS requests,
-    sum(bytes) AS bytes,
-    sum(time_ns) AS time_ns,
-    sum(direct_bytes) AS direct_bytes,
+    CAST(sum(bytes) AS BIGINT) AS bytes,
+    CAST(sum(time_ns) AS BIGINT) AS time_ns,
+    CAST(sum(direct_bytes) AS BIGINT) AS direct_bytes,
     CAST(sum(jumps) AS BIGINT) AS jumps,
     CAST(sum(steps) AS BIGINT) AS steps
 FROM jump_groups

@@ -38,9 +38,9 @@ WITH asked AS (
     SELECT
         dev,
         ino,
-        sum(CASE WHEN kind IN ('read', 'write') THEN operations ELSE 0 END) AS data_operations,
-        sum(CASE WHEN kind = 'read' THEN moved_bytes ELSE 0 END) AS read_bytes,
-        sum(CASE WHEN kind = 'write' THEN moved_bytes ELSE 0 END) AS written_bytes
+        CAST(sum(CASE WHEN kind IN ('read', 'write') THEN operations ELSE 0 END) AS BIGINT) AS data_operations,
+        CAST(sum(CASE WHEN kind = 'read' THEN moved_bytes ELSE 0 END) AS BIGINT) AS read_bytes,
+        CAST(sum(CASE WHEN kind = 'write' THEN moved_bytes ELSE 0 END) AS BIGINT) AS written_bytes
     FROM async_totals
     WHERE ino IS NOT NULL
     GROUP BY dev, ino
@@ -52,12 +52,12 @@ WITH asked AS (
     SELECT
         owner_dev AS dev,
         owner_ino AS ino,
-        sum(requests) AS requests,
-        sum(bytes) AS request_bytes,
-        sum(time_ns) AS request_ns,
-        sum(direct_bytes) AS direct_bytes,
-        sum(jumps) AS jumps,
-        sum(steps) AS steps
+        CAST(sum(requests) AS BIGINT) AS requests,
+        CAST(sum(bytes) AS BIGINT) AS request_bytes,
+        CAST(sum(time_ns) AS BIGINT) AS request_ns,
+        CAST(sum(direct_bytes) AS BIGINT) AS direct_bytes,
+        CAST(sum(jumps) AS BIGINT) AS jumps,
+        CAST(sum(steps) AS BIGINT) AS steps
     FROM file_requests
     GROUP BY owner_dev, owner_ino
 ), runs AS (
@@ -152,26 +152,26 @@ SELECT
     max(f.kind),
     max(f.size_bytes),
     min(f.deleted),
-    sum(f.calls),
-    sum(f.data_calls),
-    sum(f.time_ns),
-    sum(f.sync_ns),
-    sum(f.blocked_ns),
-    sum(f.read_bytes),
-    sum(f.written_bytes),
-    sum(f.lookup_pages),
-    sum(f.miss_pages),
-    sum(f.readahead_pages),
-    sum(f.dirtied_pages),
-    sum(f.faults),
-    sum(f.requests),
-    sum(f.request_bytes),
-    sum(f.request_ns),
-    sum(f.direct_bytes),
-    sum(f.jumps),
-    sum(f.steps),
-    sum(f.extents_before),
-    sum(f.extents_after),
+    CAST(sum(f.calls) AS BIGINT),
+    CAST(sum(f.data_calls) AS BIGINT),
+    CAST(sum(f.time_ns) AS BIGINT),
+    CAST(sum(f.sync_ns) AS BIGINT),
+    CAST(sum(f.blocked_ns) AS BIGINT),
+    CAST(sum(f.read_bytes) AS BIGINT),
+    CAST(sum(f.written_bytes) AS BIGINT),
+    CAST(sum(f.lookup_pages) AS BIGINT),
+    CAST(sum(f.miss_pages) AS BIGINT),
+    CAST(sum(f.readahead_pages) AS BIGINT),
+    CAST(sum(f.dirtied_pages) AS BIGINT),
+    CAST(sum(f.faults) AS BIGINT),
+    CAST(sum(f.requests) AS BIGINT),
+    CAST(sum(f.request_bytes) AS BIGINT),
+    CAST(sum(f.request_ns) AS BIGINT),
+    CAST(sum(f.direct_bytes) AS BIGINT),
+    CAST(sum(f.jumps) AS BIGINT),
+    CAST(sum(f.steps) AS BIGINT),
+    CAST(sum(f.extents_before) AS BIGINT),
+    CAST(sum(f.extents_after) AS BIGINT),
     CASE WHEN min(f.first_container) = max(f.last_container) THEN max(f.last_container) END
 FROM each_file f
 JOIN shared s ON s.dev = f.dev AND s.path = f.path

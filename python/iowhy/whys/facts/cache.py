@@ -114,8 +114,8 @@ SELECT
     / nullif(sum(added_pages), 0) FROM file_cache) AS covered,
   sum(time_ns * least(1, reread)) / nullif(sum(time_ns), 0) AS reread,
   sum(time_ns * least(1, wasted)) / nullif(sum(time_ns), 0) AS wasted,
-  (SELECT n.path FROM r LEFT JOIN named_files AS n ON n.dev = r.dev AND n.ino = r.ino
-    ORDER BY r.time_ns DESC NULLS LAST, r.ino LIMIT 1) AS path,
+  (SELECT n.path FROM (SELECT dev, ino FROM r ORDER BY time_ns DESC NULLS LAST, ino LIMIT 1) AS m
+    LEFT JOIN named_files AS n ON n.dev = m.dev AND n.ino = m.ino) AS path,
   (SELECT max(time_ns) / nullif(sum(time_ns), 0) FROM r) AS share
 FROM f
 """

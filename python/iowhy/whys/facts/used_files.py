@@ -121,9 +121,10 @@ def inputs_gone(relations: Relations, reading_ns: int) -> bool:
     found = relations.one(
         _Read,
         """
-        SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.deleted) AS BIGINT) AS gone_ns, CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
+        SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.ino IS NOT NULL) AS BIGINT) AS gone_ns,
+            CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
         FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
-        LEFT JOIN named_files AS f ON f.dev = s.dev AND f.ino = s.ino
+        LEFT JOIN (SELECT dev, ino FROM named_files WHERE deleted) AS f ON f.dev = s.dev AND f.ino = s.ino
         WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
         """,
     )

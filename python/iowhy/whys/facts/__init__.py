@@ -31,6 +31,7 @@ from iowhy.whys.facts import (
     measured,
     metadata,
     missing,
+    partial_writes,
     requests,
     run,
     space,
@@ -198,6 +199,11 @@ class Facts:
     def copied_up(self) -> copied_up.CopiedUp | None:
         """What overlays copied up from their lower layers; None: no wait was for that."""
         return copied_up.copied_up(self.relations, self.filesystems, self.page_bytes)
+
+    @cached_property
+    def partial_writes(self) -> partial_writes.PartialWrites | None:
+        """Writes that wait for the rest of the blocks of which they write a part; None: no call does."""
+        return partial_writes.partial_writes(self.relations)
 
     @cached_property
     def failed(self) -> tuple[failed.Failed, ...]:

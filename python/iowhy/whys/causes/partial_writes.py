@@ -28,7 +28,7 @@ def find(facts: Facts) -> Candidate | None:
     warmed = evidence.warmed(facts, gone=facts.inputs_gone)
     return Candidate(
         claims=(Claim(frozenset({classes.READ}), calls=frozenset(found.calls), reasons=_REASONS),),
-        chain=_chain(facts, found, share),
+        chain=_chain(found, share),
         summary=f"reads blocks of {_where(found)} first, as it writes only a part of each",
         saving=saving.all_of_it("if nothing has to be read before it is written"),
         remedies=(_WHOLE, _NEW, *warmed),
@@ -44,7 +44,7 @@ def _where(found: PartialWrites) -> str:
     return found.path or "its file"
 
 
-def _chain(facts: Facts, found: PartialWrites, share: float) -> tuple[Link, ...]:
+def _chain(found: PartialWrites, share: float) -> tuple[Link, ...]:
     """How long they wait, what they write, and what is read for it."""
     block = "" if found.block_bytes is None else f" of {size(found.block_bytes)}"
     return chain_of(
@@ -55,7 +55,7 @@ def _chain(facts: Facts, found: PartialWrites, share: float) -> tuple[Link, ...]
             "waits",
         ),
         _written(found),
-        _read(facts, found),
+        _read(found),
     )
 
 
@@ -71,7 +71,7 @@ def _written(found: PartialWrites) -> Link | None:
     )
 
 
-def _read(facts: Facts, found: PartialWrites) -> Link | None:
+def _read(found: PartialWrites) -> Link | None:
     if not found.reads or found.read_bytes is None:
         return None
     written = "" if not found.written_bytes else f", to write {size(found.written_bytes)}"

@@ -76,3 +76,38 @@ def test_a_cache_that_needs_no_flush_is_told_to_the_queue_of_its_device(judged: 
     (told,) = (one for one in found.remedies if "power-safe, have" in one)
     assert "`echo 'write through' > /sys/block/sda/queue/write_cache`" in told
     assert not any("barrier" in one for one in found.remedies)
+
+
+def log(*, flushes: int = 400, commits: int = 200, files: int = 1) -> Story:
+    """200 syncs, each of which flushes the data and, where the file grows, the journal."""
+    story = Story(2.0).caller(
+        "fdatasync", 200, blocked=9 * MS, bytes_=None, reason="journal_commit",
+        ino=list(range(1, files + 1)),
+    )  # fmt: skip
+    story.requests(200, op="write", bytes_=4 * KIB, service=MS // 2)
+    story.flushes(flushes, 1600 * MS // flushes)
+    return story.commits(commits, 8 * MS) if commits else story
+
+
+def overwrites(judged: Judge, story: Story) -> bool:
+    found = leads(judged(story), "flush-cost", 0.5)
+    return any("write over what is written already" in one for one in found.remedies)
+
+
+def test_a_log_that_grows_is_told_to_write_over_what_is_there(judged: Judge) -> None:
+    assert overwrites(judged, log())
+    assert overwrites(judged, log(files=20))
+
+
+def test_not_one_that_does_so_already(judged: Judge) -> None:
+    """Its syncs commit nothing, or flush once."""
+    assert not overwrites(judged, log(commits=90))
+    assert not overwrites(judged, log(flushes=290))
+
+
+def test_not_files_that_are_written_once(judged: Judge) -> None:
+    assert not overwrites(judged, log(files=25))
+
+
+def test_not_where_commits_were_not_recorded(judged: Judge) -> None:
+    assert not overwrites(judged, log(commits=0))

@@ -6,7 +6,7 @@ from iowhy.whys.causes.partial_writes import CAUSE
 from iowhy.whys.finding import Finding
 
 from ..conftest import Judge, absent, chain, finding, leads
-from ..made import FS, KIB, MS, Story
+from ..made import FILE, FS, KIB, MS, Story
 
 WRITES = 200
 
@@ -19,8 +19,7 @@ def writer(
         call, WRITES, blocked=9 * MS, reason=reason, bytes_=bytes_, jump=True, **more
     )
     story.requests(WRITES, bytes_=4 * KIB, service=9 * MS, jump=True)
-    story.cache(lookups=WRITES, misses=WRITES)
-    return story.file(1, "/data/records", 256 << 20)
+    return story.cache(lookups=WRITES, misses=WRITES)
 
 
 def the(judged: Judge, story: Story) -> Finding:
@@ -36,9 +35,9 @@ def test_records_that_are_smaller_than_a_block(judged: Judge) -> None:
     assert "waits in pwrite64 for the rest of blocks of 4 KiB that are written in part" in text
     assert "200 of 200 writes wait so; a write is of 512 B, on average" in text
     assert "200 requests read 800 KiB, to write 100 KiB" in text
-    assert "blocks of /data/records first" in found.summary
+    assert "blocks of /data/file first" in found.summary
     assert "write whole blocks" in found.remedies[0]
-    assert found.saving.part == pytest.approx(1.0)
+    assert found.gain == pytest.approx(found.share)
 
 
 @pytest.mark.parametrize("call", ["write", "writev", "pwritev2"])
@@ -47,7 +46,7 @@ def test_every_call_that_writes(judged: Judge, call: str) -> None:
 
 
 def test_several_files(judged: Judge) -> None:
-    story = writer(ino=[1, 2]).file(2, "/data/other")  # type: ignore[arg-type]
+    story = writer(ino=[FILE, 2]).file(2, "/data/other")  # type: ignore[arg-type]
     assert "blocks of 2 files first" in the(judged, story).summary
 
 

@@ -5,14 +5,24 @@ from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.requests import Requests
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Claim, Link, Saving
 
 FLUSH_SHARE = 0.5
 FLUSHES_MIN = 10
 # How sure one can be of few.
 FEW = 0.6
+# Of the syncs, those for which the journal is committed, from which a file that grows no more spares them that.
+COMMITTED = 0.5
+# Flushes of a sync, from which the journal has one of its own.
+FLUSHES_EACH = 1.5
+# Syncs of one file, on average, from which it is a log, and not a file that is written once.
+A_LOG = 10
 
 _LESS_OFTEN = "sync less often: once for many lines or rows (transactions, group commit)"
+_OVERWRITE = (
+    "write over what is written already, with fdatasync (a log that is filled with zeros once, and used again): a sync then has "
+    "no journal to commit, which flushes too"
+)
 _ELSEWHERE = "put the log on a device with a power-safe cache, or on one of its own"
 
 
@@ -41,6 +51,7 @@ def find(facts: Facts) -> Candidate | None:
     if each is not None and each > thresholds.BYTES_PER_SYNC:
         return None
     few = requests.flushes < FLUSHES_MIN
+    spared = _without_commits(facts)
     return Candidate(
         claims=(Claim(frozenset({classes.SYNC})),),
         chain=_chain(facts, flush, each),
@@ -54,7 +65,13 @@ def find(facts: Facts) -> Candidate | None:
             "flush" if requests.flushes > facts.calls.syncs.calls else "sync",
         ),
         remedy=evidence.without_durable_writes(facts),
-        remedies=(_LESS_OFTEN, _ELSEWHERE, _no_flushes(requests.flushed[0].device)),
+        remedies=(
+            _LESS_OFTEN,
+            *((_OVERWRITE,) if spared else ()),
+            _ELSEWHERE,
+            _no_flushes(requests.flushed[0].device),
+        ),
+        by_remedy={_OVERWRITE: spared} if spared else {},
         # No lever takes the durability of a write itself away.
         provable=not facts.calls.by_write,
         needs=("block_requests", "syscalls", "waits"),
@@ -68,6 +85,21 @@ def find(facts: Facts) -> Candidate | None:
             else ()
         ),
     )
+
+
+def _without_commits(facts: Facts) -> Saving | None:
+    """What is saved where a sync of a file that grows flushes its data, and then the journal; None where it does not.
+
+    What a commit records are new blocks, or that what was allocated ahead has been written (ext4, XFS), and the file's size.
+    """
+    syncs, flushes, commits = facts.calls.syncs, facts.requests.flushes, facts.journal.commits
+    if not syncs.calls or not syncs.files or not flushes or not commits:
+        return None
+    if commits < COMMITTED * syncs.calls or flushes < FLUSHES_EACH * syncs.calls:
+        return None
+    if syncs.calls < A_LOG * syncs.files:
+        return None
+    return Saving(1 - syncs.calls / flushes, "with one flush for each sync")
 
 
 def _names(requests: Requests) -> str:
@@ -155,6 +187,18 @@ CAUSE = Cause(
             "bytes",
             "with more, the flush moves the data that the sync was for (8 ms at 130 MB/s)",
         ),
+        Threshold(
+            "journal commits per sync call, to be told to write over what is there", COMMITTED, "commits",
+            "a sync of a file that does not grow needs none",
+        ),
+        Threshold(
+            "flushes per sync call, for that", FLUSHES_EACH, "flushes",
+            "the sync has one, and the journal's commit another",
+        ),
+        Threshold(
+            "syncs of one file, for that", A_LOG, "calls",
+            "a file that is written once grows, and its sync commits",
+        ),
     ),
     fooled_by=(
         "a flush that carries the data of another process in the device's cache",
@@ -162,10 +206,11 @@ CAUSE = Cause(
     ),
     remedies=(
         _LESS_OFTEN,
+        _OVERWRITE,
         _ELSEWHERE,
         "only where the cache is power-safe, have the kernel flush it no more (queue/write_cache of the device)",
     ),
-    for_authors=frozenset({_LESS_OFTEN}),
+    for_authors=frozenset({_LESS_OFTEN, _OVERWRITE}),
     experiment="sync-free",
     unsafe_proof=True,
     find=find,

@@ -176,6 +176,13 @@ class Facts:
         return writeback.measure(self.relations)
 
     @cached_property
+    def written_filesystem(self) -> filesystems.Filesystem | None:
+        """The filesystem in whose writes most time passes; None where that is not known."""
+        if not self.filesystems:
+            return None
+        return filesystems.of(self.filesystems, filesystems.written_most(self.relations))
+
+    @cached_property
     def filesystems(self) -> filesystems.Filesystems:
         """The filesystems of the command's files."""
         return filesystems.filesystems(self.relations)

@@ -29,6 +29,11 @@ class Filesystem:
         return "sync" in self.options.split(",")
 
     @property
+    def journals_data(self) -> bool:
+        """Whether all data are written to the journal first, and then to their place (ext4(5), data=journal)."""
+        return "data=journal" in self.options.split(",")
+
+    @property
     def copies_on_write(self) -> bool:
         """Whether what is written again goes to another place, as far as its kind and its mount options tell (btrfs(5), nodatacow)."""
         return self.kind in COPY_ON_WRITE and "nodatacow" not in self.options.split(",")

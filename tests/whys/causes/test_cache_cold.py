@@ -46,6 +46,17 @@ def test_what_is_gone_at_the_end_is_not_read_again(judged: Judge, faults: int, t
     assert any("run it again" in one for one in found.remedies) is told
 
 
+@pytest.mark.parametrize(("size", "told"), [(0, False), (4096, True)])
+def test_what_is_empty_at_the_end_is_not_read_again(judged: Judge, size: int, told: bool) -> None:
+    """A log is copied, and cut off (logrotate's copytruncate)."""
+    story = reader(0.5).cache(lookups=12_800, misses=400, readahead=12_400)
+    story.file(FILE, "/srv/app.log")
+    for row in story.tables["files"]:
+        row["size_bytes"] = size
+    found = leads(judged(story), "cache-cold", 0.2)
+    assert any("run it again" in one for one in found.remedies) is told
+
+
 def test_not_direct_io(judged: Judge) -> None:
     story = reader().cache(lookups=400, misses=400)
     absent(judged(story), "cache-cold")

@@ -111,7 +111,8 @@ class _Read:
 
 
 def inputs_gone(relations: Relations, reading_ns: int) -> bool:
-    """Whether what it read was gone at its end (mv to another filesystem, rm of a tree): it cannot run a second time.
+    """Whether what it read was gone at its end (mv to another filesystem, rm of a tree, a log that is cut off when it has been
+    copied): it cannot run a second time.
 
     `reading_ns` is all that its threads waited to read, in page faults too: of those it is not known which file they were for, and a few
     calls for what it replaced (git's index) say nothing of them.
@@ -124,7 +125,9 @@ def inputs_gone(relations: Relations, reading_ns: int) -> bool:
         SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.ino IS NOT NULL) AS BIGINT) AS gone_ns,
             CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
         FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
-        LEFT JOIN (SELECT dev, ino FROM named_files WHERE deleted) AS f ON f.dev = s.dev AND f.ino = s.ino
+        LEFT JOIN (
+            SELECT dev, ino FROM named_files WHERE deleted OR (kind = 'file' AND size_bytes = 0)
+        ) AS f ON f.dev = s.dev AND f.ino = s.ino
         WHERE s.ino IS NOT NULL AND k.kind IN ('read', 'copy')
         """,
     )

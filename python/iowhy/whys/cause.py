@@ -36,7 +36,8 @@ class Cause:
     which this one explains: where both claim the same time, it gets it. `settled_by` are commands of
     usual tools that would show it where only other tools' texts are at hand. `only_if` makes a cause that
     stands in the place of others: it is asked with the findings of those, and claims no time. `for_authors`
-    are those remedies, its own and its candidates', that take a change of the program, `by_again` those that are a second run.
+    are those remedies, its own and its candidates', that take a change of the program, `for_layouts` those that take another layout
+    of its files, which is not for who uses a program or library that is known, and `by_again` those that are a second run.
     `unseen_without` are sensors: where one of them did not run, that it was not found does not say that it was not there.
     """
 
@@ -54,6 +55,7 @@ class Cause:
     unsafe_proof: bool = False
     proof_cache: str | None = None
     for_authors: frozenset[str] = frozenset()
+    for_layouts: frozenset[str] = frozenset()
     by_again: frozenset[str] = frozenset()
     unseen_without: tuple[str, ...] = ()
     only_if: Callable[[Facts, tuple[Finding, ...]], bool] | None = None

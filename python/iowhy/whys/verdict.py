@@ -277,7 +277,7 @@ def _advice(
     remedies = candidate.remedies or cause.remedies
     if candidate.remedy is not None:
         remedies = (candidate.remedy, *(r for r in remedies if r != candidate.remedy))
-    not_for_them = frozenset[str]()
+    not_for_them = cause.for_layouts if known else frozenset[str]()
     if known and all(one.finished for one in known):
         not_for_them |= cause.for_authors | candidate.for_authors
     of_syncs = bool(claims) and all(one.classes == {classes.SYNC} for one in claims)

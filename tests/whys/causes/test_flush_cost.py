@@ -111,3 +111,9 @@ def test_not_files_that_are_written_once(judged: Judge) -> None:
 
 def test_not_where_commits_were_not_recorded(judged: Judge) -> None:
     assert not overwrites(judged, log(commits=0))
+
+
+def test_not_who_leaves_its_log_to_a_library(judged: Judge) -> None:
+    """How SQLite lays out its journal is SQLite's to say: what its users can set is said of it."""
+    story = log().file(201, "/usr/lib/libsqlite3.so.0.8.6").file(202, "/srv/x.db-journal")
+    assert not overwrites(judged, story)

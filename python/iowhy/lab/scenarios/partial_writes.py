@@ -3,7 +3,7 @@
 from iowhy.lab.scenario import CPU, Plan, Scenario, Variant
 from iowhy.lab.stage import Stage
 
-_MIB = 8
+_MIB = 4
 
 
 def _overwrite(stage: Stage, bytes_: int) -> Plan:

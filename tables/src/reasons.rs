@@ -57,3 +57,5 @@ fn is(name: &str, frame: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_writes;

@@ -51,7 +51,8 @@ WITH used AS (
 ), timed AS (
     SELECT
         *,
-        greatest(coalesce(ts_ns - lag(ts_ns) OVER w, lead(ts_ns) OVER w - ts_ns, 1), 1) AS span_ns
+        -- A number with a fraction: what another tool printed may be as large as it likes.
+        CAST(greatest(coalesce(ts_ns - lag(ts_ns) OVER w, (lead(ts_ns) OVER w) - ts_ns, 1), 1) AS DOUBLE) AS span_ns
     FROM main.vm_samples
     WINDOW w AS (ORDER BY ts_ns)
 ), levels AS (

@@ -4,12 +4,13 @@ from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
 from iowhy.whys.facts import Facts
-from iowhy.whys.facts.partial_writes import REASON, PartialWrites
+from iowhy.whys.facts.written_in_part import REASON, PartialWrites
 from iowhy.whys.finding import Candidate, Claim, Link
 
 _REASONS: frozenset[str | None] = frozenset({REASON})
 
 _WHOLE = "write whole blocks, from bound to bound: gather small writes until a block is full, or write the rest of the block with it"
+_AHEAD = "read the file once ahead of the need, in order (vmtouch -t, cat FILE >/dev/null): one pass in the place of a read for each block"
 _NEW = "write what is new to the end of a log, or to a file of its own: nothing lies there that has to be read"
 
 
@@ -31,7 +32,7 @@ def find(facts: Facts) -> Candidate | None:
         chain=_chain(found, share),
         summary=f"reads blocks of {_where(found)} first, as it writes only a part of each",
         saving=saving.all_of_it("if nothing has to be read before it is written"),
-        remedies=(_WHOLE, _NEW, *warmed),
+        remedies=(_WHOLE, _NEW, _AHEAD, *warmed),
         needs=("waits",),
         confidence=0.95,
     )
@@ -107,7 +108,7 @@ CAUSE = Cause(
         "who changes a file through mapped memory reads its pages first too, whole ones: that is no call, and told as a cold cache",
         "a device that itself reads before it writes (RAID 5, sectors of 4 KiB that are written by 512 bytes): it does so unseen",
     ),
-    remedies=(_WHOLE, _NEW, evidence.RUN_AGAIN),
+    remedies=(_WHOLE, _NEW, _AHEAD, evidence.RUN_AGAIN),
     for_authors=frozenset({_WHOLE, _NEW}),
     by_again=frozenset({evidence.RUN_AGAIN}),
     experiment="cache-warm",

@@ -31,7 +31,6 @@ from iowhy.whys.facts import (
     measured,
     metadata,
     missing,
-    partial_writes,
     requests,
     run,
     space,
@@ -39,6 +38,7 @@ from iowhy.whys.facts import (
     threads,
     used_files,
     writeback,
+    written_in_part,
 )
 
 #: Share of the waiting for storage from which reads, or writes, are what is looked at.
@@ -208,9 +208,9 @@ class Facts:
         return copied_up.copied_up(self.relations, self.filesystems, self.page_bytes)
 
     @cached_property
-    def partial_writes(self) -> partial_writes.PartialWrites | None:
+    def partial_writes(self) -> written_in_part.PartialWrites | None:
         """Writes that wait for the rest of the blocks of which they write a part; None: no call does."""
-        return partial_writes.partial_writes(self.relations)
+        return written_in_part.partial_writes(self.relations)
 
     @cached_property
     def failed(self) -> tuple[failed.Failed, ...]:

@@ -81,7 +81,7 @@ SELECT max(total_bytes) AS total,
   max(cached_bytes) AS cached_peak,
   arg_max(cached_bytes, ts_ns) - arg_min(cached_bytes, ts_ns) AS cached_growth, max(dirty_bytes) AS dirty_peak
 FROM (
-  SELECT *, greatest(coalesce(ts_ns - lag(ts_ns) OVER w, lead(ts_ns) OVER w - ts_ns, 1), 1) / 1e9 AS span_s
+  SELECT *, greatest(coalesce(ts_ns - lag(ts_ns) OVER w, (lead(ts_ns) OVER w) - ts_ns, 1), 1) / 1e9 AS span_s
   FROM memory_samples
   WINDOW w AS (ORDER BY ts_ns)
 )

@@ -1,11 +1,15 @@
 """What a recording shows that more than one cause rests on, so that they agree on what they see."""
 
 import re
+from collections.abc import Iterable
 
 from iowhy.whys import classes, thresholds
 from iowhy.whys.facts import MOSTLY, Facts, started
 from iowhy.whys.facts.layout import File
 from iowhy.whys.facts.owners import Owner, adjacent_share
+from iowhy.whys.facts.stacks import Through
+from iowhy.whys.finding import Claim
+from iowhy.whys.settle import matches
 
 #: Of the elapsed time, waiting below which a device's load cannot be related to it.
 TOO_LITTLE = 0.02
@@ -139,6 +143,30 @@ def waiting_in(facts: Facts, waits: frozenset[str], calls: frozenset[str | None]
         piece.elapsed
         for piece in facts.budget.pieces
         if piece.cls in waits and (calls is None or piece.call in calls)
+    )
+
+
+def claims_through(waits: Iterable[Through], among: frozenset[str]) -> tuple[Claim, ...]:
+    """Of the waits of these classes in each call and for each reason, the part whose stacks show it."""
+    return tuple(
+        Claim(
+            among,
+            calls=frozenset({one.call}),
+            reasons=frozenset({one.reason}),
+            fraction=one.shown_ns / one.total_ns,
+        )
+        for one in waits
+        if one.shown_ns and one.total_ns
+    )
+
+
+def claimed(facts: Facts, claims: Iterable[Claim]) -> float:
+    """Share of the elapsed time that some claims are about, which are about different pieces of it."""
+    return sum(
+        piece.elapsed * claim.fraction
+        for claim in claims
+        for piece in facts.budget.pieces
+        if matches(claim, piece)
     )
 
 

@@ -1,12 +1,12 @@
 """The filesystem runs short of free space, and makes room before it takes more."""
 
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.filesystems import Filesystem
 from iowhy.whys.facts.space import SHORT_BYTES, SHORT_SHARE, Space
-from iowhy.whys.finding import Candidate, Claim, Link
+from iowhy.whys.finding import Candidate, Link
 
 # Room is made by writing back, committing and flushing, in calls that only want to write.
 WAITS = frozenset({classes.WRITE, classes.SYNC})
@@ -17,17 +17,8 @@ def find(facts: Facts) -> Candidate | None:
     if facts.budget.elapsed(*WAITS) < thresholds.LISTED:
         return None
     short = facts.space
-    claims = _claims(short)
-    share = sum(
-        piece.elapsed * claim.fraction
-        for claim in claims
-        for piece in facts.budget.pieces
-        if piece.cls in WAITS
-        and claim.calls is not None
-        and claim.reasons is not None
-        and piece.call in claim.calls
-        and piece.reason in claim.reasons
-    )
+    claims = evidence.claims_through(short.waits, WAITS)
+    share = evidence.claimed(facts, claims)
     if share < thresholds.LISTED:
         return None
     where = "the filesystem"
@@ -41,20 +32,6 @@ def find(facts: Facts) -> Candidate | None:
         remedies=_remedies(short.filesystem),
         needs=("waits", "stacks"),
         confidence=0.9,
-    )
-
-
-def _claims(short: Space) -> tuple[Claim, ...]:
-    """Of the waits in each call and for each reason, the part that is for room."""
-    return tuple(
-        Claim(
-            WAITS,
-            calls=frozenset({one.call}),
-            reasons=frozenset({one.reason}),
-            fraction=one.shown_ns / one.total_ns,
-        )
-        for one in short.waits
-        if one.shown_ns and one.total_ns
     )
 
 

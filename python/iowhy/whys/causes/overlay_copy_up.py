@@ -1,6 +1,6 @@
 """An overlay copies files up from a lower layer before they are changed."""
 
-from iowhy.whys import classes, next_command, saving, thresholds
+from iowhy.whys import classes, evidence, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, duration, link, percent, plural, size
 from iowhy.whys.facts import Facts
@@ -20,17 +20,8 @@ def find(facts: Facts) -> Candidate | None:
     found = facts.copied_up
     if found is None:
         return None
-    claims = _claims(found)
-    share = sum(
-        piece.elapsed * claim.fraction
-        for claim in claims
-        for piece in facts.budget.pieces
-        if piece.cls in WAITS
-        and claim.calls is not None
-        and claim.reasons is not None
-        and piece.call in claim.calls
-        and piece.reason in claim.reasons
-    )
+    claims = evidence.claims_through(found.waits, WAITS)
+    share = evidence.claimed(facts, claims)
     if share < thresholds.LISTED:
         return None
     return Candidate(
@@ -41,20 +32,6 @@ def find(facts: Facts) -> Candidate | None:
         remedies=_remedies(found),
         needs=("waits", "stacks"),
         confidence=0.95,
-    )
-
-
-def _claims(found: CopiedUp) -> tuple[Claim, ...]:
-    """Of the waits in each call and for each reason, the part that is for the copy."""
-    return tuple(
-        Claim(
-            WAITS,
-            calls=frozenset({one.call}),
-            reasons=frozenset({one.reason}),
-            fraction=one.shown_ns / one.total_ns,
-        )
-        for one in found.waits
-        if one.shown_ns and one.total_ns
     )
 
 

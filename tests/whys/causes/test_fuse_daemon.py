@@ -34,6 +34,8 @@ def walker(**waits: int) -> Story:
         for _ in range(number):
             story.wait(at, MS, "fuse", call)
             at += MS
+    # A row in the report of files, which the finding names.
+    story.cache(lookups=40)
     return story.add("filesystems", dev=FS, kind="fuse", mount="/far", options="rw", daemon_tgid=88)
 
 

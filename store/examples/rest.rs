@@ -1,4 +1,4 @@
-//! What the writer of a recording takes on a machine at rest: the rows of so many minutes, two readings a second, as fast as they
+//! What the writer of a recording takes on a machine at rest: the rows of so many minutes, a reading in two seconds, as fast as they
 //! can be written: `cargo run --release --example rest FOLDER MINUTES`. By the minute: CPU time of the thread that writes, files,
 //! and bytes of them. Time in the rows is made up, so an hour takes seconds.
 
@@ -10,8 +10,8 @@ use iowhy_store::manifest::{Clock, Manifest, Source};
 use iowhy_store::{rows, Recording, Result};
 
 const START_NS: i64 = 5_000_000_000_000;
-const READING_NS: i64 = 500_000_000;
-const READINGS_A_MINUTE: i64 = 120;
+const READING_NS: i64 = 2_000_000_000;
+const READINGS_A_MINUTE: i64 = 30;
 const DISK: i64 = 253 << 20;
 /// Of a small virtual machine; threads are those that have run since the last reading.
 const CPUS: i64 = 2;

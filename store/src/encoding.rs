@@ -20,6 +20,9 @@ use crate::rows::{Kind, Table};
 const SAMPLE: usize = 32 * 1024;
 /// Below this all encodings cost about the same, and a trial costs more than it saves.
 const WORTH_A_TRIAL: usize = 256;
+/// Files of fewer rows are not compressed: each column's contexts of ZSTD take longer to make and to drop than all else that is
+/// done for it, and what is there is small. While it grows a file is written anew, and compressed then.
+const WORTH_COMPRESSING: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IntEncoding {
@@ -50,7 +53,10 @@ impl Encodings {
         if self.files.is_power_of_two() {
             self.choose(batch)?;
         }
-        let mut builder = common();
+        let mut builder = match batch.rows < WORTH_COMPRESSING {
+            true => common().set_compression(Compression::UNCOMPRESSED),
+            false => common(),
+        };
         for (column, chosen) in table.columns.iter().zip(&self.chosen) {
             if matches!(column.kind, Kind::Int) {
                 builder = with(builder, ColumnPath::from(column.name), *chosen);
@@ -156,5 +162,24 @@ mod tests {
             .map(|i| [7, 1 << 40, 99_999, 12][noise(i) as usize & 3])
             .collect();
         assert_eq!(best(&ids), IntEncoding::Dictionary);
+    }
+
+    #[test]
+    fn few_rows_are_not_compressed() {
+        let compression = |rows| {
+            let table = &crate::rows::TABLES[0];
+            let mut batch = Batch::new(table);
+            batch.rows = rows;
+            let properties = Encodings::new(table).properties(table, &batch).unwrap();
+            properties.compression(&ColumnPath::from(table.columns[0].name))
+        };
+        assert_eq!(
+            compression(WORTH_COMPRESSING - 1),
+            Compression::UNCOMPRESSED
+        );
+        assert!(matches!(
+            compression(WORTH_COMPRESSING),
+            Compression::ZSTD(_)
+        ));
     }
 }

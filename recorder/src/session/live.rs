@@ -18,7 +18,7 @@ use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Limits, Owner, Recording};
 
 use super::manifest::manifest;
-use super::rest::{Rest, INTERVAL_NS};
+use super::rest::{Rest, INTERVAL_NS, LOOK};
 use super::{own, Bounds, Request, Target};
 use crate::collect::{Collector, Seen};
 use crate::kernel::Probe;
@@ -169,7 +169,11 @@ impl Live {
             if end.is_some_and(|end| now >= end) {
                 return Ok(None);
             }
-            let pause = self.watch.pause(taken).min(self.until_interval());
+            let pause = match self.is_resting() {
+                true => LOOK,
+                false => self.watch.pause(taken),
+            };
+            let pause = pause.min(self.until_interval());
             if let Ok(fate) = fate.recv_timeout(pause) {
                 return Ok(Some(fate));
             }

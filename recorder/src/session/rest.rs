@@ -6,10 +6,14 @@ use std::time::Duration;
 pub const INTERVAL_NS: i64 = 100_000_000;
 /// The same while the machine rests, at most: to read them is most of what a recording of it costs (docs/benchmarks.md).
 pub const REST_NS: i64 = 2_000_000_000;
+/// Between two looks at the ring and at who runs while it rests. To wake up for one costs more than the look.
+pub const LOOK: Duration = Duration::from_millis(200);
 /// It rests while all of its threads together are awake for no more than this part of the time,
 const AWAKE: i64 = 20;
 /// and write no more bytes of records in [`INTERVAL_NS`]: a dozen requests.
 const BYTES: usize = 4096;
+/// The same between two looks.
+const BYTES_OF_A_LOOK: usize = 2 * BYTES;
 
 /// What happened since the last reading.
 #[derive(Debug)]
@@ -40,11 +44,11 @@ impl Rest {
         self.rests.then_some(self.every_ns)
     }
 
-    /// A look, which comes at least every [`INTERVAL_NS`]: so many bytes of records were taken. True where that ends a rest, or
+    /// A look, which comes at least every [`LOOK`]: so many bytes of records were taken. True where that ends a rest, or
     /// that others run does: who computes makes no records.
     pub fn looks(&mut self, bytes: usize, others_run: impl FnOnce() -> bool) -> bool {
         self.bytes += bytes;
-        self.rests && (bytes > BYTES || others_run())
+        self.rests && (bytes > BYTES_OF_A_LOOK || others_run())
     }
 
     /// Everything was read at `now_ns`; threads were awake for so long since the last time, taken together.
@@ -90,9 +94,9 @@ mod tests {
     #[test]
     fn what_is_written_at_once_ends_a_rest_and_no_other_time() {
         let mut resting = after(&[], 100, 0);
-        assert!(!resting.looks(BYTES, || false));
-        assert!(!resting.looks(BYTES, || false));
-        assert!(resting.looks(BYTES + 1, || false));
+        assert!(!resting.looks(BYTES_OF_A_LOOK, || false));
+        assert!(!resting.looks(BYTES_OF_A_LOOK, || false));
+        assert!(resting.looks(BYTES_OF_A_LOOK + 1, || false));
         assert!(!after(&[], 100, 100).looks(1 << 20, || false));
     }
 

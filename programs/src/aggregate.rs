@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iowhy_readings::names::visible;
+use iowhy_readings::messages;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -34,7 +34,7 @@ pub fn run(arguments: Arguments) {
         program_stats: arguments.program_stats,
     };
     if let Err(error) = iowhy_agent::run(&request, std::io::stdout().lock()) {
-        eprintln!("iowhy: {}", visible(&format!("{error:#}")));
+        messages::say(&format!("{error:#}"));
         std::process::exit(iowhy_recorder::session::BROKEN);
     }
 }

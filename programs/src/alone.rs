@@ -4,8 +4,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use iowhy_readings::accounts;
-use iowhy_readings::names::visible;
+use iowhy_readings::{accounts, messages};
 use iowhy_recorder::process::owner;
 
 pub const EXAMPLES: &str = "\
@@ -45,8 +44,11 @@ pub fn user_behind_sudo() -> Option<String> {
     }
     let name = std::env::var("SUDO_USER").ok()?;
     let account = accounts::by_name(&name).ok()??;
+    let groups = accounts::groups_of(&account).ok()?;
     // Before any thread is started: main has not begun with its work.
-    std::env::set_var(owner::VARIABLE, format!("{}:{}", account.uid, account.gid));
+    let groups: Vec<String> = groups.iter().map(u32::to_string).collect();
+    let named = format!("{}:{}:{}", account.uid, account.gid, groups.join(","));
+    std::env::set_var(owner::VARIABLE, named);
     Some(account.name)
 }
 
@@ -55,13 +57,14 @@ pub fn say_where(out: &Path, asked: bool) {
     let manifest = std::fs::read(out.join("manifest.json"));
     if let Ok(manifest) = manifest {
         if let Some(why) = why_from_proc(&manifest).filter(|_| asked) {
-            eprintln!(
-                "iowhy: recorded from /proc alone, without calls and requests: {}",
-                visible(&why)
-            );
+            messages::say(&format!(
+                "recorded from /proc alone, without calls and requests: {why}"
+            ));
         }
-        let name = visible(&out.to_string_lossy());
-        eprintln!("iowhy: recorded in {name}; where iowhy is installed, `iowhy why {name}` says why it was slow");
+        let name = out.to_string_lossy();
+        messages::say(&format!(
+            "recorded in {name}; where iowhy is installed, `iowhy why {name}` says why it was slow"
+        ));
     }
 }
 

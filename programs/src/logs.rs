@@ -1,5 +1,6 @@
 //! `iowhy-logs`: takes large logs of tracing tools apart; see the crate of that name.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -7,7 +8,8 @@ fn main() -> ExitCode {
     match iowhy_logs::run(&arguments, std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("iowhy-logs: {error}");
+            // A closed or full stderr is no reason to panic.
+            let _ = writeln!(std::io::stderr(), "iowhy-logs: {error}");
             ExitCode::from(2)
         }
     }

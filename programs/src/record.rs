@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use iowhy_readings::containers::Wanted;
-use iowhy_readings::names::visible;
+use iowhy_readings::messages;
 use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
 
 #[derive(Parser)]
@@ -183,7 +183,7 @@ fn main() {
     let request = request(common, user.or(behind), target);
     let status = record(&request).unwrap_or_else(|failure| {
         if !failure.message.is_empty() {
-            eprintln!("iowhy: {}", visible(&failure.message));
+            messages::say(&failure.message);
         }
         failure.status
     });
@@ -195,7 +195,7 @@ fn main() {
 
 fn or_exit(done: std::io::Result<()>) {
     if let Err(error) = done {
-        eprintln!("iowhy: {error}");
+        messages::say(&error.to_string());
         std::process::exit(2);
     }
 }

@@ -10,6 +10,7 @@ pub mod filesystems;
 pub mod host;
 pub mod layout;
 mod log_disks;
+pub mod messages;
 pub mod mounts;
 pub mod names;
 mod proc_file;

@@ -25,12 +25,16 @@ pub fn escaped(bytes: &[u8]) -> String {
     out
 }
 
-/// A message for a terminal: names in it come from anybody, so what a terminal would act upon becomes \xNN.
+/// A message for a terminal: names in it come from anybody, so what a terminal would act upon becomes \xNN, and what turns
+/// the order of characters round or ends a line of Unicode's (UAX #9) the replacement character.
 pub fn visible(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for c in message.chars() {
         if c.is_control() && c != '\n' {
             out.push_str(&format!("\\x{:02x}", u32::from(c)));
+        } else if matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            out.push(char::REPLACEMENT_CHARACTER);
         } else {
             out.push(c);
         }
@@ -68,6 +72,10 @@ mod tests {
     fn escape_sequences_are_shown_and_not_obeyed() {
         let shown = visible("/a\x1b[2J\u{9b}1m\rb\x7f: no such\nfile \u{b5}");
         assert_eq!(shown, "/a\\x1b[2J\\x9b1m\\x0db\\x7f: no such\nfile \u{b5}");
+        assert_eq!(
+            visible("a\u{202e}b\u{2066}\u{2027}"),
+            "a\u{fffd}b\u{fffd}\u{2027}"
+        );
     }
 
     proptest! {

@@ -190,15 +190,14 @@ impl Writer {
     /// Writes a batch as the last file of its table, in the place of the one that has the name; its bytes.
     fn write(&mut self, index: usize, batch: &Batch) -> io::Result<u64> {
         let table = &mut self.tables[index];
-        let name = file_name(index, table.files);
-        let path = self.folder.inside().join(&name);
-        let temporary = self.folder.inside().join(format!("{name}.tmp"));
+        let (_held, folder) = self.folder.below(TABLES[index].name)?;
+        let path = folder.join(numbered(table.files));
+        let temporary = path.with_extension("parquet.tmp");
         let mut write = || {
             let properties = table
                 .encodings
                 .properties(&TABLES[index], batch)
                 .map_err(io_error)?;
-            self.folder.add(TABLES[index].name)?;
             let file = private_file(&temporary)?;
             let schema = table.schema.clone();
             write_file(file, &TABLES[index], schema, properties, batch).map_err(io_error)?;
@@ -266,7 +265,11 @@ impl Writer {
 
 /// The path of a table's file in the recording.
 fn file_name(index: usize, number: u32) -> String {
-    format!("{}/{number:06}.parquet", TABLES[index].name)
+    format!("{}/{}", TABLES[index].name, numbered(number))
+}
+
+fn numbered(number: u32) -> String {
+    format!("{number:06}.parquet")
 }
 
 /// About the memory of a batch: eight bytes a value, and levels.

@@ -8,10 +8,15 @@ use std::path::Path;
 use iowhy_store::manifest::{Manifest, Source};
 use iowhy_store::{rows, Error, Limits, Owner, Place, Recording};
 
-const NOBODY: Owner = Owner {
-    uid: 65534,
-    gid: 65534,
-};
+const NOBODY: u32 = 65534;
+
+fn nobody() -> Owner {
+    Owner {
+        uid: NOBODY,
+        gid: NOBODY,
+        groups: Vec::new(),
+    }
+}
 
 fn every(path: &Path) -> Vec<std::path::PathBuf> {
     let mut found = vec![path.to_owned()];
@@ -74,7 +79,7 @@ fn a_directory_that_is_swapped_for_a_link_leads_root_nowhere() {
     let (dir, moved) = (temporary.path().join("r.iowhy"), temporary.path().join("m"));
     let manifest = Manifest::new(Source::Live);
     let mut recording =
-        Recording::create_for(&dir, manifest, Some(NOBODY), Limits::default()).unwrap();
+        Recording::create_for(&dir, manifest, Some(nobody()), Limits::default()).unwrap();
     assert_eq!(fs::metadata(&dir).unwrap().uid(), 0);
     fs::rename(&dir, &moved).unwrap();
     symlink(&victim, &dir).unwrap();
@@ -88,7 +93,7 @@ fn a_directory_that_is_swapped_for_a_link_leads_root_nowhere() {
     assert_eq!(fs::read_dir(victim.join("stacks")).unwrap().count(), 0);
     assert!(Manifest::read(&moved).unwrap().complete);
     for path in every(&moved) {
-        assert_eq!(fs::metadata(&path).unwrap().uid(), NOBODY.uid, "{path:?}");
+        assert_eq!(fs::metadata(&path).unwrap().uid(), NOBODY, "{path:?}");
     }
 }
 
@@ -103,7 +108,7 @@ fn root_writes_only_where_the_owner_could() {
         Recording::create_for(
             dir,
             Manifest::new(Source::Live),
-            Some(NOBODY),
+            Some(nobody()),
             Limits::default(),
         )
         .map(|_| ())
@@ -122,9 +127,63 @@ fn root_writes_only_where_the_owner_could() {
         other => panic!("{other}"),
     };
     assert!(matches!(problem(made(&roots)), Place::AnotherUsers));
-    chown(temporary.path(), Some(NOBODY.uid), None).unwrap();
+    chown(temporary.path(), Some(NOBODY), None).unwrap();
     symlink(&roots, temporary.path().join("link.iowhy")).unwrap();
     let link = made(&temporary.path().join("link.iowhy"));
     assert!(matches!(problem(link), Place::NotOpened(_)));
     assert_eq!(fs::metadata(&roots).unwrap().uid(), 0);
+}
+
+#[test]
+fn a_folder_of_a_table_that_is_a_link_leads_root_nowhere() {
+    if !root() {
+        return;
+    }
+    let temporary = tempfile::tempdir().unwrap();
+    fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let victim = temporary.path().join("victim");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("000001.parquet"), "precious").unwrap();
+    let dir = temporary.path().join("r.iowhy");
+    let manifest = Manifest::new(Source::Live);
+    let mut recording =
+        Recording::create_for(&dir, manifest, Some(nobody()), Limits::default()).unwrap();
+    // Nobody but root can put it there, unless they serve the filesystem.
+    symlink(&victim, dir.join("stacks")).unwrap();
+    recording.push(stack()).unwrap();
+    assert!(recording.finish().is_err());
+    let precious = victim.join("000001.parquet");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    for path in every(&victim) {
+        assert_eq!(fs::metadata(&path).unwrap().uid(), 0, "{path:?}");
+    }
+}
+
+#[test]
+fn an_owner_acts_with_their_own_groups_alone() {
+    if !root() {
+        return;
+    }
+    let (team, roots) = (64_111, 0);
+    let owner = Owner {
+        groups: vec![team],
+        ..nobody()
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for (group, may) in [(team, true), (roots, false)] {
+        let shared = temporary.path().join(group.to_string());
+        fs::create_dir(&shared).unwrap();
+        chown(&shared, Some(0), Some(group)).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o770)).unwrap();
+        let made = Recording::create_for(
+            &shared.join("r.iowhy"),
+            Manifest::new(Source::Live),
+            Some(owner.clone()),
+            Limits::default(),
+        );
+        assert_eq!(made.is_ok(), may, "{group}");
+        // What was the thread's is so again: root reads what is another's.
+        assert!(fs::read_dir(&shared).is_ok());
+    }
 }

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -128,6 +129,53 @@ def test_full_and_closed_streams_cost_neither_recording_nor_status(
     assert made(tmp_path).manifest.complete
 
 
+@pytest.mark.parametrize("reader", ["2>/dev/full", "2>&1 >&3 | true"])
+def test_what_the_recorder_cannot_say_costs_neither_recording_nor_status(
+    tmp_path: Path, reader: str
+) -> None:
+    """It has something to say while the command runs, and when there is no such command."""
+    script = f'"$@" 3>&1 {reader}; exit ${{PIPESTATUS[0]}}'
+    words = [*IOWHY, "run", "-o", str(tmp_path / "a.iowhy"), "--max-time", "100ms", "--"]
+    for command, status in ((["sh", "-c", "sleep 1; exit 7"], 7), (["no-such-command"], 127)):
+        done = subprocess.run(["bash", "-c", script, "bash", *words, *command], check=False)
+        assert done.returncode == status
+        if status == 7:
+            assert made(tmp_path).manifest.complete
+            shutil.rmtree(tmp_path / "a.iowhy")
+
+
+def test_a_limit_on_the_size_of_files_costs_the_recording_and_not_the_status(
+    tmp_path: Path,
+) -> None:
+    """The signal of that limit (SIGXFSZ) is the command's, as without iowhy; the recorder has an error."""
+    shown = f"ulimit -f unlimited; head -c 600000 /dev/zero > {tmp_path}/large; exit 7"
+    words = [*IOWHY, "run", "-o", str(tmp_path / "a.iowhy"), "--", "sh", "-c"]
+    #: 100 KiB: room for what is held back for the manifest, not for so many rows.
+    limited = ["bash", "-c", 'ulimit -S -f 100; "$@"', "bash", *words]
+    done = subprocess.run([*limited, shown], check=False, capture_output=True, text=True)
+    assert done.returncode == 7 and (tmp_path / "large").stat().st_size == 600000, done.stderr
+    shutil.rmtree(tmp_path / "a.iowhy")
+    killed = "bash -c 'head -c 600000 /dev/zero > large; exit $?'"
+    done = subprocess.run(
+        [*limited, killed], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 128 + signal.SIGXFSZ
+    shutil.rmtree(tmp_path / "a.iowhy")
+    many = f"{sys.executable} -c 'import os\nfor _ in range(100000): os.pread(0, 1, 0)' < {__file__}; exit 7"
+    done = subprocess.run([*limited, many], check=False, capture_output=True, text=True)
+    assert done.returncode == 7
+    assert "File too large" in done.stderr, done.stderr
+    assert not made(tmp_path).manifest.complete
+
+
+def test_a_command_that_removes_its_recording_keeps_its_status(tmp_path: Path) -> None:
+    words = [*IOWHY, "run", "-o", str(tmp_path / "a.iowhy"), "--"]
+    remove = f"rm -r {tmp_path / 'a.iowhy'}; exit 7"
+    done = subprocess.run([*words, "sh", "-c", remove], check=False, stderr=subprocess.PIPE)
+    assert done.returncode == 7
+    assert done.stderr.count(b"cannot write") == 1
+
+
 def test_when_iowhy_is_killed_the_command_and_its_recording_go_on(tmp_path: Path) -> None:
     child = started(tmp_path, "-q", seconds=2, stderr=subprocess.DEVNULL)
     child.kill()
@@ -137,11 +185,14 @@ def test_when_iowhy_is_killed_the_command_and_its_recording_go_on(tmp_path: Path
     assert made(tmp_path).manifest.command.signal is None
 
 
-def test_when_the_recorder_is_killed_the_command_is_waited_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGQUIT])
+def test_when_the_recorder_is_killed_the_command_is_waited_for(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     child = started(tmp_path, seconds=3)
     recorder = made(tmp_path).manifest.recorder.pid
     assert recorder is not None
-    os.kill(recorder, signal.SIGKILL)
+    os.kill(recorder, number)
     _, said = child.communicate(timeout=60)
     assert child.returncode == 3
     assert said.count("the recorder was killed; the command runs on, unrecorded") == 1

@@ -1,5 +1,6 @@
 """Through sudo: what the user asks to be run is run as them, and root follows nothing that they can swap."""
 
+import grp
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from iowhy.errors import Problem
 from iowhy.experiment.experiment import Request, experiment
 from iowhy.experiment.job import Job
 from iowhy.recording import open_recording
-from iowhy.sources.live import RECORDER, program
+from iowhy.sources.live import RECORDER, owned, program
 from iowhy.users import invoking_user
 
 NOBODY = 65534
@@ -133,6 +134,22 @@ def test_root_s_cache_is_not_the_user_s(
     assert cache_folder() is None
     with user.acting():
         assert cache_folder() == place / "work" / ".cache" / "iowhy"
+
+
+def test_the_recorder_is_told_the_groups_of_whom_it_works_for(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A directory that only one of these may write takes a recording: store/tests/private.rs."""
+    members = [(name, group.gr_gid) for group in grp.getgrall() for name in group.gr_mem]
+    member, team = next((one for one in members if one[0] != "root"), (None, None))
+    if os.geteuid() != 0 or member is None:
+        cannot_run(request, "needs root, and a user who is in another group")
+    monkeypatch.setenv("SUDO_USER", member)
+    user = invoking_user()
+    assert user is not None
+    uid, gid, groups = owned({})["IOWHY_OWNER"].split(":")
+    assert (int(uid), int(gid)) == (user.uid, user.gid)
+    assert team in map(int, groups.split(","))
 
 
 @pytest.mark.usefixtures("live")

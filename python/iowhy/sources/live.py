@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ SAY = "IOWHY_SAY"
 """What the recorder of what runs already says to the user once it records: not where there is nothing to record."""
 
 _OWNER = "IOWHY_OWNER"
-"""Tells a recorder that runs as root whose the recording shall be, as UID:GID: it hands it over itself."""
+"""Tells a recorder that runs as root whose the recording shall be, as UID:GID:GROUPS: it hands it over itself."""
 
 
 def program(name: str) -> Path:
@@ -173,7 +172,7 @@ def owned(environment: Mapping[str, str]) -> dict[str, str]:
     found = dict(environment)
     owner = invoking_user()
     if owner is not None:
-        found[_OWNER] = f"{owner.uid}:{owner.gid}"
+        found[_OWNER] = f"{owner.uid}:{owner.gid}:{','.join(map(str, owner.groups))}"
     return found
 
 
@@ -221,9 +220,9 @@ def _recorder(
 
 
 def _outlived(recorder: int, hearing: ending.Hearing) -> int:
-    """How the recorder ended; where somebody killed it, how its command did."""
+    """How the recorder ended; where a signal killed it, how its command did."""
     returned = orphans.wait_for(recorder)
-    command = orphans.eldest() if returned == -signal.SIGKILL else None
+    command = orphans.eldest() if returned < 0 else None
     if command is None:
         return returned
     hearing.hand_to(command)

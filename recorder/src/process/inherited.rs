@@ -22,6 +22,12 @@ impl Inherited {
     pub fn from_caller() -> nix::Result<Inherited> {
         let listed = std::env::var(VARIABLE).unwrap_or_default();
         let mut ignored = hidden_in(&listed);
+        if ignores(libc::SIGXFSZ) && !ignored.contains(&libc::SIGXFSZ) {
+            ignored.push(libc::SIGXFSZ);
+        }
+        // A limit on the size of files (setrlimit(2)) is an error of the write that meets it, and no reason to die.
+        // SAFETY: no handler is set.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
         if ignores(libc::SIGCHLD) {
             ignored.push(libc::SIGCHLD);
             // SAFETY: no handler is set.
@@ -35,6 +41,8 @@ impl Inherited {
 
     /// Gives them to this process; safe after fork. The runtime of Rust has set the default action of SIGPIPE.
     pub fn restore(&self) -> nix::Result<()> {
+        // SAFETY: no handler is set.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_DFL) };
         for &signal in &self.ignored {
             // SAFETY: no handler is set.
             unsafe { libc::signal(signal, libc::SIG_IGN) };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::FromRawFd;
 
-use iowhy_readings::names::visible;
+use iowhy_readings::messages;
 
 /// Names the descriptor that a byte is written to, once; it is closed after that.
 pub const VARIABLE: &str = "IOWHY_READY";
@@ -16,7 +16,7 @@ pub const WORDS: &str = "IOWHY_SAY";
 /// Writes the byte and the words, where somebody waits for them.
 pub fn say() {
     if let Ok(words) = std::env::var(WORDS) {
-        eprintln!("iowhy: {}", visible(&words));
+        messages::say(&words);
     }
     let named = std::env::var(VARIABLE).ok().and_then(|v| v.parse().ok());
     if let Some(descriptor) = named.filter(|&number: &i32| number > 2) {

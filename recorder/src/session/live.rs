@@ -13,7 +13,7 @@ use anyhow::Result;
 use iowhy_readings::running::Running;
 use iowhy_readings::sampler::process_io::ProcessIo;
 use iowhy_readings::sampler::{Samplers, Scope};
-use iowhy_readings::{host, names, Reading, Roots};
+use iowhy_readings::{host, messages, Reading, Roots};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::{rows, Limits, Owner, Recording};
 
@@ -220,7 +220,7 @@ impl Live {
     /// Says that a bound ended the recording, here and in its manifest, and what comes of it.
     pub fn note_bound(&self, bound: &str, then: &str) {
         let text = format!("{bound}: {then}");
-        eprintln!("iowhy: {}", names::visible(&text));
+        messages::say(&text);
         let mut collector = self.collector.borrow_mut();
         collector.recording().manifest_mut().notes.push(text);
     }

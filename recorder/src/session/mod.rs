@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use iowhy_readings::containers::{Containers, Wanted};
 use iowhy_readings::sampler::{Samplers, Scope};
-use iowhy_readings::{host, names, Roots};
+use iowhy_readings::{host, messages, Roots};
 use iowhy_store::Owner;
 
 use crate::collect::Seen;
@@ -116,8 +116,8 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     };
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
-    let existed = Owner::acting(owner, || request.out.exists());
-    let mut live = Live::new(request, probe, owner, Seen::new(containers))?;
+    let existed = Owner::acting(owner.as_ref(), || request.out.exists());
+    let mut live = Live::new(request, probe, owner.clone(), Seen::new(containers))?;
     let status = match &request.target {
         Target::Run(argv) => run(
             &mut live,
@@ -142,19 +142,28 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             if let Some(path) = &request.program_stats {
                 write_costs(&live.watch.costs(), path)?;
             }
-            live.finish()?;
-            Ok(match ended {
-                Ended::With(status) => status,
-                Ended::RunsOn(fate) => status_of(fate.recv()),
-            })
+            Ok(close(live, ended, &request.target))
         }
         Err(failure) => {
             drop(live);
             if failure.ran_nothing {
-                Owner::acting(owner, || remove(&request.out, existed));
+                Owner::acting(owner.as_ref(), || remove(&request.out, existed));
             }
             Err(failure)
         }
+    }
+}
+
+/// Closes the recording; gives the exit status, which is a command's own whatever became of its recording.
+fn close(live: Live, ended: Ended, target: &Target) -> i32 {
+    let whole = live.finish();
+    if let Err(error) = &whole {
+        messages::say(&format!("{error:#}"));
+    }
+    match ended {
+        Ended::With(_) if whole.is_err() && !matches!(target, Target::Run(_)) => BROKEN,
+        Ended::With(status) => status,
+        Ended::RunsOn(fate) => status_of(fate.recv()),
     }
 }
 
@@ -258,7 +267,8 @@ fn run(
             })
         }
         Some(Fate::Ended { status, at_ns, io }) => {
-            live.last_records(at_ns)?;
+            // What fails here fails again, and is said, when the recording is closed.
+            let _ = live.last_records(at_ns);
             live.ended(at_ns, Some(status), io);
             Ok(Ended::With(spawn::shell_status(status)))
         }
@@ -279,10 +289,7 @@ fn status_of(fate: Result<Fate, RecvError>) -> i32 {
 
 /// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
 fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
-    eprintln!(
-        "iowhy: {}; the command runs on unrecorded",
-        names::visible(&format!("{error:#}"))
-    );
+    messages::say(&format!("{error:#}; the command runs on unrecorded"));
     Failure {
         message: String::new(),
         status: status_of(fate.recv()),

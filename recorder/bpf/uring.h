@@ -50,10 +50,13 @@ enum uring_op {
 	URING_RECV = 27,
 	URING_SPLICE = 30,
 	URING_TEE = 33,
+	URING_FSETXATTR = 41,
+	URING_FGETXATTR = 43,
 	URING_URING_CMD = 46,
 	URING_SEND_ZC = 47,
 	URING_SENDMSG_ZC = 48,
 	URING_READ_MULTISHOT = 49,
+	URING_FIXED_FD_INSTALL = 54,
 	URING_FTRUNCATE = 55,
 	URING_RECV_ZC = 58,
 	URING_READV_FIXED = 60,
@@ -70,7 +73,8 @@ enum uring_op {
 	 OPS(SPLICE) | OPS(TEE) | OPS(SEND_ZC) | OPS(SENDMSG_ZC) | OPS(RECV_ZC))
 #define OPS_OF_FILES                                                                                       \
 	(OPS_MOVING | OPS(FSYNC) | OPS(SYNC_FILE_RANGE) | OPS(FALLOCATE) | OPS(FADVISE) | OPS(FTRUNCATE) | \
-	 OPS(POLL_ADD) | OPS(ACCEPT) | OPS(CONNECT) | OPS(URING_CMD))
+	 OPS(FSETXATTR) | OPS(FGETXATTR) | OPS(FIXED_FD_INSTALL) | OPS(POLL_ADD) | OPS(ACCEPT) |           \
+	 OPS(CONNECT) | OPS(URING_CMD))
 /* They may complete more than once, and only the last completion names the request. */
 #define OPS_MULTISHOT                                                                             \
 	(OPS(POLL_ADD) | OPS(TIMEOUT) | OPS(ACCEPT) | OPS(RECV) | OPS(RECVMSG) | OPS(URING_CMD) | \

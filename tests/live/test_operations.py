@@ -117,3 +117,31 @@ def test_what_libaio_takes_refuses_and_gives_back(tmp_path: Path) -> None:
         " WHERE op = 'pwrite'",
     )
     assert places == [(scratch.dev, inode, inode, 25, 24 * 8192)]
+
+
+def test_each_operation_that_does_something_with_files_is_as_its_program_says(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """All that this kernel has of io_uring's list, one after another: name, result, bytes, and of the file or not."""
+    program, log = tmp_path / "opcodes", tmp_path / "log"
+    run("gcc", "-O1", "-o", str(program), str(Path(__file__).parent / "opcodes.c"))
+    with filesystem("ext4", tmp_path) as scratch:
+        script = f"exec {program} {scratch.mount} > {log}"
+        recording = record(["sh", "-c", script], tmp_path / "o.iowhy", status=None)
+        if recording.manifest.command.exit_status == 77:
+            cannot_run(request, "no io_uring")
+        assert recording.manifest.command.exit_status == 0
+        file = scratch.dev, (scratch.mount / "f").stat().st_ino
+    said = [line.split("\t") for line in log.read_text().splitlines()]
+    expected = [
+        (op, int(result), int(moved) if int(moved) >= 0 else None, of_file == "1")
+        for op, result, moved, of_file in said
+    ]
+    found = ask(
+        recording,
+        "SELECT op, ret, moved_bytes, coalesce(dev = ? AND ino = ?, false) FROM async_operations ORDER BY submit_ns",
+        *file,
+    )
+    assert found == expected
+    # Linux 5.19 has all but the last few; those before 5.15 have no names and attributes.
+    assert len({op for op, *_ in expected}) >= 16

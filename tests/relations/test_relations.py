@@ -1,7 +1,7 @@
 """Relations: how they are described, picked, put in front of a statement and kept on a connection."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.relations import RecordedFacts, Relations, relation, relations
 from iowhy.relations.compose import Everything, compose
+from iowhy.relations.facts import MOST_SLICES
 from iowhy.relations.relation import FEW_TO_GROUP, holds, named_in, parse
 from iowhy.relations.rows import typed
 from tests.reports.conftest import MS, Make, request
@@ -25,6 +26,25 @@ FACTS = RecordedFacts(
     {"waits": 3, "files": 1, "journal_commits": FEW_TO_GROUP + 1},
 )
 HEADER = "-- title: x\n-- column a: b, count\n"
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "slice_s"),
+    [
+        (10, 0.1),
+        (11, 1),
+        (6001, 60),
+        (14 * 86400, 60),
+        (14 * 86400 + 1, 120),
+        (3_000_000_000, 148_860),
+    ],
+)
+def test_a_recording_has_so_many_slices_at_most_however_long_it_says_it_took(
+    elapsed_s: int, slice_s: float
+) -> None:
+    facts = replace(FACTS, elapsed_ns=elapsed_s * 10**9)
+    assert facts.slice_ns == slice_s * 1e9
+    assert facts.elapsed_ns / facts.slice_ns <= MOST_SLICES
 
 
 def test_each_relation_gives_the_columns_it_describes(make: Make) -> None:

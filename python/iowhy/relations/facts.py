@@ -15,6 +15,9 @@ PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all
 #: Every sensor, in the order in which they are shown.
 SENSORS = tuple(sensors())
 
+#: Two weeks of minutes.
+MOST_SLICES = 20_160
+
 
 @dataclass(frozen=True)
 class RecordedFacts:
@@ -34,7 +37,10 @@ class RecordedFacts:
 
     @property
     def slice_ns(self) -> int:
-        """A round length that cuts the elapsed time into some ten to some hundred slices."""
+        """A round length that cuts the elapsed time into some ten to some hundred slices; of weeks, into a minute each.
+
+        A manifest may say that it lasted for years: then slices are as many minutes as make no more of them.
+        """
         for longest_s, slice_ns in (
             (10, 100_000_000),
             (600, 1_000_000_000),
@@ -42,7 +48,8 @@ class RecordedFacts:
         ):
             if self.elapsed_ns <= longest_s * 1_000_000_000:
                 return slice_ns
-        return 60_000_000_000
+        minutes = max(1, -(-self.elapsed_ns // (MOST_SLICES * 60_000_000_000)))
+        return minutes * 60_000_000_000
 
     def without_sums(self) -> "RecordedFacts":
         """As if the recorder had summed nothing up: relations then go by the rows."""

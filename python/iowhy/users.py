@@ -3,8 +3,8 @@
 import os
 import pwd
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from iowhy.data_class import dataclass
@@ -35,16 +35,39 @@ class User:
     @contextmanager
     def acting(self) -> Iterator[None]:
         """Files are opened and made with their rights for a while; root's come back after it."""
-        groups = os.getgroups()
-        os.setgroups(self.groups)
-        os.setegid(self.gid)
-        os.seteuid(self.uid)
-        try:
+        with acting_as(self.uid, self.gid, self.groups):
             yield
-        finally:
-            os.seteuid(0)
-            os.setegid(0)
-            os.setgroups(groups)
+
+
+@contextmanager
+def acting_as(uid: int, gid: int, groups: Sequence[int] = ()) -> Iterator[None]:
+    """Root's files are opened and made with another's rights for a while."""
+    before = os.getgroups()
+    os.setgroups(groups)
+    os.setegid(gid)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(before)
+
+
+@contextmanager
+def inside_as_owner(folder: Path) -> Iterator[Path]:
+    """A way into a directory that nobody can lead elsewhere, with the rights of whom it belongs to, and not root's.
+
+    Whoever owns it may put links and other directories into it, or into its place, while root writes there.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        owner = os.fstat(handle)
+        whose = acting_as(owner.st_uid, owner.st_gid) if os.geteuid() == 0 else nullcontext()
+        with whose:
+            yield Path(f"/proc/self/fd/{handle}")
+    finally:
+        os.close(handle)
 
 
 def is_everything(directory: Path) -> bool:

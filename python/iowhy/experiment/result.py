@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,8 @@ from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.lever_answer import Answer
-from iowhy.recording.plain_file import write_whole
+from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE, write_whole
+from iowhy.users import inside_as_owner
 
 
 @dataclass(frozen=True)
@@ -131,27 +131,31 @@ def save(path: Path, text: str) -> None:
 
 def save_json(path: Path, result: Result) -> None:
     """Saves a result in hyperfine's form plus ours."""
-    save(path, json.dumps(as_json(result), indent=1) + "\n")
+    save(path, _text(result).decode())
+
+
+def _text(result: Result) -> bytes:
+    return (json.dumps(as_json(result), indent=1) + "\n").encode()
 
 
 def save_beside(recording: Path, result: Result) -> Path:
     """Saves a result in the recording whose findings it tested: ``experiments/000001.json`` and on."""
     folder = recording / "experiments"
-    if folder.is_symlink():
-        raise Problem(f"{folder}: is a link; remove it")
     try:
-        folder.mkdir(exist_ok=True)
+        # Through sudo too, the recording is and stays the user's.
+        with inside_as_owner(recording) as inside:
+            within = inside / folder.name
+            if within.is_symlink():
+                raise Problem(f"{folder}: is a link; remove it")
+            within.mkdir(PRIVATE_DIRECTORY, exist_ok=True)
+            # Digits of ASCII: `²2` is all digits to str.isdigit, and no number to int.
+            taken = [
+                int(one.stem)
+                for one in within.glob("*.json")
+                if re.fullmatch(r"[0-9]{1,9}", one.stem)
+            ]
+            name = f"{max(taken, default=0) + 1:06}.json"
+            write_whole(within / name, _text(result), PRIVATE_FILE)
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
-    # Digits of ASCII: `²2` is all digits to str.isdigit, and no number to int.
-    taken = [
-        int(one.stem) for one in folder.glob("*.json") if re.fullmatch(r"[0-9]{1,9}", one.stem)
-    ]
-    path = folder / f"{max(taken, default=0) + 1:06}.json"
-    save_json(path, result)
-    if os.geteuid() == 0:
-        # Through sudo too, the recording is and stays the user's.
-        owner = recording.stat()
-        for made in (folder, path):
-            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=False)
-    return path
+    return folder / name

@@ -7,6 +7,9 @@ from typing import BinaryIO
 
 from iowhy.errors import Problem
 
+#: As the recorder makes them (store/src/folder.rs): what a text tells of a machine is its user's, too.
+PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600
+
 
 def open_plain(path: Path) -> BinaryIO:
     """A regular file, to read.

@@ -6,16 +6,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES
 from iowhy.recording.object_store import is_stored
 from iowhy.recording.packer import pack
-from iowhy.recording.plain_file import read_plain, write_whole
+from iowhy.recording.plain_file import PRIVATE_FILE, read_plain, write_whole
 from iowhy.recording.recording import Recording
 from iowhy.recording.writer import in_schema, write_rows
+from iowhy.users import inside_as_owner
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
@@ -36,19 +39,28 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
         )
     written = in_schema(table, rows)
     assert written is not None, "a table without rows has no files"
-    fresh = None
     try:
-        fresh = Path(tempfile.mkdtemp(prefix=f".{table}.", dir=recording.path))
-        file = fresh / "000001.parquet"
-        write_rows(written, file)
-        _as_owned(folder.stat(), fresh, file)
-        _exchange(fresh, folder)
-        _count(recording.path / "manifest.json", table, len(written))
+        # What is read for them is ours, so they are made with our rights, and copied with the owner's.
+        with tempfile.TemporaryDirectory(prefix="iowhy-rows-") as own:
+            file = Path(own) / "000001.parquet"
+            write_rows(written, file)
+            count = len(written)
+            with file.open("rb") as source, inside_as_owner(recording.path) as inside:
+                _replace(inside, table, source)
+                _count(inside / "manifest.json", table, count)
     except OSError as error:
         raise Problem(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _replace(inside: Path, table: str, source: BinaryIO) -> None:
+    fresh = Path(tempfile.mkdtemp(prefix=f".{table}.", dir=inside))
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(fresh / "000001.parquet", flags, PRIVATE_FILE), "wb") as file:
+            shutil.copyfileobj(source, file)
+        _exchange(fresh, inside / table)
     finally:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _rewrite_packed(
@@ -58,18 +70,34 @@ def _rewrite_packed(
         raise Problem(
             f"{recording.path}: is none of a file of its own; `iowhy pack` makes one of it"
         )
-    owner = recording.path.stat()
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
-    packed = pack(recording, recording.path).file
-    packed.chmod(owner.st_mode & 0o777)
-    _as_owned(owner, packed)
+    made = pack(recording, unpacked.with_name(f"{unpacked.name}.anew")).file
+    to = recording.path.resolve()
+    try:
+        with made.open("rb") as source, inside_as_owner(to.parent) as inside:
+            _put(source, inside / to.name)
+    except OSError as error:
+        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
+    finally:
+        made.unlink()
 
 
-def _as_owned(owner: os.stat_result, *made: Path) -> None:
-    """Root gives what it made to whom the recording belongs."""
-    for path in made:
-        if os.geteuid() == 0:
-            os.chown(path, owner.st_uid, owner.st_gid)
+def _put(source: BinaryIO, to: Path) -> None:
+    """Puts a file in the place of another, as whose and as readable as that was."""
+    before = to.lstat()
+    fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
+    try:
+        with os.fdopen(
+            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb"
+        ) as file:
+            shutil.copyfileobj(source, file)
+            with suppress(PermissionError):  # who is not root cannot give away what is not root's
+                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), before.st_mode & 0o777)
+        fresh.replace(to)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _exchange(one: Path, other: Path) -> None:
@@ -85,7 +113,5 @@ def _count(manifest: Path, table: str, rows: int) -> None:
     """The manifest's number of rows; all else in it stays, also what a newer iowhy wrote."""
     loaded = json.loads(read_plain(manifest, MANIFEST_MAX_BYTES))
     loaded.setdefault("tables", {}).setdefault(table, {"lost": 0})["kept"] = rows
-    owner = manifest.stat()
     text = json.dumps(loaded, indent=1, ensure_ascii=False) + "\n"
-    write_whole(manifest, text.encode(), owner.st_mode & 0o777)
-    _as_owned(manifest.parent.stat(), manifest)
+    write_whole(manifest, text.encode(), manifest.stat().st_mode & 0o777)

@@ -12,16 +12,13 @@ import numpy as np
 from iowhy.errors import Problem
 from iowhy.recording.arrays import masked, objects
 from iowhy.recording.manifest import Kept, Manifest
+from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE
 from iowhy.recording.recording import Recording, open_recording
 from iowhy.recording.schema import Column, Table, tables
 from iowhy.recording.stored_rows import StoredRows
 
 Rows: TypeAlias = Sequence[Mapping[str, object]] | StoredRows
 """The rows of one table: mappings from column to value, or rows that are stored."""
-
-
-#: As the recorder makes them (store/src/folder.rs): what a text tells of a machine is its user's, too.
-PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600
 
 
 def write_recording(path: Path, manifest: Manifest, rows: Mapping[str, Rows]) -> Recording:

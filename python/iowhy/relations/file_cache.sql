@@ -15,21 +15,46 @@
 -- column major_faults: page faults that had to read, count
 -- column minor_faults: page faults served from the cache, count
 -- column estimated: lookups are estimated from read calls, bool
+WITH again AS (
+    SELECT dev, ino FROM page_cache GROUP BY dev, ino HAVING count(*) > 1
+)
+-- Of many files most have one row: to add up those of all of them takes longer.
 SELECT
-    dev,
-    ino,
-    CAST(sum(lookup_pages) AS BIGINT) AS lookup_pages,
-    CAST(sum(demand_miss_pages) AS BIGINT) AS miss_pages,
-    CAST(sum(prefetched_hit_pages) AS BIGINT) AS prefetched_pages,
-    CAST(sum(hit_pages) AS BIGINT) AS hit_pages,
-    CAST(sum(hit_of_pages) AS BIGINT) AS hit_of_pages,
-    CAST(sum(readahead_pages) AS BIGINT) AS readahead_pages,
-    CAST(sum(added_pages) AS BIGINT) AS added_pages,
-    CAST(sum(refault_pages) AS BIGINT) AS refault_pages,
-    CAST(sum(evicted_pages) AS BIGINT) AS evicted_pages,
-    CAST(sum(dirtied_pages) AS BIGINT) AS dirtied_pages,
-    CAST(sum(major_faults) AS BIGINT) AS major_faults,
-    CAST(sum(minor_faults) AS BIGINT) AS minor_faults,
-    bool_or(estimated) AS estimated
-FROM cache_counts
-GROUP BY dev, ino
+    c.dev,
+    c.ino,
+    c.lookup_pages,
+    c.demand_miss_pages AS miss_pages,
+    c.prefetched_hit_pages AS prefetched_pages,
+    c.hit_pages,
+    c.hit_of_pages,
+    c.readahead_pages,
+    c.added_pages,
+    c.refault_pages,
+    c.evicted_pages,
+    c.dirtied_pages,
+    c.major_faults,
+    c.minor_faults,
+    c.estimated
+FROM cache_counts c
+LEFT JOIN (SELECT dev, ino, true AS more FROM again) a ON a.dev IS NOT DISTINCT FROM c.dev AND a.ino IS NOT DISTINCT FROM c.ino
+WHERE a.more IS NULL
+UNION ALL
+SELECT
+    c.dev,
+    c.ino,
+    CAST(sum(c.lookup_pages) AS BIGINT),
+    CAST(sum(c.demand_miss_pages) AS BIGINT),
+    CAST(sum(c.prefetched_hit_pages) AS BIGINT),
+    CAST(sum(c.hit_pages) AS BIGINT),
+    CAST(sum(c.hit_of_pages) AS BIGINT),
+    CAST(sum(c.readahead_pages) AS BIGINT),
+    CAST(sum(c.added_pages) AS BIGINT),
+    CAST(sum(c.refault_pages) AS BIGINT),
+    CAST(sum(c.evicted_pages) AS BIGINT),
+    CAST(sum(c.dirtied_pages) AS BIGINT),
+    CAST(sum(c.major_faults) AS BIGINT),
+    CAST(sum(c.minor_faults) AS BIGINT),
+    bool_or(c.estimated)
+FROM cache_counts c
+JOIN again a ON a.dev IS NOT DISTINCT FROM c.dev AND a.ino IS NOT DISTINCT FROM c.ino
+GROUP BY c.dev, c.ino

@@ -11,7 +11,7 @@ WITH file_shares AS (
     SELECT
         name,
         sum(CASE WHEN file_kind IN ('file', 'directory', 'device') THEN cpu_ns ELSE 0 END) / sum(cpu_ns) AS share
-    FROM call_addends
+    FROM summed_calls
     GROUP BY name
     HAVING sum(cpu_ns) > 0
 ), of_files AS (

@@ -11,7 +11,7 @@ WITH written AS (
 )
 SELECT dev FROM written
 UNION
-SELECT dev FROM main.call_addends WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
+SELECT dev FROM main.summed_calls WHERE dev IS NOT NULL AND NOT EXISTS (SELECT 1 FROM written)
 UNION
 SELECT dev
 FROM (SELECT dev FROM main.writeback UNION ALL SELECT dev FROM main.journal_commits) AS a

@@ -1,8 +1,9 @@
 """Exact percentiles of many values by key, in a memory that does not grow with them.
 
 Between two values the percentile lies on the line between theirs, as DuckDB's quantile_cont has it; that keeps every
-value in memory, and is asked where they are few. Of many, values are first counted in buckets of two per cent, and only
-those of the buckets that hold the asked ones are looked at one by one. Values are whole and not negative.
+value in memory, and is asked where they are few. Of many, values are first counted in buckets (by their fourth root: of four
+per cent at a microsecond, of one at a millisecond), and only those of the buckets that hold the asked ones are looked
+at one by one. Values are whole and not negative.
 """
 
 import re
@@ -16,7 +17,7 @@ _LARGEST = "max_"
 _STATEMENT = """WITH points AS (
     {points}
 ), bucketed AS NOT MATERIALIZED (
-    SELECT {keys}, value, CAST(floor(32 * log2(greatest(value, 1))) AS BIGINT) AS bucket
+    SELECT {keys}, value, CAST(floor(16 * sqrt(sqrt(greatest(value, 0)))) AS BIGINT) AS bucket
     FROM (
 {values}
     ) AS given

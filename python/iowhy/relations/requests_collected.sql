@@ -19,10 +19,10 @@ WITH collecting AS (
 ), placed AS (
     -- Begin and end from the start, and in 60ths of a cell.
     SELECT
-        q.tgid, q.ring, q.ring IS NULL AND u.tid IS NOT NULL AS of_each_ring, q.op,
+        q.tgid, q.ring, q.ring IS NULL AND u.tid IS NOT NULL AS of_each_ring, q.op = 'read' AS reads,
         q.queue_ns - g.start_ns AS begin_ns, q.complete_ns - g.start_ns AS end_ns,
-        least(greatest(q.queue_ns - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS from_slot,
-        least(greatest(q.complete_ns - 1 - g.start_ns, 0) * 60 // g.grid_ns, g.last_cell * 60 + 59) AS to_slot
+        (q.queue_ns - g.start_ns) * 60 // g.grid_ns AS from_slot,
+        (q.complete_ns - 1 - g.start_ns) * 60 // g.grid_ns AS to_slot
     FROM main.block_requests q
     LEFT JOIN (SELECT DISTINCT tid FROM main.threads WHERE comm LIKE 'iou-%') u ON u.tid = q.tid
     CROSS JOIN budget_grid g
@@ -31,18 +31,26 @@ WITH collecting AS (
 ), flights AS (
     -- Many requests begin and end in the same 60ths: the rest is done once for all of them.
     SELECT
-        tgid, ring, of_each_ring, op, from_slot, to_slot,
+        tgid, ring, of_each_ring, reads, from_slot, to_slot,
         count(*) AS requests, sum(begin_ns) AS begin_ns, sum(end_ns) AS end_ns
     FROM placed
-    GROUP BY tgid, ring, of_each_ring, op, from_slot, to_slot
+    GROUP BY tgid, ring, of_each_ring, reads, from_slot, to_slot
+), within AS (
+    -- The last cell takes in what ends after it, the first what began before.
+    SELECT
+        f.tgid, f.ring, f.of_each_ring, f.reads, f.requests, f.begin_ns, f.end_ns,
+        least(greatest(f.from_slot, 0), g.last_cell * 60 + 59) AS from_slot,
+        least(greatest(f.to_slot, 0), g.last_cell * 60 + 59) AS to_slot
+    FROM flights f
+    CROSS JOIN budget_grid g
 ), slots AS (
     SELECT
-        f.tgid, c.ring, f.cell, f.op,
+        f.tgid, c.ring, f.cell, f.reads,
         CASE WHEN f.to_slot < 60 * (f.cell + 1) THEN f.end_ns ELSE f.requests * (f.cell + 1) * g.grid_ns END
             - CASE WHEN f.from_slot >= 60 * f.cell THEN f.begin_ns ELSE f.requests * f.cell * g.grid_ns END AS ns,
         greatest(f.from_slot - 60 * f.cell, 0) AS from_slot,
         least(f.to_slot - 60 * f.cell, 59) AS to_slot
-    FROM (SELECT *, unnest(generate_series(from_slot // 60, to_slot // 60)) AS cell FROM flights) AS f
+    FROM (SELECT *, unnest(generate_series(from_slot // 60, to_slot // 60)) AS cell FROM within) AS f
     CROSS JOIN budget_grid g
     JOIN collecting c ON c.tgid = f.tgid AND (c.ring IS NULL OR c.ring = f.ring OR f.of_each_ring)
 ), summed AS (
@@ -53,7 +61,7 @@ WITH collecting AS (
         bit_count(bit_or((CAST(1 AS BIGINT) << (to_slot + 1)) - (CAST(1 AS BIGINT) << from_slot)))
             AS slots,
         CAST(sum(ns) AS BIGINT) AS flight_ns,
-        CAST(sum(CASE WHEN op = 'read' THEN ns ELSE 0 END) AS BIGINT) AS read_ns
+        CAST(sum(CASE WHEN reads THEN ns ELSE 0 END) AS BIGINT) AS read_ns
     FROM slots
     GROUP BY tgid, ring, cell
 )

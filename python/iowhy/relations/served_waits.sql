@@ -13,7 +13,7 @@
 WITH possible AS (
     SELECT v.dev, c.dev IS NOT NULL AS opened
     FROM served_filesystems v
-    LEFT JOIN (SELECT DISTINCT dev FROM main.call_addends) c ON c.dev = v.dev
+    LEFT JOIN (SELECT DISTINCT dev FROM main.summed_calls) c ON c.dev = v.dev
     WHERE v.served_by = 'process' OR v.kind = 'virtiofs'
 ), alone AS (
     SELECT

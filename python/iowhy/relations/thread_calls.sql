@@ -37,7 +37,7 @@ WITH single AS (
         sum(CASE WHEN k.kind IN ('read', 'write', 'copy') THEN s.moving WHEN s.name = 'msync' THEN s.syncing ELSE 0 END)
             AS moving,
         sum(s.unfinished) AS unfinished
-    FROM call_addends s
+    FROM summed_calls s
     LEFT JOIN call_kinds k ON k.name = s.name
     GROUP BY s.tgid, s.tid, s.name
 )

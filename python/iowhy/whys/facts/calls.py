@@ -292,7 +292,7 @@ def _by_part(reads: str, writes: str) -> str:
     sums = ", ".join(f"sum({part}) AS {part}" for part in _PARTS)
     return f"""
         WITH summed AS MATERIALIZED (
-            SELECT name, tiny, {_STORED} AS stored, {sums} FROM call_addends GROUP BY name, tiny, stored
+            SELECT name, tiny, {_STORED} AS stored, {sums} FROM summed_calls GROUP BY name, tiny, stored
         ), moving AS (
             SELECT * FROM summed WHERE stored AND (name IN {reads} OR name IN {writes})
         )

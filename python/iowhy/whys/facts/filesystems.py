@@ -71,7 +71,7 @@ def written_most(relations: Relations) -> int | None:
         return None
     return _first(
         relations,
-        f"""SELECT dev FROM call_addends WHERE dev IS NOT NULL
+        f"""SELECT dev FROM summed_calls WHERE dev IS NOT NULL
         AND name IN {classes.quoted(classes.DATA_WRITES)}
         GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
     )

@@ -19,10 +19,13 @@ WITH active AS (
   FROM thread_time WHERE interval_ns > 0 AND interval_ns < {longest}
 ), by_thread AS (SELECT step, tid, sum(ns) AS ns FROM active GROUP BY step, tid
 ), by_all AS (SELECT step, sum(ns) AS ns FROM by_thread GROUP BY step
-), parts AS (
-  SELECT tid, unnest(range(ts_ns // {step}, (ts_ns + dur_ns - 1) // {step} + 1)) AS step,
-    dur_ns::DOUBLE / ((ts_ns + dur_ns - 1) // {step} - ts_ns // {step} + 1) AS ns
+), spans AS (
+  -- Many waits lie in the same steps: they are spread together.
+  SELECT tid, ts_ns // {step} AS first_step, (ts_ns + dur_ns - 1) // {step} AS last_step, sum(dur_ns)::DOUBLE AS ns
   FROM waits_in_calls WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
+  GROUP BY tid, first_step, last_step
+), parts AS (
+  SELECT tid, unnest(range(first_step, last_step + 1)) AS step, ns / (last_step - first_step + 1) AS ns FROM spans
 ), waited AS (SELECT step, tid, sum(ns) AS ns FROM parts GROUP BY step, tid
 )
 SELECT sum(least(w.ns, greatest(0, coalesce(a.ns, 0) - coalesce(t.ns, 0)))) / sum(w.ns) AS share

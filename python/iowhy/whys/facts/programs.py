@@ -110,7 +110,9 @@ def files_moved(relations: Relations) -> FilesMoved | None:
         """
         SELECT count(CASE WHEN read_bytes + copied_bytes > 0 THEN 1 END) AS read,
           count(CASE WHEN written_bytes + copied_bytes > 0 THEN 1 END) AS written
-        FROM file_calls WHERE file_kind = 'file'
+        FROM file_calls AS c
+        LEFT JOIN (SELECT dev, ino FROM named_files WHERE kind <> 'file') AS o ON o.dev = c.dev AND o.ino = c.ino
+        WHERE o.ino IS NULL
         """,
     )
 
@@ -133,7 +135,7 @@ def bytes_moved(relations: Relations, names: Iterable[str]) -> BytesMoved | None
         f"""
         SELECT CAST(coalesce(sum(CASE WHEN k.kind = 'read' THEN s.done_bytes END), 0) AS BIGINT) AS read,
           CAST(coalesce(sum(CASE WHEN k.kind = 'write' THEN s.done_bytes END), 0) AS BIGINT) AS written
-        FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
+        FROM summed_calls AS s JOIN call_kinds AS k ON k.name = s.name
         WHERE s.tgid IN (SELECT tgid FROM threads WHERE comm IN ({listed}))
         """,
     )

@@ -40,7 +40,7 @@ SUMMED = {
     "call_sums": ("call_groups", "thread_calls", "sleeping_threads", "single_sleeps"),
     "request_sums": ("request_groups", "own_filesystems", "written_devices"),
     "flight_sums": ("device_load",),
-    "sync_sums": ("sync_times",),
+    "sync_sums": ("sync_times", "sync_totals"),
     "wait_sums": ("wait_groups", "wait_classes", "waited_devices"),
     "interval_waits": ("row_waits", "waits_by_interval", "recorded_sums"),
     "flush_sums": ("flush_groups",),

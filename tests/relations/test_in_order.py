@@ -159,3 +159,120 @@ def test_a_wait_belongs_to_the_call_of_its_thread_that_it_began_in(
                 AND (x.part IN ('commit', 'flush') OR (x.budget = 'writeback' AND c.kind = 'write'))
             ORDER BY ALL""")
     assert found == expected
+
+
+@settings(max_examples=25)
+@given(CALLS, WAITS)
+def test_a_wait_in_a_sync_call_ends_with_it_and_has_its_filesystem(
+    make: Make, calls: list[Row], waits: list[Row]
+) -> None:
+    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+        found = opened.rows(
+            "SELECT name, part, ts_ns, end_ns, dur_ns, dev FROM sync_waits ORDER BY ALL"
+        )
+        expected = opened.rows("""
+            SELECT c.name, coalesce(x.part, 'other'), w.ts_ns, least(w.ts_ns + w.dur_ns, c.end_ns) AS end_ns,
+                least(w.ts_ns + w.dur_ns, c.end_ns) - w.ts_ns, coalesce(w.dev, c.dev)
+            FROM sync_calls c JOIN waits w ON w.tid = c.tid AND w.ts_ns >= c.ts_ns AND w.ts_ns < c.end_ns
+            LEFT JOIN wait_kinds x ON x.reason = w.reason
+            LEFT JOIN call_kinds k ON k.name = w.syscall
+            WHERE (w.syscall IS NULL OR k.kind IN ('sync', 'write', 'copy'))
+                AND NOT EXISTS (SELECT 1 FROM sync_calls AS later
+                    WHERE later.tid = w.tid AND later.ts_ns > c.ts_ns AND later.ts_ns <= w.ts_ns)
+            ORDER BY ALL""")
+    assert found == expected
+
+
+def test_a_call_that_took_no_time_has_no_wait_of_the_next_one(make: Make) -> None:
+    """Where times are told to the microsecond, two calls of a thread may begin at the same one."""
+    calls = [call(0, MS, "fsync"), call(0, 0, "fdatasync"), call(5 * MS, 0, "msync")]
+    waits = [wait(0, MS, "device_flush"), wait(5 * MS, MS, "device_flush")]
+    with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
+        assert opened.rows("SELECT name, dur_ns FROM sync_waits") == [("fsync", MS)]
+
+
+@settings(max_examples=25)
+@given(REQUESTS, CALLS, WAITS)
+def test_of_a_wait_for_the_journal_flushes_of_its_own_disk_count_once(
+    make: Make, requests: list[Row], calls: list[Row], waits: list[Row]
+) -> None:
+    """Two disks, each with flushes of its own at the same times; what flushes more briefly than it waits is seen."""
+    tables = {
+        "block_requests": requests,
+        "syscalls": calls,
+        "waits": waits,
+        "filesystems": [filesystem(), filesystem(90, 2), filesystem(None, 3)],
+    }
+    with Relations.of(make(tables)) as opened:
+        found = {row[0]: row[1] for row in opened.rows("SELECT name, flush_ns FROM sync_parts")}
+        inside = opened.rows("SELECT name, part, ts_ns, end_ns, dev FROM sync_waits")
+    flushes = [
+        (row["dev"], int(row["queue_ns"]), int(row["complete_ns"]))  # type: ignore[call-overload]
+        for row in requests
+        if row["op"] == "flush" and row["complete_ns"] is not None
+    ]
+    expected: dict[object, int] = {}
+    for name, part, begin, end, dev in inside:
+        assert isinstance(begin, int) and isinstance(end, int)
+        of = [(a, b) for disk, a, b in flushes if disk == {1: 80, 2: 90}.get(dev, dev)]  # type: ignore[call-overload]
+        during = union_ns((max(a, begin), min(b, end)) for a, b in of if a < end and b > begin)
+        took = {"commit": during, "flush": end - begin}.get(str(part), 0)
+        expected[name] = expected.get(name, 0) + took
+    assert found == expected
+
+
+@settings(max_examples=25)
+@given(REQUESTS)
+def test_in_each_slice_devices_are_as_busy_as_what_is_in_flight(
+    make: Make, rows: list[Row]
+) -> None:
+    """Slices of a tenth of a second: the requests are fifty times as long and as far apart as elsewhere."""
+    slow = [row | _later(row, 50) for row in rows]
+    with Relations.of(make({"block_requests": slow}, end_s=0.5)) as opened:
+        found = opened.rows(
+            "SELECT dev, slice, busy_ns, deep_ns, area_ns FROM device_slices ORDER BY ALL"
+        )
+    expected = []
+    slice_ns, end = 100 * MS, T0 + 500 * MS
+    for dev in (80, 90):
+        flights = [
+            (int(q["queue_ns"]), min(int(q["complete_ns"]), end))  # type: ignore[call-overload]
+            for q in slow
+            if q["dev"] == dev
+            and q["complete_ns"] is not None
+            and (q["op"] != "write" or q["bytes"])
+            and int(q["queue_ns"]) < end  # type: ignore[call-overload]
+        ]
+        for number in range(5 if flights else 0):
+            moments = range(T0 + number * slice_ns, T0 + (number + 1) * slice_ns, MS)
+            depths = [sum(begin <= at < until for begin, until in flights) for at in moments]
+            busy, deep = (sum(depth >= least for depth in depths) * MS for least in (1, 2))
+            expected.append((dev, number, busy, deep, sum(depths) * MS))
+    assert found == expected
+
+
+def _later(row: Row, times: int) -> Row:
+    return {
+        name: None if row[name] is None else T0 + (int(row[name]) - T0) * times  # type: ignore[call-overload]
+        for name in ("queue_ns", "issue_ns", "complete_ns")
+    }
+
+
+@settings(max_examples=25)
+@given(REQUESTS)
+def test_each_device_jumps_from_its_own_request_before(make: Make, rows: list[Row]) -> None:
+    placed = [row | {"sector": number * number % 64 * 8} for number, row in enumerate(rows)]
+    with Relations.of(make({"block_requests": placed})) as opened:
+        found = opened.rows("SELECT dev, sent_ns, sector, seek_bytes FROM request_sequence")
+    expected = []
+    for dev in (80, 90):
+        own = sorted(
+            (int(q["queue_ns"]), int(q["sector"]), int(q["bytes"]))  # type: ignore[call-overload]
+            for q in placed
+            if q["dev"] == dev and q["op"] != "flush" and q["bytes"]
+        )
+        before: int | None = None
+        for at, sector, size in own:
+            expected.append((dev, at, sector, None if before is None else sector * 512 - before))
+            before = sector * 512 + size
+    assert sorted(found, key=str) == sorted(expected, key=str)

@@ -129,7 +129,7 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
                 (-4096,),
             ]
         # Itself and what it selects from, one after the other: of few rows all are kept.
-        assert opened.rows(kept) == [(4,)]
+        assert opened.rows(kept) == [(5,)]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from iowhy.errors import Problem
 from iowhy.reports import Filters, find, result_of, run
 from iowhy.reports.report import parse
-from tests.reports.conftest import Make, call, request, wait
+from tests.reports.conftest import T0, Make, call, request, wait
 
 moments = st.integers(0, 12)
 
@@ -53,6 +53,35 @@ def test_the_first_events_are_those_of_all(
     # Of events that are the same in all that orders them, either may come first.
     if len(set(map(tuple, zip(*(whole.column(n) for n in key[:4]), strict=True)))) == rows:
         assert by_moment[0] == by_moment[1]
+
+
+@given(
+    requests=st.lists(
+        st.tuples(moments, moments, st.integers(80, 81), st.booleans()), max_size=12, unique=True
+    ),
+    first=st.integers(0, 14),
+    filters=st.sampled_from(
+        [Filters(), Filters(until="6ns"), Filters(since="3ns"), Filters(pids=(10,))]
+    ),
+)
+def test_the_first_addresses_are_those_of_all(
+    make: Make,
+    requests: list[tuple[int, int, int, bool]],
+    first: int,
+    filters: Filters,
+) -> None:
+    """A request goes to the driver later than it is queued, and what was queued before it may go after it."""
+    rows = [
+        request(queued, 50, dev=dev, sector=8 * number * number, in_scope=own)
+        | {"issue_ns": T0 + queued + waited, "tgid": 10 if own else 99, "tid": 10 if own else 99}
+        for number, (queued, waited, dev, own) in enumerate(requests)
+    ]
+    rec = make({"block_requests": [*rows, request(13, 1)]})
+    whole = run(rec, "addresses", filters)
+    with result_of(rec, "addresses", filters, first) as result:
+        table, found = result.head(first)
+    assert found == whole.num_rows
+    assert table.to_pylist() == whole.head(first).to_pylist()
 
 
 def test_a_sum_beyond_64_bits_is_a_fraction_or_a_message(make: Make) -> None:

@@ -34,15 +34,22 @@ class Everything:
         return None
 
 
-def compose(sql: str, facts: RecordedFacts, selection: Selection) -> str:
-    """The whole statement in DuckDB's dialect. Raises Problem for relations in a circle."""
+def compose(
+    sql: str,
+    facts: RecordedFacts,
+    selection: Selection,
+    only: tuple[str, str] | None = None,
+) -> str:
+    """The whole statement in DuckDB's dialect; `only`: of a relation as recorded, no more than the rows for which a
+    condition holds. Raises Problem for relations in a circle.
+    """
     if filters(selection):
         facts = facts.without_sums()
     chosen = selection.chosen_files()
     front: dict[str, tuple[str, bool]] = {}
     if chosen is not None:
         front["chosen_files"] = (chosen, True)
-    sql = _Front(facts, selection, front).of(sql, whole=False, within=())
+    sql = _Front(facts, selection, front, only).of(sql, whole=False, within=())
     if not front:
         return sql
     # Not materialised: a filter then reaches down to the columns and rows that are read.
@@ -89,11 +96,16 @@ class _Front:
     """Collects the common table expressions of one statement."""
 
     def __init__(
-        self, facts: RecordedFacts, selection: Selection, front: dict[str, tuple[str, bool]]
+        self,
+        facts: RecordedFacts,
+        selection: Selection,
+        front: dict[str, tuple[str, bool]],
+        only: tuple[str, str] | None,
     ) -> None:
         self.facts = facts
         self.selection = selection
         self.front = front
+        self.only = only
 
     def of(self, sql: str, whole: bool, within: tuple[str, ...]) -> str:
         """The SQL with its names as they stand in front; `whole` makes all of them as recorded."""
@@ -130,6 +142,8 @@ class _Front:
     def _put(self, name: str, relation: Relation, path: tuple[str, ...], whole: bool) -> str:
         if name not in self.front:
             body = self.of(relation.body(self.facts), whole and filters(self.selection), path)
+            if self.only is not None and relation.name == self.only[0]:
+                body = f"SELECT * FROM (\n{body}\n) AS every WHERE {self.only[1]}"
             self.front[name] = (body, relation.kept)
         return name
 

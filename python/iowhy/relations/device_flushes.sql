@@ -1,12 +1,10 @@
 -- title: A flush of a device's write cache, counted once
 -- filtered as: block_requests
 -- kept: table
--- Who asks for a flush sends a write without data, which the block layer turns into a flush of its
--- own: that counts. Where a source shows no flushes of a device, the writes without data do. A flush
--- that a kernel thread makes is the command's when the command waited for one of that device as it was queued: in a
--- sync call, or for the journal or the device (io_uring), on a filesystem whose flushes may be of that device
--- (flush_targets), and it wrote to the device. Where
--- neither calls nor waits were recorded, it is taken for the command's.
+-- What a flush is stands in seen_flushes. One that a kernel thread makes is the command's when the command waited for one
+-- of that device as it was queued: in a sync call, or for the journal or the device (io_uring), on a filesystem whose
+-- flushes may be of that device (flush_targets), and it wrote to the device. Where neither calls nor waits were
+-- recorded, it is taken for the command's.
 -- column dev: block device, id
 -- column queue_ns: when it was queued, ns
 -- column begin_ns: when it was handed to the driver, else queued, ns
@@ -18,15 +16,8 @@
 -- column counted: false for what is seen again on a device below, bool
 -- column of_command: the command's, bool
 -- when syscalls or waits
-WITH asked AS (
-    SELECT dev, queue_ns, sent_ns, complete_ns, tgid, tid, owner_dev, owner_ino, in_scope, counted, op
-    FROM main.counted_requests
-    WHERE op = 'flush' OR (op = 'write' AND bytes = 0 AND list_contains(flags, 'preflush'))
-), seen AS (
-    SELECT * FROM asked
-    WHERE op = 'flush' OR dev NOT IN (SELECT dev FROM asked WHERE op = 'flush')
-), shared AS (
-    SELECT DISTINCT dev, queue_ns FROM seen WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
+WITH shared AS (
+    SELECT DISTINCT dev, queue_ns FROM main.seen_flushes WHERE in_scope IS NULL AND dev IN (SELECT dev FROM written_devices)
 ), spans AS (
     SELECT s.dev AS filesystem, s.ts_ns AS t_ns, s.end_ns FROM main.sync_calls s
     UNION ALL
@@ -58,7 +49,7 @@ WITH asked AS (
 SELECT
     s.dev,
     s.queue_ns,
-    s.sent_ns AS begin_ns,
+    s.begin_ns,
     s.complete_ns,
     s.tgid,
     s.tid,
@@ -66,18 +57,13 @@ SELECT
     s.owner_ino,
     s.counted,
     coalesce(s.in_scope, w.t_ns IS NOT NULL) AS of_command
-FROM seen s
+FROM main.seen_flushes s
 LEFT JOIN waited w ON w.dev = s.dev AND w.t_ns = s.queue_ns
 -- else
-WITH asked AS (
-    SELECT dev, queue_ns, sent_ns, complete_ns, tgid, tid, owner_dev, owner_ino, in_scope, counted, op
-    FROM main.counted_requests
-    WHERE op = 'flush' OR (op = 'write' AND bytes = 0 AND list_contains(flags, 'preflush'))
-)
 SELECT
     dev,
     queue_ns,
-    sent_ns AS begin_ns,
+    begin_ns,
     complete_ns,
     tgid,
     tid,
@@ -85,5 +71,4 @@ SELECT
     owner_ino,
     counted,
     coalesce(in_scope, true) AS of_command
-FROM asked
-WHERE op = 'flush' OR dev NOT IN (SELECT dev FROM asked WHERE op = 'flush')
+FROM main.seen_flushes

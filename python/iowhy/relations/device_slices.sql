@@ -43,17 +43,22 @@ WITH done AS (
 ), marks AS (
     SELECT dev, start_ns, slice_ns, unnest(slices) AS slice FROM ranges
 ), edges AS (
-    SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
-    UNION ALL
-    SELECT dev, until_ns, -1 FROM done
-    UNION ALL
-    SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
+    SELECT dev, t_ns, step
+    FROM (
+        SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
+        UNION ALL
+        SELECT dev, until_ns, -1 FROM done
+        UNION ALL
+        SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
+    ) AS e
+    ORDER BY dev, t_ns, step
 ), levels AS (
+    -- A device ends with none in flight, so that the sums may go on from one to the next.
     SELECT
         dev,
         t_ns,
-        lead(t_ns) OVER (PARTITION BY dev ORDER BY t_ns, step) - t_ns AS span_ns,
-        sum(step) OVER (PARTITION BY dev ORDER BY t_ns, step ROWS UNBOUNDED PRECEDING) AS depth
+        (lead(t_ns) OVER ()) - t_ns AS span_ns,
+        sum(step) OVER (ROWS UNBOUNDED PRECEDING) AS depth
     FROM edges
 ), queue AS (
     SELECT

@@ -13,7 +13,7 @@ FROM (
             PARTITION BY dev ORDER BY begin_ns, complete_ns
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS before_ns
-    FROM main.device_flushes
+    FROM main.seen_flushes
     WHERE complete_ns IS NOT NULL
 ) AS f
 WHERE complete_ns > coalesce(before_ns, begin_ns)

@@ -5,9 +5,10 @@
 -- made that. Whether a program jumps is in command_requests. The other columns are those of
 -- counted_requests.
 -- column seek_bytes: from the end of the device's request before it, anybody's, to its begin; 0 is in order, bytes
+WITH in_order AS (
+    SELECT * FROM main.placed_requests ORDER BY dev, sent_ns, sector
+)
 SELECT
     *,
-    sector * 512 - lag(sector * 512 + bytes) OVER (PARTITION BY dev ORDER BY sent_ns, sector)
-        AS seek_bytes
-FROM main.counted_requests
-WHERE op IN ('read', 'write') AND bytes > 0 AND sector IS NOT NULL
+    CASE WHEN dev = (lag(dev) OVER ()) THEN sector * 512 - (lag(sector * 512 + bytes) OVER ()) END AS seek_bytes
+FROM in_order

@@ -11,26 +11,39 @@
 -- column others_ns: behind other writers or for a limit, ns
 WITH disks AS (
     SELECT dev, max(disk_dev) AS disk_dev FROM filesystems GROUP BY dev
-), moments AS (
-    SELECT dev, begin_ns AS t_ns, 0 AS sign, end_ns - begin_ns AS flush_ns, end_ns, NULL AS name
-    FROM flushing_spans
-    UNION ALL
-    SELECT coalesce(d.disk_dev, w.dev), w.ts_ns, -1, 0, NULL, w.name
-    FROM sync_waits w LEFT JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND w.dev IS NOT NULL
-    UNION ALL
-    SELECT coalesce(d.disk_dev, w.dev), w.end_ns, 1, 0, NULL, w.name
-    FROM sync_waits w LEFT JOIN disks d ON d.dev = w.dev
-    WHERE w.part = 'commit' AND w.dev IS NOT NULL
-), passed AS (
-    -- Flush time that had passed on the disk by each moment: the flushes begun so far, less what
-    -- the last one still has to go. The difference of two moments is the overlap.
+), edges AS (
+    SELECT dev, t_ns, step, sign, name
+    FROM (
+        SELECT
+            f.dev, CASE WHEN s.step > 0 THEN f.begin_ns ELSE f.complete_ns END AS t_ns, s.step, 0 AS sign,
+            CAST(NULL AS VARCHAR) AS name
+        FROM main.seen_flushes f
+        CROSS JOIN (SELECT 1 AS step UNION ALL SELECT -1) AS s
+        WHERE f.complete_ns > f.begin_ns
+        UNION ALL
+        SELECT
+            coalesce(d.disk_dev, w.dev), CASE WHEN s.sign < 0 THEN w.ts_ns ELSE w.end_ns END, 0, s.sign, w.name
+        FROM sync_waits w
+        CROSS JOIN (SELECT -1 AS sign UNION ALL SELECT 1) AS s
+        LEFT JOIN disks d ON d.dev = w.dev
+        WHERE w.part = 'commit' AND w.dev IS NOT NULL
+    ) AS e
+    ORDER BY dev, t_ns
+), levels AS (
+    -- A device ends with none under way, so that the sums may go on from one to the next.
     SELECT
-        name,
+        dev,
+        t_ns,
         sign,
-        sum(flush_ns) OVER w - greatest(coalesce(max(end_ns) OVER w, t_ns) - t_ns, 0) AS passed_ns
-    FROM moments
-    WINDOW w AS (PARTITION BY dev ORDER BY t_ns, flush_ns DESC ROWS UNBOUNDED PRECEDING)
+        name,
+        (lead(t_ns) OVER ()) - t_ns AS span_ns,
+        sum(step) OVER (ROWS UNBOUNDED PRECEDING) AS depth
+    FROM edges
+), flushing AS (
+    SELECT dev, t_ns, sign, name, CASE WHEN depth > 0 THEN span_ns ELSE 0 END AS flush_ns FROM levels
+), passed AS (
+    -- Time with a flush under way that had passed by each moment. The difference of two moments is the overlap.
+    SELECT sign, name, (sum(flush_ns) OVER (ROWS UNBOUNDED PRECEDING)) - flush_ns AS passed_ns FROM flushing
 ), overlap AS (
     SELECT name, sum(sign * passed_ns) AS flush_ns FROM passed WHERE sign <> 0 GROUP BY name
 ), parts AS (

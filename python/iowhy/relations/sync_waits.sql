@@ -1,4 +1,5 @@
 -- title: A wait inside a sync call, and which part of that call it is
+-- kept: table
 -- A wait belongs to the call of its thread that it began in, and ends with that at the latest.
 -- column name: the sync call, text
 -- column part: own (the file's own pages), queue, commit (of the journal, with a flush in it), journal, flush, others or other, text

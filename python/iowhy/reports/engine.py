@@ -12,9 +12,9 @@ from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
-from iowhy.relations.relation import tables_in
+from iowhy.relations.relation import relations, tables_in
 from iowhy.reports.batches import BATCH_ROWS, Result, Rows
-from iowhy.reports.filters import Filters, resolve
+from iowhy.reports.filters import Filters, Selection, resolve
 from iowhy.reports.report import Report, find
 from iowhy.reports.sql_errors import first_line
 
@@ -79,14 +79,25 @@ def result_of(
         relation, time = report.in_order_of
         times = f"SELECT {time} FROM {relation} ORDER BY {time} LIMIT 1 OFFSET {max(first - 1, 0)}"
         last = _one(opened, compose(times, kept, selection), report.where)
-        early = selection if last is None else selection.before(last + 1)
         counted = compose(f"SELECT count(*) FROM {relation}", kept, selection)
         yield _result(
             opened,
-            compose(report.sql, kept, early),
+            _up_to(report, last, kept, selection),
             report.where,
             lambda: _one(opened, counted, report.where) or 0,
         )
+
+
+def _up_to(report: Report, last: int | None, facts: RecordedFacts, selection: Selection) -> str:
+    """The SQL of a report in the order of time that needs no rows after `last`, a time; None: all of them."""
+    if last is None or report.in_order_of is None:
+        return compose(report.sql, facts, selection)
+    relation, time = report.in_order_of
+    if (
+        relations()[relation].filtered_as == ""
+    ):  # made of what the filters leave: these also say which files to read
+        return compose(report.sql, facts, selection.before(last + 1))
+    return compose(report.sql, facts, selection, only=(relation, f"{time} <= {last}"))
 
 
 def rows_all(

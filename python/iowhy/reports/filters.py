@@ -122,7 +122,7 @@ class Selection:
         dev, ino = ("owner_dev", "owner_ino") if table == "block_requests" else ("dev", "ino")
         whose = f"(tgid IN ({ids}) OR tid IN ({ids}))" if threads else f"tgid IN ({ids})"
         touched = (
-            f"({dev}, {ino}) IN (SELECT dev, ino FROM main.syscalls WHERE {whose} "
+            f"({dev}, {ino}) IN (SELECT DISTINCT dev, ino FROM main.syscalls WHERE {whose} "
             "AND dev IS NOT NULL AND ino IS NOT NULL)"
         )
         foreign = "coalesce(tgid NOT IN (SELECT tgid FROM main.threads), true)"

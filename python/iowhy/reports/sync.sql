@@ -24,18 +24,7 @@
 -- completion, overlapping flushes taken once) is device flush, the rest is journal. Where block
 -- requests were not seen, that part stays in journal_ns. A filesystem whose disk is not recorded is
 -- taken to lie on the device of its own number, as it does when it fills a whole disk.
-WITH summed AS (
-    SELECT
-        name,
-        count(*) AS calls,
-        sum(dur_ns) AS total_ns,
-        sum(cpu_ns) AS cpu_ns,
-        sum(runnable_ns) AS runnable_ns,
-        max(dur_ns) AS max_ns,
-        count(DISTINCT CASE WHEN ino IS NOT NULL THEN (dev, ino) END) AS files
-    FROM sync_calls
-    GROUP BY name
-), split AS (
+WITH split AS (
     SELECT
         s.name,
         s.calls,
@@ -51,7 +40,7 @@ WITH summed AS (
         coalesce(p.journal_ns, CASE WHEN r.ran_waits THEN 0 END) AS journal_ns,
         coalesce(p.flush_ns, CASE WHEN r.ran_waits THEN 0 END) AS flush_ns,
         coalesce(p.others_ns, CASE WHEN r.ran_waits THEN 0 END) AS others_ns
-    FROM summed s
+    FROM sync_totals s
     CROSS JOIN recording r
     LEFT JOIN sync_lengths l ON l.name = s.name
     LEFT JOIN sync_parts p ON p.name = s.name

@@ -249,13 +249,18 @@ impl Writer {
                 self.folder.shown().join(within).display()
             )
         };
-        let text = format!("{what}; the recording up to {readable:.1} s is readable");
-        if let Ok(mut manifest) = Manifest::read(self.folder.inside()) {
-            manifest.notes.push(text.clone());
-            self.fill(&mut manifest);
-            // A manifest that cannot be written either leaves the one of the last tick.
-            let _ = manifest.write(self.folder.inside());
-        }
+        let text = match Manifest::read(self.folder.inside()) {
+            Ok(mut manifest) => {
+                let text = format!("{what}; the recording up to {readable:.1} s is readable");
+                manifest.notes.push(text.clone());
+                self.fill(&mut manifest);
+                // A manifest that cannot be written either leaves the one of the last tick.
+                let _ = manifest.write(self.folder.inside());
+                text
+            }
+            // Somebody has taken it away.
+            Err(_) => format!("{what}; nothing of the recording is left"),
+        };
         if let Ok(mut failure) = self.shared.failure.lock() {
             *failure = Some(text);
         }

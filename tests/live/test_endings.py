@@ -168,12 +168,14 @@ def test_a_limit_on_the_size_of_files_costs_the_recording_and_not_the_status(
     assert not made(tmp_path).manifest.complete
 
 
-def test_a_command_that_removes_its_recording_keeps_its_status(tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_command_that_removes_its_recording_keeps_its_status(tmp_path: Path, status: int) -> None:
     words = [*IOWHY, "run", "-o", str(tmp_path / "a.iowhy"), "--"]
-    remove = f"rm -r {tmp_path / 'a.iowhy'}; exit 7"
-    done = subprocess.run([*words, "sh", "-c", remove], check=False, stderr=subprocess.PIPE)
-    assert done.returncode == 7
-    assert done.stderr.count(b"cannot write") == 1
+    remove = f"rm -r {tmp_path / 'a.iowhy'}; exit {status}"
+    done = subprocess.run([*words, "sh", "-c", remove], check=False, capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("cannot write") == 1
+    assert "nothing of the recording is left" in done.stderr and "readable" not in done.stderr
 
 
 def test_when_iowhy_is_killed_the_command_and_its_recording_go_on(tmp_path: Path) -> None:

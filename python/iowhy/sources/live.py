@@ -214,8 +214,8 @@ def _recorder(
         returned = recorder.wait()
     status = returned if returned >= 0 else 128 - returned
     if not (out / "manifest.json").exists():
-        # The recorder has said on stderr what is wrong.
-        raise SystemExit(status or 1)
+        # The recorder has said on stderr what is wrong. How a command ended is its own, also where its recording was taken away.
+        raise SystemExit(status if options[0] == "run" else status or 1)
     return status
 
 

@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "invocation": set(),
     "callable_package": set(),
     "free_name": set(),
-    "cache_folder": set(),
+    "cache_folder": {"users"},
     "own_toml": set(),
     "package_files": set(),
     "undo": BASE,

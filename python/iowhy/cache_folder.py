@@ -4,6 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+from iowhy.users import is_own
+
 
 def cache_folder() -> Path | None:
     """The user's own directory for what can be made again; None where there is none to trust."""
@@ -14,17 +16,10 @@ def cache_folder() -> Path | None:
     # Root that runs with a user's HOME does not write there, nor believe what lies there.
     for above in (folder, *folder.parents):
         try:
-            return folder if _own(above.lstat()) else None
+            found = above.lstat()
+            return folder if stat.S_ISDIR(found.st_mode) and is_own(found) else None
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError:  # another's home: sudo leaves root's to who is the user again
             return None
     return None
-
-
-def _own(found: os.stat_result) -> bool:
-    """Whether it is this user's directory, which nobody else writes to."""
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return (
-        stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & others
-    )

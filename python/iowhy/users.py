@@ -2,12 +2,19 @@
 
 import os
 import pwd
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from iowhy.data_class import dataclass
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether a file or directory is this process's user's, and nobody else writes to it."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return found.st_uid == os.geteuid() and not found.st_mode & others
 
 
 @dataclass(frozen=True)

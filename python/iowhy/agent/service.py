@@ -25,6 +25,7 @@ from iowhy.errors import Problem
 from iowhy.messages import printable
 from iowhy.recording.folder_lock import alone_in, holder
 from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.users import is_own
 
 LOCK = ".agent"
 BY_HAND = Fired("by-hand", "asked for by hand")
@@ -59,9 +60,21 @@ def say(text: str) -> None:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Only one agent works in a folder. The file holds its process's number. Raises Problem."""
+    """Only one agent works in a folder. The file holds its process's number. Raises Problem; so where somebody else may write
+    in the folder: the agent makes, moves and takes away by paths below it, with its own rights."""
+    _own(directory)
     with alone_in(directory, LOCK, "another agent works here", number=True):
         yield
+
+
+def _own(directory: Path) -> None:
+    """Makes the folder where it is missing. Raises Problem where others may write in it."""
+    with suppress(OSError):  # said by who takes the lock
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if not is_own(directory.stat()):
+            raise Problem(
+                f"{directory}: must be yours, and nobody else's to write in; take a directory of yours, and `chmod go-w` it"
+            )
 
 
 def running(directory: Path) -> int:

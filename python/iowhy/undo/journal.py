@@ -19,6 +19,7 @@ from iowhy.errors import Problem
 from iowhy.undo import process
 from iowhy.undo.kinds import KINDS
 from iowhy.undo.kinds.entry import Failed, Refused
+from iowhy.users import is_own
 
 FORMAT = 1
 
@@ -45,7 +46,7 @@ def state_directory() -> Path:
         except OSError as error:
             why = f"{path}: {error.strerror}"
             continue
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        if not stat.S_ISDIR(found.st_mode) or not is_own(found):
             raise Problem(
                 f"{path} must be a directory of yours that nobody else can write to: what it holds "
                 "is undone with your rights. Set IOWHY_STATE to another directory."

@@ -13,6 +13,7 @@ from iowhy.errors import Problem
 from iowhy.undo import process
 from iowhy.undo.journal import left_over, parse, state_directory, undo_all
 from iowhy.undo.kinds import KINDS
+from iowhy.users import is_own
 
 _PATIENCE_S = 5.0
 
@@ -46,7 +47,7 @@ def _replay(path: Path) -> list[str]:
         if not _locked(handle, path):
             return []
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        if not stat.S_ISREG(found.st_mode) or not is_own(found):
             raise Problem(f"{path} line 1: not a journal of yours alone; delete it")
         if found.st_size > 16 << 20:
             raise Problem(f"{path} line 1: larger than any undo journal; delete it")

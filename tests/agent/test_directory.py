@@ -1,0 +1,44 @@
+"""The agent goes by paths below its directory, with its own rights: nobody else may write there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from iowhy.agent.service import locked, running
+from iowhy.errors import Problem
+
+
+def test_a_directory_that_is_missing_is_made_and_kept_from_others(tmp_path: Path) -> None:
+    folder, before = tmp_path / "a" / "b", os.umask(0o002)
+    try:
+        for _ in range(2):
+            with locked(folder):
+                assert running(folder) == os.getpid()
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o022 == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "taken"), [(0o700, True), (0o755, True), (0o775, False), (0o777, False)]
+)
+def test_where_others_may_write_no_agent_works(tmp_path: Path, mode: int, taken: bool) -> None:
+    tmp_path.chmod(mode)
+    if taken:
+        with locked(tmp_path):
+            return
+    with pytest.raises(Problem, match="must be yours"), locked(tmp_path):
+        pass
+    assert not [*tmp_path.iterdir()]
+
+
+def test_nor_in_another_users_directory(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(Problem, match="must be yours"), locked(tmp_path):
+        pass
+    (tmp_path.parent / "link").symlink_to(tmp_path)
+    with pytest.raises(Problem, match="must be yours"), locked(tmp_path.parent / "link"):
+        pass

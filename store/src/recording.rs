@@ -31,6 +31,8 @@ pub struct Limits {
     /// quiet beginning costs more than all else that is done there (docs/benchmarks.md). What a killed recorder loses is
     /// less than these rows, then.
     pub few_rows: usize,
+    /// Up to this: each closing writes the small files anew.
+    pub close_few_at_most_ns: i64,
     /// Memory of rows that wait for the writer; what comes on top is lost and counted.
     pub queue_bytes: usize,
 }
@@ -41,6 +43,7 @@ impl Limits {
         Limits {
             close_every_ns: every_ns,
             close_at_most_ns: every_ns,
+            close_few_at_most_ns: every_ns,
             few_rows: 0,
             ..Limits::default()
         }
@@ -55,6 +58,7 @@ impl Default for Limits {
             close_every_ns: 3_000_000_000,
             close_at_most_ns: 60_000_000_000,
             few_rows: 8 * 1024,
+            close_few_at_most_ns: 120_000_000_000,
             queue_bytes: 512 << 20,
         }
     }
@@ -204,13 +208,13 @@ impl Recording {
             self.closed_ns = now_ns;
             now_ns
         });
-        let longest = self.limits.close_at_most_ns.max(self.limits.close_every_ns);
-        let part = if self.waits() < self.limits.few_rows {
-            2
+        let (part, longest) = if self.waits() < self.limits.few_rows {
+            (2, self.limits.close_few_at_most_ns)
         } else {
-            20
+            (20, self.limits.close_at_most_ns)
         };
-        let every = ((now_ns - first_ns) / part).clamp(self.limits.close_every_ns, longest);
+        let shortest = self.limits.close_every_ns;
+        let every = ((now_ns - first_ns) / part).clamp(shortest, longest.max(shortest));
         if now_ns - self.closed_ns >= every {
             self.closed_ns = now_ns;
             (0..TABLES.len()).for_each(|index| self.send(index));

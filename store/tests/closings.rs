@@ -66,9 +66,9 @@ fn closings(limits: Limits, seconds: i64, rows: usize) -> Vec<i64> {
 }
 
 #[test]
-fn where_little_happens_files_are_closed_when_it_is_as_old_again_and_each_minute() {
-    let found = closings(Limits::default(), 280, 1);
-    assert_eq!(found, [3, 6, 12, 24, 48, 96, 156, 216, 276]);
+fn where_little_happens_files_are_closed_when_it_is_as_old_again_and_each_two_minutes() {
+    let found = closings(Limits::default(), 560, 1);
+    assert_eq!(found, [3, 6, 12, 24, 48, 96, 192, 312, 432, 552]);
 }
 
 #[test]

@@ -135,6 +135,7 @@ fn small_files_grow_together_and_are_whole_at_any_time() {
     let limits = Limits {
         close_every_ns: 1,
         close_at_most_ns: 1,
+        close_few_at_most_ns: 1,
         small_file_rows: 1_000,
         ..Limits::default()
     };

@@ -1,6 +1,7 @@
 """What is too large is one message before it is read; what is large is read in bounded memory."""
 
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from iowhy.recording import open_recording, open_tables, sizes
 from iowhy.recording.check import check_recording
 from iowhy.recording.manifest import Manifest
 from iowhy.recording.schema import tables
-from iowhy.recording.sizes import FileSize, must_be_bounded
+from iowhy.recording.sizes import FileSize, footers_must_be_bounded, must_be_bounded
 from iowhy.relations import Relations, opened
 from iowhy.reports import find, run
 
@@ -103,6 +104,53 @@ def test_zeros_packed_a_thousandfold_are_a_message(
         with pytest.raises(Problem, match=r"000001\.parquet.*times as much"):
             attempt()
     assert [c.found for c in check_recording(recording) if not c.ok and file.name in c.subject]
+
+
+def test_footers_are_bounded_before_they_are_parsed(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row group for each row: DuckDB, whose bound does not count footers, took gigabytes for one of 170 MiB."""
+    file = stacks(made, "x", 200)
+    table = pq.read_table(file)
+    footers = []
+    for rows in (200, 1):
+        pq.write_table(table, file, row_group_size=rows)
+        (length,) = struct.unpack("<I", file.read_bytes()[-8:-4])
+        footers.append(length)
+    monkeypatch.setattr(sizes, "FOOTERS_OF", 1 << 40)
+    for module in (sizes, open_tables):
+        monkeypatch.setattr(module, "MOST_FOOTER_BYTES", footers[1])
+    assert run(open_recording(made), "addresses").num_rows == 0
+    for module in (sizes, open_tables):
+        monkeypatch.setattr(module, "MOST_FOOTER_BYTES", footers[1] - 1)
+    recording = open_recording(made)
+    for attempt in (lambda: run(recording, "addresses"), recording.connection):
+        with pytest.raises(Problem, match=r"000001\.parquet: footers of"):
+            attempt()
+    assert [c.found for c in check_recording(recording) if not c.ok and file.name in c.subject]
+
+
+def test_a_footer_is_no_longer_than_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.parquet"
+    says = struct.pack("<I", sizes.MOST_FOOTER_BYTES + 1) + b"PAR1"
+    file.write_bytes(b"PAR1" + says)
+    footers_must_be_bounded([str(file), str(tmp_path / "none")])  # damaged: for DuckDB to say
+    with file.open("r+b") as opened:
+        opened.truncate(sizes.MOST_FOOTER_BYTES + 1)
+        opened.seek(0, 2)
+        opened.write(says)
+    with pytest.raises(Problem, match="footers of 12 MiB, more than 12 MiB"):
+        footers_must_be_bounded([str(file)])
+    # Of files that have as much more than that it is no more than usual.
+    data = tmp_path / "b.parquet"
+    data.write_bytes(b"PAR1" + bytes(4096) + struct.pack("<I", 1) + b"PAR1")
+    monkeypatch.setattr(sizes, "MOST_FOOTER_BYTES", 0)
+    footers_must_be_bounded([str(data)])
+    monkeypatch.setattr(sizes, "FOOTERS_OF", 1 << 40)
+    with pytest.raises(Problem, match="footers of"):
+        footers_must_be_bounded([str(data)])
 
 
 @pytest.mark.parametrize("name", [b"ca\xff\xfeabcd", b"frames\x00\x00", b"stack_id"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 
 from iowhy.data_class import dataclass
+from iowhy.errors import Problem
 from iowhy.recording.open_tables import file_sizes, listed, reading
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.recording import Recording
@@ -111,6 +112,8 @@ def _file(table: Table, file: Path, files: _Files) -> tuple[int, str | None]:
         return size[0].rows, problem or _values(table, connection, source)
     except (OSError, ValueError) as error:
         found = str(error)
+    except Problem as error:
+        return 0, str(error).replace(f"{place}: ", "", 1)
     except Exception as error:
         if not is_query_error(error):
             raise

@@ -15,7 +15,13 @@ from iowhy.recording.once import Once
 from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
-from iowhy.recording.sizes import MOST_FILES, FileSize, must_be_bounded
+from iowhy.recording.sizes import (
+    MOST_FILES,
+    MOST_FOOTER_BYTES,
+    FileSize,
+    footers_must_be_bounded,
+    must_be_bounded,
+)
 from iowhy.recording.sql_text import text_literal
 
 if TYPE_CHECKING:  # slow to import
@@ -170,6 +176,7 @@ class OpenTables:
             raise Problem(f"{self.path}: {len(files):,} files, more than {MOST_FILES:,}")
         if not files:
             return []
+        footers_must_be_bounded(files)
         try:
             found = file_sizes(self.connection, files)
         except Exception as error:
@@ -309,7 +316,11 @@ def reading(
 
 
 def file_sizes(connection: "duckdb.DuckDBPyConnection", files: Collection[str]) -> list[FileSize]:
-    """Files by their footers, of which nothing else is read. Raises DuckDB's errors."""
+    """Files by their footers, of which nothing else is read. Raises DuckDB's errors, and Problem for a footer of one file that is too long."""
+    for file in files:
+        with suppress(OSError):
+            if Path(file).stat().st_size > MOST_FOOTER_BYTES:
+                footers_must_be_bounded([file])
     rows = connection.execute(_footers(files)).fetchall()
     return [FileSize(row[0], Path(row[0]).stat().st_size, *row[1:]) for row in rows]
 

@@ -4,6 +4,11 @@ A file of some kilobytes can stand for gigabytes: one value told a million times
 recorder writes takes 30 times its size at most; the bounds are far above that.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
@@ -12,6 +17,9 @@ MOST_ROWS = 1 << 32
 #: Of a whole recording: each costs some time to find.
 MOST_FILES = 100_000
 MOST_ROW_GROUPS = 1_000_000
+#: Footers of all files together, or one in so many bytes of the files where that is more: DuckDB keeps them parsed, once for each thread
+#: that asks, in some twenty times as many bytes that no limit of its memory counts. The recorder's are 2 KiB of 400 KiB each.
+MOST_FOOTER_BYTES, FOOTERS_OF = 12 << 20, 64
 #: A column of one row group, unpacked: the recorder's have 128 Ki rows, 1 MiB of numbers.
 MOST_CHUNK_BYTES = 512 << 20
 #: A text, where the footer tells how long the longest is. Paths have 4 KiB at most (PATH_MAX of limits.h).
@@ -70,3 +78,26 @@ def must_be_bounded(found: list[FileSize]) -> None:
         problem = one.problem()
         if problem is not None:
             raise Problem(f"{one.file}: {problem}; iowhy writes no such file, and reads none")
+
+
+def footers_must_be_bounded(files: Iterable[str]) -> None:
+    """Raises Problem for files whose footers are too long to be parsed. What cannot be opened is said by who reads it."""
+    long = {file: length for file in files if (length := _footer_bytes(file))}
+    all_ = sum(long.values())
+    if all_ <= MOST_FOOTER_BYTES or all_ * FOOTERS_OF <= allocated_bytes(map(Path, long)):
+        return
+    longest = max(long, key=lambda file: long[file])
+    others = "" if len(long) == 1 else " and others"
+    raise Problem(
+        f"{longest}{others}: footers of {all_ >> 20:,} MiB, more than {MOST_FOOTER_BYTES >> 20:,} MiB and more than a "
+        f"{FOOTERS_OF}th of the files; iowhy writes no such files, and reads none"
+    )
+
+
+def _footer_bytes(file: str) -> int:
+    """As the end of the file tells (Parquet's File Format: the length before the last four bytes), no more than the file has."""
+    with suppress(OSError), Path(file).open("rb") as opened:
+        end = opened.seek(0, 2)
+        opened.seek(max(end - 8, 0))
+        return min(int.from_bytes(opened.read(4), "little"), end)
+    return 0

@@ -20,9 +20,11 @@ settings.register_profile(
 settings.register_profile("judge", settings.get_profile("developer"), derandomize=True)
 settings.load_profile("judge" if os.environ.get("CI") == "true" else "developer")
 
-# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
+# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C and Ctrl-\.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # A pipe is as wide as COLUMNS says, and who runs the tests may have set it (pytest-xdist does).
 os.environ.pop("COLUMNS", None)

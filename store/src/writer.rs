@@ -147,7 +147,7 @@ impl Writer {
         let rows = batch.rows as u64;
         let table = &mut self.tables[index];
         // Of batches that are large themselves, what merging saves is not worth writing them twice.
-        let merges = batch.rows * 4 <= self.small_file_rows;
+        let merges = batch.rows * 2 <= self.small_file_rows;
         if !merges || table.last.rows + batch.rows > self.small_file_rows {
             // Its file stays as it is.
             table.last.clear();

@@ -93,17 +93,22 @@ def test_a_small_file_of_a_long_value_is_a_message(made: Path) -> None:
         assert connection.execute("SELECT count(*) FROM stacks").fetchall() == [(10,)]
 
 
+def is_refused(recorded: Path, file: Path, message: str) -> None:
+    """By whoever reads its tables, and named by who checks it."""
+    recording = open_recording(recorded)
+    for attempt in (lambda: run(recording, "addresses"), recording.connection):
+        with pytest.raises(Problem, match=message):
+            attempt()
+    assert [c.found for c in check_recording(recording) if not c.ok and file.name in c.subject]
+
+
 def test_zeros_packed_a_thousandfold_are_a_message(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = stacks(made, "x", 200_000)
     monkeypatch.setattr(sizes, "UNASKED_BYTES", 1_000)
     monkeypatch.setattr(sizes, "MOST_EXPANSION", 2)
-    recording = open_recording(made)
-    for attempt in (lambda: run(recording, "addresses"), recording.connection):
-        with pytest.raises(Problem, match=r"000001\.parquet.*times as much"):
-            attempt()
-    assert [c.found for c in check_recording(recording) if not c.ok and file.name in c.subject]
+    is_refused(made, file, r"000001\.parquet.*times as much")
 
 
 def test_footers_are_bounded_before_they_are_parsed(
@@ -123,11 +128,7 @@ def test_footers_are_bounded_before_they_are_parsed(
     assert run(open_recording(made), "addresses").num_rows == 0
     for module in (sizes, open_tables):
         monkeypatch.setattr(module, "MOST_FOOTER_BYTES", footers[1] - 1)
-    recording = open_recording(made)
-    for attempt in (lambda: run(recording, "addresses"), recording.connection):
-        with pytest.raises(Problem, match=r"000001\.parquet: footers of"):
-            attempt()
-    assert [c.found for c in check_recording(recording) if not c.ok and file.name in c.subject]
+    is_refused(made, file, r"000001\.parquet: footers of")
 
 
 def test_a_footer_is_no_longer_than_its_file(

@@ -131,11 +131,11 @@ def save(path: Path, text: str) -> None:
 
 def save_json(path: Path, result: Result) -> None:
     """Saves a result in hyperfine's form plus ours."""
-    save(path, _text(result).decode())
+    save(path, _text(result))
 
 
-def _text(result: Result) -> bytes:
-    return (json.dumps(as_json(result), indent=1) + "\n").encode()
+def _text(result: Result) -> str:
+    return json.dumps(as_json(result), indent=1) + "\n"
 
 
 def save_beside(recording: Path, result: Result) -> Path:
@@ -155,7 +155,7 @@ def save_beside(recording: Path, result: Result) -> Path:
                 if re.fullmatch(r"[0-9]{1,9}", one.stem)
             ]
             name = f"{max(taken, default=0) + 1:06}.json"
-            write_whole(within / name, _text(result), PRIVATE_FILE)
+            write_whole(within / name, _text(result).encode(), PRIVATE_FILE)
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
     return folder / name

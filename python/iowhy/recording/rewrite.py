@@ -55,8 +55,7 @@ def rewrite(recording: Recording, table: str, rows: Sequence[Mapping[str, object
 def _replace(inside: Path, table: str, source: BinaryIO) -> None:
     fresh = Path(tempfile.mkdtemp(prefix=f".{table}.", dir=inside))
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(fresh / "000001.parquet", flags, PRIVATE_FILE), "wb") as file:
+        with _made(fresh / "000001.parquet") as file:
             shutil.copyfileobj(source, file)
         _exchange(fresh, inside / table)
     finally:
@@ -87,9 +86,7 @@ def _put(source: BinaryIO, to: Path) -> None:
     before = to.lstat()
     fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
     try:
-        with os.fdopen(
-            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb"
-        ) as file:
+        with _made(fresh) as file:
             shutil.copyfileobj(source, file)
             with suppress(PermissionError):  # who is not root cannot give away what is not root's
                 os.fchown(file.fileno(), before.st_uid, before.st_gid)
@@ -98,6 +95,11 @@ def _put(source: BinaryIO, to: Path) -> None:
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def _made(path: Path) -> BinaryIO:
+    """A file of our own that was not there, to write."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
 
 
 def _exchange(one: Path, other: Path) -> None:

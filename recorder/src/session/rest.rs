@@ -13,7 +13,7 @@ const AWAKE: i64 = 20;
 /// and write no more bytes of records in [`INTERVAL_NS`]: a dozen requests.
 const BYTES: usize = 4096;
 /// The same between two looks.
-const BYTES_OF_A_LOOK: usize = 2 * BYTES;
+const BYTES_OF_A_LOOK: usize = BYTES * LOOK.as_nanos() as usize / INTERVAL_NS as usize;
 
 /// What happened since the last reading.
 #[derive(Debug)]

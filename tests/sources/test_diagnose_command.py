@@ -55,6 +55,18 @@ def test_case_4_small_files_are_cpu_not_io(tmp_path: Path) -> None:
     assert all(not f["cause"].startswith(("cache", "device")) for f in found["findings"])
 
 
+def test_a_recording_is_named_like_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = Path(files("build-j1*")[0]).read_text()
+    for name in ("run-1.2.txt", "run-1.3.txt"):
+        Path(name).write_text(text)
+        assert invoke(["diagnose", name]).exception is None
+    assert Path("run-1.2.iowhy").is_dir()
+    assert Path("run-1.3.iowhy").is_dir()
+
+
 def test_case_2_one_cpu_of_two(tmp_path: Path) -> None:
     found = verdict(tmp_path, *files("build-j1*"))
     assert found["findings"][0]["cause"] == "cpu-serial"

@@ -136,8 +136,7 @@ def _largest(verdict: "Verdict") -> str | None:
 
 
 def _stem(file: str) -> str:
-    stem = Path(file).name.split(".")[0] if Path(file).is_file() else "paste"
-    return stem or "paste"
+    return Path(file).stem if Path(file).is_file() else "paste"
 
 
 def _read(options: Options, out: Path) -> "Diagnosis":

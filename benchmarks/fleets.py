@@ -14,12 +14,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.generated import generate
 from benchmarks.session_use import Use, used_by
-from iowhy.data_class import dataclass
 from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.fleet.places import places

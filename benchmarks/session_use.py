@@ -8,9 +8,8 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from iowhy.data_class import dataclass
 
 _LOOK_S = 0.1
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -3,9 +3,9 @@
 import sys
 
 try:
-    from iowhy.cli.main import command_line
+    from iowhy.cli.main import main
 except KeyboardInterrupt:
     # Ctrl-C while Python still reads the modules, as in the script `iowhy`: nothing has begun.
     sys.exit(130)
 
-command_line()
+main()

@@ -1,9 +1,10 @@
 """All that the page of a verdict shows: the verdict, what experiments proved, and the largest of each layer."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Mapping, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.measures import measures, values
@@ -14,9 +15,8 @@ from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed
 from iowhy.reports import engine
-from iowhy.whys.cause import causes
-from iowhy.whys.facts import Facts, facts_of
-from iowhy.whys.verdict import Verdict, asked_by_causes, verdict_of
+from iowhy.whys.facts import facts_of
+from iowhy.whys.verdict import Verdict, verdict_of
 
 Row = Mapping[str, object]
 
@@ -24,8 +24,7 @@ Row = Mapping[str, object]
 REPORTS = ("syscalls", "devices", "files")
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """`threads` is how many the budget is of, None when none is named; the rows are those of the reports.
 
     `measured` are all measures by name, None for what is not known; empty where they were not asked for.
@@ -47,22 +46,17 @@ class Overview:
 def overview(
     recording: Recording,
     *,
-    keep: bool = False,
     measured: bool = False,
-    relations: Relations | None = None,
 ) -> Overview:
     """Judges a recording and gathers what stands beside the verdict: nothing where it cannot tell.
 
-    `keep`: answers are taken from the user's cache and kept there, so that the next call is quick. `measured`:
-    the measures as well. `relations` are the recording's, where they are being opened already; they are closed here.
+    `measured`: the measures as well.
     """
     threads: int | None = None
     beside: Sequence[Sequence[Row]] = ((), (), ())
     machine: Sequence[Sequence[Row]] = ((), ())
     known: Mapping[str, float | None] = {}
-    with facts_of(recording, keep=keep, relations=relations) as facts:
-        facts.relations.ask_beside(_last_first(facts))
-        causes()  # slow to import, which needs no recording yet
+    with facts_of(recording) as facts:
         verdict = verdict_of(facts)
         try:
             threads = _threads(facts.relations)
@@ -88,14 +82,6 @@ def overview(
         suffering=machine[0],
         containers=machine[1],
     )
-
-
-def _last_first(facts: Facts) -> Iterator[object]:
-    """Steps that ask what `overview` asks, what it asks last first: two who begin at the two ends meet."""
-    yield _threads(facts.relations)
-    for name in REPORTS:
-        yield engine.rows_all(facts.relations, (name,))
-    yield from asked_by_causes(facts)
 
 
 def overview_of(recording: Recording, pids: tuple[int, ...]) -> Overview:

@@ -9,13 +9,12 @@ import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct, field
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ class UnknownWarning(UserWarning):
     """An expectation that cannot be known here; `-W error::iowhy.pytest_plugin.UnknownWarning` fails the test."""
 
 
-@dataclass
-class Run:
+class Run(Struct):
     """What was recorded of a block; there once the block has ended."""
 
     path: Path
@@ -91,8 +89,7 @@ class Run:
         return next(told, None) or f"{sensor} did not run"
 
 
-@dataclass(frozen=True)
-class Recorder:
+class Recorder(Struct, frozen=True):
     """The fixture: records blocks of a test."""
 
     folder: Path

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 
 def is_own(found: os.stat_result) -> bool:
@@ -17,8 +17,7 @@ def is_own(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid() and not found.st_mode & others
 
 
-@dataclass(frozen=True)
-class User:
+class User(Struct, frozen=True):
     """An account of this machine, with the groups that it is in."""
 
     name: str

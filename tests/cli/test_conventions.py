@@ -12,9 +12,9 @@ import pytest
 from iowhy import __version__
 from iowhy.cli import experiment, report, run
 from iowhy.cli._commands import COMMANDS
-from iowhy.cli._parse import parse
 from iowhy.cli.main import main
 from iowhy.options.described import build, parameters
+from iowhy.options.parser import parse
 from tests.whys.made import Story
 
 IOWHY = [sys.executable, "-m", "iowhy.cli.main"]

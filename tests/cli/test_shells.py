@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.cli import documents
-from iowhy.cli._commands import COMMANDS
-from iowhy.cli._described import pages
+from iowhy.cli._commands import COMMANDS, Command, whole
+from iowhy.options.described import parameters
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,10 @@ def completed(share: Path, *words: str) -> set[str]:
     quoted = " ".join(f"'{word}'" for word in words)
     line = (
         f"compopt() {{ :; }}; . {script}; COMP_WORDS=(iowhy {quoted}); COMP_CWORD={len(words)}; "
-        'before=${COMP_WORDS[COMP_CWORD-1]}; _iowhy; printf "%s\\n" "${COMPREPLY[@]}"'
+        '_shtab_iowhy iowhy "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
-        ["bash", "-uec", line], capture_output=True, text=True, check=True, cwd=share
+        ["bash", "-ec", line], capture_output=True, text=True, check=True, cwd=share
     )
     assert done.stderr == ""
     return set(done.stdout.split())
@@ -134,13 +134,18 @@ def test_a_shell_completes_commands_options_and_choices(
 def test_every_option_is_in_every_text(share: Path) -> None:
     fish = (share / "fish" / "vendor_completions.d" / "iowhy.fish").read_text()
     zsh = (share / "zsh" / "site-functions" / "_iowhy").read_text()
-    for page in pages():
-        manual = (share / "man" / "man1" / f"iowhy-{page.path.replace(' ', '-')}.1").read_text()
-        for one in page.options:
+    commands = [one for one in documents.every(whole()) if isinstance(one, Command)]
+    assert len(commands) > len(COMMANDS)
+    for command in commands:
+        name = command.path.replace(" ", "-")
+        manual = (share / "man" / "man1" / f"{name}.1").read_text()
+        for one in parameters(command.options):
             flag = one.called
-            assert flag in zsh and f"-l {flag[2:]} " in fish, flag
-            assert flag.replace("-", "\\-") in manual, flag
-        assert all(one.described.help.split()[0] in manual for one in page.words)
+            if one.described.flags and not one.described.hidden:
+                assert flag in zsh and flag in fish.replace("-l ", "--"), flag
+                assert flag.replace("-", "\\-") in manual, flag
+            elif not one.described.flags:
+                assert one.described.help.split()[0] in manual
 
 
 def test_man_pages_are_set_without_a_complaint(share: Path) -> None:

@@ -12,8 +12,10 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.writer import write_recording

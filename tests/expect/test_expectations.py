@@ -1,13 +1,13 @@
 """Expectations on made recordings: kept, broken, unknown; and the grammar against anything that one may type."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.generated import generate
 from iowhy.errors import Problem

@@ -3,13 +3,13 @@
 import json
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.experiment import confirm, metric, result

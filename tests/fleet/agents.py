@@ -8,10 +8,10 @@ day has a rollout that makes syncs 10 % slower. Exit status 1 where one agent fa
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from iowhy.agent import keeping
 from iowhy.agent.uploads import Uploads

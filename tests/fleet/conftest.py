@@ -1,9 +1,9 @@
 """Recordings that differ in what was recorded of them: a fleet as it is after some years."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.generated import generate
 from benchmarks.large import Shape, generate_large

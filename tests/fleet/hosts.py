@@ -1,9 +1,9 @@
 """A fleet of hosts that do the same, each a little differently: a program that writes and calls fsync, on a disk of its own."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from iowhy.recording.manifest import Clock
 from tests.whys.made import MS, START, Story

@@ -4,12 +4,12 @@ import csv
 import io
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from iowhy.fleet import judging, verdicts
 from iowhy.fleet.members import LeftOut

@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut

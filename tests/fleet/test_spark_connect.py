@@ -1,11 +1,11 @@
 """Reports of a fleet on a real Spark Connect server: the rows are DuckDB's."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
 from benchmarks.generated import generate

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from iowhy.cli import lab as command
-from iowhy.cli._parse import parse
 from iowhy.errors import Problem
 from iowhy.lab import disks, verify
 from iowhy.lab.scenario import scenario, scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.lab.verify import Check
+from iowhy.options.parser import parse
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding, Link
 from iowhy.whys.typed import Commands

@@ -1,11 +1,9 @@
-"""How the tables of a recording are opened: columns told by one question, a connection made ahead."""
-
-from pathlib import Path
+"""How the tables of a recording are opened: the columns of all by one question."""
 
 import pytest
 
 from benchmarks.generated import generate
-from iowhy.recording import Recording, database
+from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables, _outermost
 
 
@@ -57,28 +55,3 @@ def test_columns_are_those_at_the_top() -> None:
         "pair": "STRUCT",
         "b": "DOUBLE",
     }
-
-
-def test_a_connection_that_was_made_ahead_is_taken_once() -> None:
-    database.connect_ahead()
-    (ahead,) = database._made
-    database.connect_ahead()
-    assert database._made == [ahead]
-    first, second = database.connect(), database.connect()
-    assert first is ahead
-    assert second is not ahead
-    second.execute("CREATE TABLE t AS SELECT 1")
-    assert first.execute("FROM duckdb_tables()").fetchall() == []
-
-
-def test_a_recording_is_asked_at_once_where_nothing_is_kept_since_it_was_made(
-    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from iowhy.cli.why import _is_first
-
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert _is_first(recording.path)
-    assert not _is_first(recording.path / "nothing")
-    (tmp_path / "iowhy").mkdir(mode=0o700)
-    (tmp_path / "iowhy" / "kept.json").write_text("{}")
-    assert not _is_first(recording.path)

@@ -3,10 +3,10 @@
 import io
 import warnings
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.overview import overview

@@ -1,8 +1,7 @@
 """Of some processes of a machine, shares are of the time in which they were there."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.overview import overview_of

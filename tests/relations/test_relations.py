@@ -1,11 +1,12 @@
 """Relations: how they are described, picked, put in front of a statement and kept on a connection."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.relations import RecordedFacts, Relations, relation, relations

@@ -1,10 +1,9 @@
 """Filters: what they choose, and the one clear error for what they cannot."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recording import Manifest, Recording

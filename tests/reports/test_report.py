@@ -2,12 +2,12 @@
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recording import open_recording

@@ -1,8 +1,7 @@
 """Who suffers and who causes it; containers; one process of a machine as if it alone had been watched."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.overview import overview_of

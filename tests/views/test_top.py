@@ -4,10 +4,10 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("textual")
 

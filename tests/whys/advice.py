@@ -5,8 +5,8 @@ import re
 import shlex
 
 from iowhy.cli import experiment
-from iowhy.cli._parse import parse
 from iowhy.experiment.lever import levers
+from iowhy.options.parser import parse
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.verdict import Verdict
 from tests.whys.typed_advice import NOT_TYPED, TYPED, kind

@@ -1,9 +1,9 @@
 """What storage refused or could not do is said; what programs ask for to see whether they may is not."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from iowhy.recording import Recording
 from iowhy.whys.verdict import judge

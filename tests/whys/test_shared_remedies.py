@@ -1,12 +1,12 @@
 """A remedy that ends two findings: it gains what both say, comes first with both, and the answer says so."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.whys.finding import Finding
 from iowhy.whys.shared_remedies import MORE, together

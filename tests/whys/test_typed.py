@@ -5,16 +5,16 @@ import os
 import re
 import shlex
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy import invocation
 from iowhy.cli import experiment
-from iowhy.cli._parse import parse
+from iowhy.options.parser import parse
 from iowhy.overview import overview
 from iowhy.recording.manifest import Host, Manifest, Sensor
 from iowhy.recording.writer import write_recording

@@ -1,12 +1,12 @@
 """The verdict: what leads, who gets the time, what lowers confidence, and the JSON form."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Kept, Manifest, Recorder

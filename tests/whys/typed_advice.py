@@ -6,7 +6,7 @@ A kind is the subcommand with the options that decide what it does; names, numbe
 from collections.abc import Sequence
 
 from iowhy.cli import experiment
-from iowhy.cli._parse import parse
+from iowhy.options.parser import parse
 
 _PROOFS = "tests/live/test_proofs.py"
 _ADVICE = "tests/live/test_advice.py"

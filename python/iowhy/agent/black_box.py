@@ -19,10 +19,11 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from msgspec import Struct
+
 from iowhy.agent.keeping import SUFFIX
 from iowhy.agent.settings import S
 from iowhy.allocated import allocated_bytes
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST
 from iowhy.recording.plain_file import write_whole
@@ -40,8 +41,7 @@ CLOSED_EVERY_S, LOOK_EVERY_S = 2, 0.25
 AGAIN_S = 30.0
 
 
-@dataclass
-class Running:
+class Running(Struct):
     """A recorder and its recording; `began_s` on the monotonic clock, None until its manifest tells: on a busy machine a recorder takes
     seconds to begin."""
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
+from msgspec import Struct
+
 from iowhy.agent import keeping
 from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
 from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Fired, boot_ns
-from iowhy.data_class import dataclass
 from iowhy.recording.manifest import MANIFEST
 from iowhy.sources.live import PARENT, RECORDER, program
 
@@ -36,8 +37,7 @@ END = SIGTERM
 PATIENCE_S = 20
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What became of a trigger's recording. `answer` is the verdict in a sentence, `cause` its first finding and `share` what that
     takes of the time; None: none was found. `failed` says why there is no recording, or no verdict."""
 

@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from iowhy.agent.counted import Interval, Latency, percentile_ns
-from iowhy.data_class import dataclass
 from iowhy.quantities import duration_ns
 from iowhy.tables import call_numbers
 
@@ -38,16 +39,14 @@ class Unreadable(ValueError):
     """What is wrong with a condition; the message has no full stop and names no file."""
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One value of an interval: in ns, as a share or a number, and what it is of."""
 
     value: float
     of: str
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """`text` as it was typed. `observe` gives what an interval says of it, nothing where that is not known; it holds where
     any of that is above `limit`, for `for_ns` on end. `unseen` gives in words what it cannot see of this machine, None where it
     sees all. `calls`: only where all calls are traced."""

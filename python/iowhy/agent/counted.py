@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
 
 #: Of the last bucket of a histogram, which is open: 2^63 - 1.
 OPEN_NS = 2**63 - 1
@@ -15,8 +14,7 @@ LONGEST_NS = 2**36
 SHORTEST_NS = 2**10
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """Times of one kind, of one control group on one device. `up_to_ns` and `counts`: the buckets that hold any, by the
     first time that is too long for each. None: not known, or none."""
 
@@ -33,8 +31,7 @@ class Latency:
     counts: Sequence[int]
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Struct, frozen=True):
     """How often something happened, of one control group on one device."""
 
     name: str
@@ -45,8 +42,7 @@ class Count:
     bytes: int
 
 
-@dataclass(frozen=True)
-class Disk:
+class Disk(Struct, frozen=True):
     """One disk in the interval; `utilisation` is the share of it with a request in flight, None where that is not known."""
 
     dev: int
@@ -57,8 +53,7 @@ class Disk:
     utilisation: float | None
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """One interval. `pressure`: the share of it that tasks stalled, by resource and kind (`io`, `some`). `waiting`: threads
     in uninterruptible sleep at its end. `closed`: recordings that were closed. `failed`: why it is in no recording, or
     only in a part of one. `lacking`: sensors that do not run, and why."""

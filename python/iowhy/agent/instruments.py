@@ -7,15 +7,15 @@ No attribute is a process or a file.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from iowhy.agent.totals import Totals
-from iowhy.data_class import dataclass
 
 #: How Prometheus writes a unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/).
 _UNITS = {"By": "bytes", "s": "seconds"}
 
 
-@dataclass(frozen=True)
-class Instrument:
+class Instrument(Struct, frozen=True):
     """A counter (`adds_up`) or a gauge. `values`: of each combination of attributes; a key that is no tuple is the only one."""
 
     name: str

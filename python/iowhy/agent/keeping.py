@@ -9,13 +9,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
+from msgspec import Struct
+
 from iowhy.allocated import allocated_bytes
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.free_name import free_name
 from iowhy.recording.days import day_folder
@@ -29,13 +29,12 @@ WRITERS = ".writers"
 _LAST_S = 253402214400
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A recording, its size, and when it was last written to (seconds since 1970)."""
 
     path: Path
     bytes: int
-    written_s: float = field(compare=False)
+    written_s: float
 
 
 def kept(directory: Path, known: dict[Path, Kept] | None = None) -> list[Kept]:

@@ -6,9 +6,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from iowhy.agent import keeping, systemd
 from iowhy.agent.black_box import BlackBox, folder_of, left_in_memory, move

@@ -3,13 +3,13 @@
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
+
 from iowhy.agent import conditions
 from iowhy.agent.conditions import Condition
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.quantities import MOST, duration_ns, size_bytes
 from iowhy.recording.object_store import path_of
@@ -20,8 +20,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}\Z")
 _HOST = re.compile(r"(.*):([0-9]{1,5})\Z")
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. A trigger records for
     `record_ns`, at least `cool_down_ns` after the recording before it ended, `per_hour` times at most. `calls`: every I/O
     call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
@@ -144,8 +143,7 @@ def _placed(message: str) -> str:
     return f"{at[1]}: {message[: at.start()]}" if at else message
 
 
-@dataclass(frozen=True)
-class _Places:
+class _Places(Struct, frozen=True):
     """Where a key stands in the file, for messages."""
 
     file: Path

@@ -1,11 +1,11 @@
 """What the agent has counted since it began, as metrics show it: bounded, whatever runs on the machine."""
 
 from collections.abc import Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from iowhy.agent.conditions import device_name
 from iowhy.agent.counted import Interval, Latency
-from iowhy.data_class import dataclass
 
 S = 10**9
 #: Services that have metrics of their own; all others together are OTHER.
@@ -17,8 +17,7 @@ HISTOGRAMS = 2000
 BOUNDS_NS = tuple(2**power for power in range(10, 37, 2))
 
 
-@dataclass
-class Histogram:
+class Histogram(Struct):
     """Times: those up to each bound (not summed over bounds; the last is above all), all of them, and their sum."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_NS) + 1))
@@ -40,8 +39,7 @@ class Histogram:
 Key = tuple[str, str, str, str]
 
 
-@dataclass
-class Totals:
+class Totals(Struct):
     """Counters since the agent began, and the last levels. Keys are labels of metrics."""
 
     histograms: dict[Key, Histogram] = field(default_factory=dict)

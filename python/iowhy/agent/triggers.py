@@ -8,12 +8,12 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from iowhy.agent.conditions import Condition, Seen
 from iowhy.agent.counted import Interval
-from iowhy.data_class import dataclass
 
 HOUR_NS = 3600 * 10**9
 STATE = ".state.json"
@@ -25,8 +25,7 @@ def boot_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
-@dataclass(frozen=True)
-class Fired:
+class Fired(Struct, frozen=True):
     """A trigger whose condition holds. `why` says it in words."""
 
     name: str
@@ -76,8 +75,7 @@ def said(condition: Condition, seen: Seen) -> str:
     return f"{condition.text}: {value} of {seen.of}"
 
 
-@dataclass
-class State:
+class State(Struct):
     """What has been started: counts by trigger, and when the last ones were. `boot` tells whose clock that is."""
 
     boot: str = ""

@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.options.keywords import from_keywords, text_of
 from iowhy.recording import Recording, open_recording
@@ -139,8 +140,7 @@ class Answer:
         return _as_html(self._draw)
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A chart: drawn in a notebook, `html()` as a page of its own, `missing` why there is nothing to draw."""
 
     drawn: "Drawn"
@@ -171,8 +171,7 @@ class Chart:
         return chart_frame(self.html())
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True, dict=True):
     """A recording, at `path`; it is opened by the first question, and may still be under way before.
 
     broken: of what record() was given to expect, a sentence for each that is broken or not known.
@@ -191,7 +190,7 @@ class Opened:
         """The verdict and what stands beside it, all measures included."""
         from iowhy.overview import overview
 
-        return overview(self.recording, keep=True, measured=True)
+        return overview(self.recording, measured=True)
 
     @property
     def verdict(self) -> "Verdict":

@@ -1,9 +1,9 @@
 """`%%iowhy`, the magic of notebooks: records a cell and shows the verdict."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option
 
@@ -31,7 +31,7 @@ def _recorded(shell: Any, line: str, cell: str) -> Any:
     import shlex
 
     from iowhy.api.functions import recording
-    from iowhy.cli._parse import HelpAsked, parse
+    from iowhy.options.parser import HelpAsked, parse
 
     try:
         options = parse(Options, shlex.split(line))

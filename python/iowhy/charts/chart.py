@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recording.schema import tables
@@ -19,8 +20,7 @@ KINDS = ("stacked", "heat", "places", "lines", "flame", "waterfall", "layers", *
 _FIELDS = ("title", "question", "report", "draws", "place", "needs")
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """One chart. `needs` are tables of which one must have rows, `notes` the comment lines after the header."""
 
     name: str

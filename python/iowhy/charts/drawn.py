@@ -5,8 +5,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from iowhy.charts.chart import NARROWED, Chart, charts
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
@@ -25,8 +26,7 @@ _KEY = re.compile(r"(low|high)_")
 _ASKED_BY = {"user_stacks": "iowhy run --stacks"}
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """The rows of a chart, or `missing`: why it has none, in a sentence. `cut`: there were more than MOST_ROWS."""
 
     chart: Chart

@@ -1,14 +1,17 @@
-"""Which commands there are; the module of one is imported when it is used."""
+"""Which commands there are, and how their words become options and are carried out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
+from inspect import cleandoc
 from typing import Any
 
+from msgspec import Struct
+
 from iowhy import __version__
-from iowhy.cli._parse import HELP, HelpAsked, IsOurs, parse
-from iowhy.data_class import dataclass
+from iowhy.cli._statuses import EPILOG
 from iowhy.errors import Problem
+from iowhy.options.parser import HELP, HelpAsked, IsOurs, Parser, formatter, parse, parser_of
 
 ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."
 
@@ -35,8 +38,7 @@ COMMANDS = (
 )
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """One command: `path` as it is typed, what its options are, what carries them out."""
 
     path: str
@@ -45,6 +47,67 @@ class Command:
     epilog: str = ""
     ours: IsOurs = lambda _: False
 
+    @property
+    def about(self) -> str:
+        """What it does: in its first line briefly."""
+        return cleandoc(self.act.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """What it does, briefly."""
+        return self.about.partition("\n")[0]
+
+    def parser(self) -> Parser:
+        """Its options, as help and completion show them."""
+        return parser_of(self.path, self.options, self.about, self.epilog)
+
+
+class Group(Struct, frozen=True):
+    """A command that has commands, by their names."""
+
+    path: str
+    about: str
+    commands: Mapping[str, "Command | Group"]
+    epilog: str = ""
+
+    def parser(self) -> Parser:
+        """Its commands."""
+        made = Parser(
+            self.path,
+            usage=f"{self.path} COMMAND [OPTION]... [WORD]...",
+            description=self.about,
+            epilog=self.epilog,
+            formatter_class=formatter,
+        )
+        below = made.add_subparsers(title="commands", metavar="COMMAND")
+        for name, command in self.commands.items():
+            below.add_parser(name, help=command.summary)
+        return made
+
+    @property
+    def summary(self) -> str:
+        """What it does, briefly."""
+        return self.about.partition("\n")[0]
+
+
+def whole() -> Group:
+    """All commands."""
+    return Group("iowhy", ABOUT, {name: command(name) for name in COMMANDS}, EPILOG)
+
+
+def command(name: str) -> Command | Group:
+    """The command of this name: its module is imported."""
+    module = import_module(f"iowhy.cli.{name}")
+    path = f"iowhy {name}"
+    inner: Mapping[str, tuple[type, Callable[[Any], None]]] | None = getattr(
+        module, "COMMANDS", None
+    )
+    if inner is not None:
+        below = {one: Command(f"{path} {one}", *given) for one, given in inner.items()}
+        return Group(path, module.ABOUT, below)
+    ours = getattr(module, "is_ours", lambda _: False)
+    return Command(path, module.Options, module.command, module.EPILOG, ours)
+
 
 def run(words: Sequence[str]) -> None:
     """Carries out what the words ask. Raises Problem for what makes no sense, SystemExit with its status."""
@@ -52,57 +115,35 @@ def run(words: Sequence[str]) -> None:
     if words[0] in ("-V", "--version"):
         print(f"iowhy {__version__}")
     elif words[0] in HELP:
-        _show_commands("iowhy", ABOUT, _summaries())
+        whole().parser().print_help()
     elif words[0] in COMMANDS:
-        _run_module(words[0], words[1:])
+        _carry_out(command(words[0]), words[1:])
     else:
-        raise Problem(f"{words[0]}: no such {_kind(words[0])}; see `iowhy --help`{_near(words[0])}")
+        kind = "option" if words[0].startswith("-") else "command"
+        near = get_close_matches(words[0], COMMANDS, 1)
+        meant = f", or did you mean `iowhy {near[0]}`?" if near else ""
+        raise Problem(f"{words[0]}: no such {kind}; see `iowhy --help`{meant}")
 
 
-def _run_module(name: str, words: Sequence[str]) -> None:
-    module = import_module(f"iowhy.cli.{name}")
-    inner: Mapping[str, tuple[type, Callable[[Any], None]]] | None = getattr(
-        module, "COMMANDS", None
-    )
-    if inner is None:
-        ours = getattr(module, "is_ours", lambda _: False)
-        _carry_out(
-            Command(f"iowhy {name}", module.Options, module.command, module.EPILOG, ours), words
-        )
-    elif not words or words[0] in HELP:
-        _show_commands(
-            f"iowhy {name}",
-            module.ABOUT,
-            [(one, _first(act.__doc__)) for one, (_, act) in inner.items()],
-        )
-    elif words[0] in inner:
-        _carry_out(Command(f"iowhy {name} {words[0]}", *inner[words[0]]), words[1:])
-    else:
-        raise Problem(f"{words[0]}: no such command; `iowhy {name}` has {', '.join(inner)}")
-
-
-def _carry_out(command: Command, words: Sequence[str]) -> None:
+def _carry_out(asked: Command | Group, words: Sequence[str]) -> None:
+    if isinstance(asked, Group):
+        if not words or words[0] in HELP:
+            asked.parser().print_help()
+        elif words[0] in asked.commands:
+            _carry_out(asked.commands[words[0]], words[1:])
+        else:
+            raise Problem(
+                f"{words[0]}: no such command; `{asked.path}` has {', '.join(asked.commands)}"
+            )
+        return
     try:
-        options: Any = parse(command.options, words, command.ours)
+        options: Any = parse(asked.options, words, asked.ours)
     except HelpAsked:
-        from iowhy.views import help_page
-
-        help_page.show_command(
-            command.path, command.options, command.act.__doc__ or "", command.epilog
-        )
+        asked.parser().print_help()
         return
     except Problem as problem:
-        raise Problem(f"{problem} (`{command.path} --help`)") from None
-    command.act(options)
-
-
-def _show_commands(path: str, about: str, commands: Sequence[tuple[str, str]]) -> None:
-    from iowhy.cli._statuses import EPILOG
-    from iowhy.views import help_page
-
-    top = path == "iowhy"
-    extra = [("-V, --version", "Print the version and exit.")] if top else []
-    help_page.show_commands(path, about, commands, extra, EPILOG if top else "")
+        raise Problem(f"{problem} (`{asked.path} --help`)") from None
+    asked.act(options)
 
 
 def _help(words: Sequence[str]) -> list[str]:
@@ -112,35 +153,3 @@ def _help(words: Sequence[str]) -> list[str]:
     if words[0] == "help":
         return [*words[1:], "--help"]
     return list(words)
-
-
-def _kind(word: str) -> str:
-    return "option" if word.startswith("-") else "command"
-
-
-def _near(word: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, COMMANDS, 1)
-    return f", or did you mean `iowhy {near[0]}`?" if near else ""
-
-
-def _summaries() -> list[tuple[str, str]]:
-    """What each command does, from its source: to import all of them takes a second."""
-    return list(_read_summaries())
-
-
-def _read_summaries() -> Iterator[tuple[str, str]]:
-    import ast  # of use for help only
-
-    for name in COMMANDS:
-        tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_text("utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and node.name == "command":
-                yield name, _first(ast.get_docstring(node))
-            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ABOUT":
-                yield name, _first(ast.literal_eval(node.value))
-
-
-def _first(text: str | None) -> str:
-    return (text or "").partition("\n")[0]

@@ -1,12 +1,9 @@
-"""How a command ends: at once, and with nothing left behind."""
+"""How a signal ends a command: with nothing left behind."""
 
-import atexit
 import os
 import signal
 import sys
-from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
 
 
 def end_by_signals() -> None:
@@ -17,21 +14,6 @@ def end_by_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _end)
-
-
-def leave(status: int) -> NoReturn:
-    """Ends the process when all that is to be done at its end is done.
-
-    Without what Python does then by itself: after a verdict, to take every object apart and to wait for the thread that
-    puts its tables away takes a tenth of the whole, and the kernel takes back the memory as well.
-    """
-    if sys.gettrace() or sys.getprofile():
-        sys.exit(status)  # who measures this process has something to print yet
-    atexit._run_exitfuncs()  # as multiprocessing ends its processes
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(status)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

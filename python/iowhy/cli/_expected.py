@@ -1,12 +1,12 @@
 """What is expected of a run, for `run` and `why`: what is loaded only where something is expected."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from iowhy.cli._statuses import BROKEN, DONE, PROBLEM
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import joined, typed
 from iowhy.messages import printable, say
@@ -21,8 +21,7 @@ if TYPE_CHECKING:  # slow to import
     from iowhy.whys.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What was read before the run: expectations, those of the project, and the baseline."""
 
     options: Budgets
@@ -36,8 +35,7 @@ class Asked:
         return bool(self.given or self.project or self.baseline)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What became of it: `name` is what the run is called.
 
     `unheld`: it was to be held against a baseline that knows no run of that name. `unknown`: why a project

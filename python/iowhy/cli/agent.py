@@ -3,12 +3,13 @@
 import os
 import signal
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iowhy.data_class import dataclass
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.options.described import option, word
 

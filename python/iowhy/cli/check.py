@@ -1,10 +1,11 @@
 """`iowhy check`: is a recording whole and true to the schema?"""
 
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from iowhy.cli._statuses import NO
-from iowhy.data_class import dataclass
 from iowhy.messages import json_text
 from iowhy.options.described import switch
 from iowhy.options.recordings import recording_read

@@ -1,11 +1,11 @@
 """`iowhy compare`: did a change help, and what changed at each layer."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.interval import Interval
 from iowhy.messages import json_text, say

@@ -1,12 +1,11 @@
 """`iowhy diagnose`: the chain of whys from what other tools printed."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import json_text, say
 from iowhy.options.described import option, switch, word

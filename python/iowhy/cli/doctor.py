@@ -1,9 +1,9 @@
 """`iowhy doctor`: what can be seen on this machine, or on one that ssh reaches."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iowhy.cli._statuses import NO
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
 from iowhy.options.ssh_hosts import checked_name

@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from iowhy.cli._trials import job
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import joined
 from iowhy.messages import json_text, say
@@ -208,8 +210,7 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What a recording knows of the command: findings, the files that it used, how long it took without the recorder."""
 
     findings: tuple["Finding", ...] = ()

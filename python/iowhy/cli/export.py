@@ -1,10 +1,12 @@
 """`iowhy export`: a recording for other viewers and programs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from msgspec import Struct
+
 from iowhy.cli._files import opened, opened_folder
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
     from iowhy.recording import Recording
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """What a form's name ends in, and where it is looked at; `folder`: it is a file for each table."""
 
     suffix: str

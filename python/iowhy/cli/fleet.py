@@ -1,12 +1,12 @@
 """`iowhy fleet`: questions to many recordings at once."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.cli._statuses import NO
 from iowhy.cli.report import Part
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import group, option, switch, word
@@ -118,7 +118,8 @@ class Check:
 def check(options: Check) -> None:
     """Find recordings that are damaged, there twice or of another format; exit status 1 when there are any."""
     from collections import Counter
-    from dataclasses import asdict
+
+    from msgspec.structs import asdict
 
     from iowhy.fleet.places import places
     from iowhy.fleet.wholeness import BAD, WHOLE, health

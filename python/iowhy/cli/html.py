@@ -1,11 +1,13 @@
 """`iowhy html`: a result as one page that can be sent round."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import option, switch, word
@@ -71,8 +73,7 @@ def command(options: Options) -> None:
         webbrowser.open(to.resolve().as_uri())
 
 
-@dataclass(frozen=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """What a page is called, and how it is written; `write` takes whether names are hidden."""
 
     name: str
@@ -113,7 +114,7 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
     from iowhy.views.html.redaction import redactor_of
     from iowhy.whys.in_whose_code import without_code
 
-    found = overview(recording, keep=True)
+    found = overview(recording)
     if redact:
         findings = tuple(map(without_code, found.verdict.findings))
         found = replace(found, verdict=replace(found.verdict, findings=findings))

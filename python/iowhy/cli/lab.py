@@ -1,11 +1,11 @@
 """`iowhy lab`: the five cases and their controls, live on scratch devices."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iowhy.cli._statuses import NO
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.lab import disks, filesystems, scenario, stage
 from iowhy.messages import json_text, printable

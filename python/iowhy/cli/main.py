@@ -1,42 +1,18 @@
 """The command `iowhy`: each command is a module of this package, loaded when it is asked for."""
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from iowhy import __version__
-from iowhy.cli._put_off import put_off
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
 from iowhy.messages import say
 
-#: New objects after which garbage that refers to itself is looked for: by itself 700, and what imports make is none.
-_COLLECT_AFTER = 50_000
-#: After which a thread that waits for Python's lock gets it: by itself 5 ms, in which one that imports leaves one that
-#: has a statement to give to DuckDB waiting, again and again.
-_TURN_S = 0.0001
-
-
-def command_line() -> NoReturn:
-    """`main` as a process of its own, which ends with it."""
-    # The standard library's dataclasses imports it, for what no class here asks for.
-    put_off("inspect")
-    try:
-        main()
-    except SystemExit as ended:
-        from iowhy.cli._ending import leave
-
-        leave(ended.code if isinstance(ended.code, int) else PROBLEM)
-    raise AssertionError("main ends by SystemExit")
-
 
 def main() -> None:
     """Run the command line; a Problem becomes one line on stderr and exit status 2."""
-    gc.set_threshold(_COLLECT_AFTER)
-    sys.setswitchinterval(_TURN_S)
     try:
         closed = hold_streams()
         words = sys.argv[1:]
@@ -111,4 +87,4 @@ def _why(error: OSError) -> str:
 
 
 if __name__ == "__main__":
-    command_line()
+    main()

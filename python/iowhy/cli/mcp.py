@@ -1,11 +1,11 @@
 """`iowhy mcp`: recordings for agents, by the Model Context Protocol."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 from iowhy import __version__
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 EPILOG = """Examples:

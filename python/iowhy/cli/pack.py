@@ -1,8 +1,8 @@
 """`iowhy pack`: a recording as one file."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import printable

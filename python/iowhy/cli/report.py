@@ -1,11 +1,11 @@
 """`iowhy report`: one view of a recording, or the list of them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._files import opened as file_opened
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput

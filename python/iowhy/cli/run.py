@@ -1,11 +1,11 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.cli import _ahead
 from iowhy.cli._expected import (
     Asked,
     judge_asked,
@@ -17,7 +17,6 @@ from iowhy.cli._expected import (
 from iowhy.cli._rise import rise
 from iowhy.cli._statuses import DONE
 from iowhy.cli._streams import give_up
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.budgets import Budgets
@@ -171,7 +170,7 @@ def command(options: Options) -> None:
             return
         status = watched
     else:
-        status = record_asked(options, out, _ahead.steps() if judges else ())
+        status = record_asked(options, out)
         leave_root()
     asked = DONE
     if judges:
@@ -190,11 +189,8 @@ def command(options: Options) -> None:
         raise SystemExit(status or asked)
 
 
-def record_asked(options: Options, out: Path, ahead: Sequence[Callable[[], object]] = ()) -> int:
-    """Records what the options ask into `out`; the exit status of what was recorded.
-
-    `ahead`: what is done while the recorder of a command starts (iowhy.sources.live).
-    """
+def record_asked(options: Options, out: Path) -> int:
+    """Records what the options ask into `out`; the exit status of what was recorded."""
     on = None if options.on is None else _host(options.on, sudo=options.sudo)
     if options.argv:
         invoking = None if on else invoking_user()
@@ -207,7 +203,6 @@ def record_asked(options: Options, out: Path, ahead: Sequence[Callable[[], objec
             outlives_us=options.on_death == "keep",
             extra=_bounds(options),
             on=on,
-            ahead=ahead,
         )
     duration_s = None if options.duration_ns is None else options.duration_ns / 1e9
     if options.pids:
@@ -312,7 +307,7 @@ def _verdict(out: Path, options: Options, expected: Asked) -> int:
 
     recording = open_recording(out)
     with working(f"judging {out.name}"):
-        found = overview(recording, keep=True, measured=options.as_json)
+        found = overview(recording, measured=options.as_json)
         judged = judge_asked(recording, found.verdict, expected)
     if not options.quiet:
         verdict_page.print_verdict(

@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from iowhy.cli._rows import check_destination, write, write_list
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import TableOutput

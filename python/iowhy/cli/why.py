@@ -1,12 +1,10 @@
 """`iowhy why`: the verdict of a recording made before."""
 
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
 from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
 from iowhy.cli._statuses import DONE
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, switch
@@ -50,19 +48,13 @@ def command(options: Options) -> None:
             )
         _of_processes(options)
         return
-    if _is_first(options.recording):
-        Thread(target=_connect).start()  # of its own, or it could be broken off
+    from iowhy.overview import overview
     from iowhy.recording import open_recording
-    from iowhy.relations.opened import Relations
+    from iowhy.views import verdict_page
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
-        with Relations.of(recording, keep=True) as relations:
-            relations.open_ahead()  # while what judges is imported
-            from iowhy.overview import overview
-            from iowhy.views import verdict_page
-
-            found = overview(recording, keep=True, measured=options.as_json, relations=relations)
+        found = overview(recording, measured=options.as_json)
         judged = judge_asked(recording, found.verdict, expected)
     verdict_page.print_verdict(
         found, as_json=options.as_json, every=options.every, outcomes=judged.outcomes
@@ -71,25 +63,6 @@ def command(options: Options) -> None:
     status = status_of(judged, expected, found.verdict)
     if status != DONE:
         raise SystemExit(status)
-
-
-def _is_first(recording: Path) -> bool:
-    """Whether nothing is kept in the user's cache since the recording was made, so that it will have to be asked."""
-    from iowhy.cache_folder import cache_folder
-
-    folder = cache_folder()
-    if folder is None:
-        return True
-    with suppress(OSError):
-        made = (recording / "manifest.json" if recording.is_dir() else recording).stat().st_mtime
-        return all(file.stat().st_mtime < made for file in folder.glob("*.json"))
-    return False
-
-
-def _connect() -> None:
-    from iowhy.recording.database import connect_ahead
-
-    connect_ahead()
 
 
 def _of_processes(options: Options) -> None:

@@ -1,6 +1,7 @@
 """Which paths of functions of a program take more or less time than before."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: Of the longer of both runs' time of all threads (idle sleep left out): less is what samples differ by.
@@ -13,8 +14,7 @@ GROUP BY path
 """
 
 
-@dataclass(frozen=True)
-class ChangedPath:
+class ChangedPath(Struct, frozen=True):
     """Functions, the innermost first, and their time of all threads in both recordings."""
 
     path: str

@@ -4,7 +4,8 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment import statistics
 from iowhy.experiment.command import shown
@@ -22,8 +23,7 @@ VARIANT = "command"
 """Stands where an experiment has its lever; no lever has this name, so none is effect."""
 
 
-@dataclass(frozen=True)
-class CommandComparison:
+class CommandComparison(Struct, frozen=True):
     """One command against the first. ``slower`` comes from the blocks, ``samples`` from all runs."""
 
     command: str

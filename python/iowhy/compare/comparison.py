@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
 
+from msgspec import Struct
+
 from iowhy.compare.code_paths import ChangedPath, changed_paths
 from iowhy.compare.fingerprints import Fate, bottleneck, fates
 from iowhy.compare.latencies import Latency, call_latencies, latencies
 from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
-from iowhy.data_class import dataclass
 from iowhy.experiment.interval import Interval, TwoSamples
 from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict, judge
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """One side against another. ``time`` is None when a side's time is not known."""
 
     before: Side
@@ -49,8 +49,7 @@ class Comparison:
         return self.time.ratio or Interval(self.time.plain_ratio, nan, nan)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One line of the log of successive changes."""
 
     side: Side

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.manifest import Manifest
 from iowhy.whys.cause import cause_named
 from iowhy.whys.verdict import Verdict
@@ -14,8 +15,7 @@ CHANGED = 0.25
 """A change of its time by less than a quarter is not told apart from two runs of the same thing."""
 
 
-@dataclass(frozen=True)
-class Fate:
+class Fate(Struct, frozen=True):
     """A cause on both sides: the seconds of elapsed time that it explains, None where not found.
 
     `to_gain_s` is how many of the first side's its remedy could save at most, None where it is not there. `why`

@@ -1,6 +1,7 @@
 """How long requests and calls took on both sides: the middle, what few exceed, and the longest."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 MOST = 6
@@ -25,8 +26,7 @@ WHERE l.p50_ns IS NOT NULL"""
 Points = tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """Of one device and operation, or of the calls of one name, POINTS in ns on both sides; None: not known, or not done there."""
 
     what: str

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.measures import Measure, measures, values
 from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A class of the time budget in both recordings, in seconds of elapsed time.
 
     The differences of all parts add up to the difference of the elapsed times; ``explains`` is this
@@ -28,8 +28,7 @@ class Part:
         return self.after_s - self.before_s
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A measure on both sides; None is unknown."""
 
     measure: Measure

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.packed import SUFFIX as PACKED_SUFFIX
@@ -13,8 +14,7 @@ from iowhy.recording.packed import SUFFIX as PACKED_SUFFIX
 _SUFFIX = ".iowhy"
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """One side of a comparison; ``seconds`` has one elapsed time per recording that has one.
 
     ``typical`` is the recording of median time: its layers and findings stand for the set.

@@ -6,8 +6,9 @@
 
 from statistics import median
 
+from msgspec import Struct
+
 from iowhy.compare.sides import Side
-from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
@@ -25,8 +26,7 @@ _AMOUNTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """How much of something was done in a second, before and after."""
 
     name: str
@@ -40,8 +40,7 @@ class Rate:
         return self.after_per_s / self.before_per_s
 
 
-@dataclass(frozen=True)
-class _Amount:
+class _Amount(Struct, frozen=True):
     value: float | None
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Literal
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.doctor.machine import Machine
 from iowhy.package_files import modules_of
 
 State = Literal["works", "limits", "stops"]
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """How one thing stands: it works, it limits what is seen, or it stops all eBPF programs.
 
     `found` is what is so here, as a clause; `remedy` what to do, a sentence, empty where nothing can be done
@@ -24,8 +24,7 @@ class Condition:
     remedy: str = ""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """`order`: of several that stop, the one with the lowest is told first, as its remedy comes first.
 
     `look` gives None where the thing plays no part here. `otherwise`: it says no more than that nothing

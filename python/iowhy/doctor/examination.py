@@ -1,6 +1,7 @@
 """All checks of one machine, and the answer that follows from them."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.doctor.check import Check, Condition, checks
 from iowhy.doctor.machine import Machine
 
@@ -10,8 +11,7 @@ FROM_PROC = (
 )
 
 
-@dataclass(frozen=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """What each check found; those that play no part here are left out."""
 
     machine: Machine

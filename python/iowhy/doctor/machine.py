@@ -6,11 +6,11 @@ import platform
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Sensor
 
@@ -20,8 +20,7 @@ CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24, "CAP_PERFMON": 38, 
 _PROBE_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True, dict=True):
     """A machine below `root`, which tests replace by a tree of their own.
 
     `sensors` are what the recorder can run here, by its own probe; empty with `broken`, why it could not be asked. `on`: the name

@@ -9,12 +9,13 @@ somebody wrote `may_grow` beside it: then the largest of them holds, and so much
 
 import json
 from collections.abc import Mapping
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation
 from iowhy.expect.growth import read_growth
@@ -32,8 +33,7 @@ _UNITS = ("count", "bytes")  # times and shares of them are never equal
 _MOST_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The last values of one count; `may_grow` is how a person widened it, as in `compare --fail-on`."""
 
     values: tuple[int, ...]
@@ -49,8 +49,7 @@ class Entry:
         return replace(self, values=(*self.values, value)[-RUNS:])
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Counts by command (or whatever name a run was given) and measure."""
 
     path: Path
@@ -135,7 +134,7 @@ def counts(recording: Recording) -> dict[str, int]:
     if not recording.manifest.complete:
         return {}
     asked = [one for one in measures().values() if _is_count(recording, one)]
-    with recording.damage_named(), Relations.of(recording, keep=True) as relations:
+    with recording.damage_named(), Relations.of(recording) as relations:
         found = values(relations, asked)
     return {key: round(value) for key, value in found.items() if value is not None}
 

@@ -4,7 +4,8 @@ import operator
 import re
 from collections.abc import Callable
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.measures import Measure, find
 from iowhy.quantities import (
@@ -28,8 +29,7 @@ _COUNT = re.compile(r"[0-9]{1,3}(,[0-9]{3})+\Z|[0-9]{1,18}\Z")
 _PERCENT = re.compile(r"[0-9.]+\s*%\Z")
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """One expectation. `measure` is None where it is of a `cause`, whose share of the time is meant."""
 
     text: str

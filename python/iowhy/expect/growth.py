@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.expect.expectation import number
 from iowhy.measures import Measure, find, values
@@ -18,8 +19,7 @@ LEAST_RUNS = 3
 _FORM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*>\s*\+\s*(\S.*?)\s*\Z")
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(Struct, frozen=True):
     """A measure that grows by more than `by` is a failure; `relative`: `by` is a part of what it was before.
 
     Of a share (a percentage itself) `by` are points.
@@ -40,8 +40,7 @@ class Growth:
         return before * (1 + self.by) if self.relative else before + self.by
 
 
-@dataclass(frozen=True)
-class Grown:
+class Grown(Struct, frozen=True):
     """`held` is None where a side is not known."""
 
     growth: Growth
@@ -127,5 +126,5 @@ def times_grown(
 
 def _measured(recording: Recording, growths: Sequence[Growth]) -> dict[str, float | None]:
     chosen = {growth.measure.name: growth.measure for growth in growths}
-    with recording.damage_named(), Relations.of(recording, keep=True) as relations:
+    with recording.damage_named(), Relations.of(recording) as relations:
         return values(relations, chosen.values())

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.expect.expectation import Expectation
 from iowhy.measures import Measure, Part, largest_call, largest_file, values
 from iowhy.recording import Recording
@@ -19,8 +20,7 @@ from iowhy.whys.verdict import Verdict
 PART = 0.1
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """`held` is None where it cannot be known, and `why` then says why.
 
     `file` and `call` are those of which most is, where it was broken; `path` is the code that makes those calls.
@@ -75,7 +75,7 @@ def outcomes(
 ) -> list[Outcome]:
     """What became of each; only causes need the verdict. Raises Problem for a recording that cannot be read."""
     asked = {one.measure.name: one.measure for one in expected if one.measure is not None}
-    with recording.damage_named(), Relations.of(recording, keep=True) as relations:
+    with recording.damage_named(), Relations.of(recording) as relations:
         found = values(relations, asked.values())
         return [
             _of_cause(recording.manifest, verdict, one)

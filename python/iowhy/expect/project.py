@@ -15,7 +15,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.expect.expectation import Expectation, read_expectation
 from iowhy.invocation import joined
@@ -28,8 +29,7 @@ _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh")
 _LONG_WITH_FILE = ("--rcfile", "--init-file")
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """What is expected of the commands that `pattern` fits."""
 
     pattern: str
@@ -42,8 +42,7 @@ class Budget:
         )
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """What an iowhy.toml says: `always` of every command, `budgets` of the commands that they fit."""
 
     path: Path
@@ -107,8 +106,7 @@ def read_project(path: Path) -> Project:
     return _Reader(path, text).project(made)
 
 
-@dataclass(frozen=True)
-class _Reader:
+class _Reader(Struct, frozen=True):
     path: Path
     text: str
 

@@ -4,15 +4,15 @@ import inspect
 import os
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.lever import levers
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.undo import Undo
 
 
-@dataclass(frozen=True)
-class Availability:
+class Availability(Struct, frozen=True):
     """A lever: what it does, what it needs, the levels it takes by itself, or why it cannot act (`refusal`)."""
 
     name: str

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment.result import Result
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A trial that counts: what its lever reached, and the CPUs that others used meanwhile (None: not known)."""
 
     condition: str
@@ -17,8 +17,7 @@ class Ran:
     others_cpus: float | None
 
 
-@dataclass(frozen=True)
-class Circumstances:
+class Circumstances(Struct, frozen=True):
     """Of an experiment that just ended, and of one that was saved: the same words are made of both."""
 
     notes: Sequence[str]

@@ -17,11 +17,11 @@ import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
 from iowhy.invocation import IGNORED_VARIABLE
@@ -34,8 +34,7 @@ _WATCH_S = 0.01
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where and how a command runs: ``in_child`` is called in the forked child, in order; then it is ``user``'s."""
 
     directory: Path
@@ -44,8 +43,7 @@ class Place:
     user: User | None = None
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How one command ended; times in seconds, ``status`` as a shell gives it, None if timed out.
 
     ``peak_rss_bytes`` is None where it is below what this process, which it was forked from, had.
@@ -58,7 +56,7 @@ class Ended:
     peak_rss_bytes: int | None
     read_bytes: int
     written_bytes: int
-    output: str = field(default="", repr=False)
+    output: str = ""
 
 
 def words(command: Sequence[str]) -> list[str]:
@@ -73,8 +71,7 @@ def shown(command: Sequence[str]) -> str:
     return command[0] if len(command) == 1 else shlex.join(command)
 
 
-@dataclass
-class _Pipes:
+class _Pipes(Struct):
     """Between a command and its maker: `ready` tells that it is set up, `gate` lets it begin."""
 
     ready_read: int

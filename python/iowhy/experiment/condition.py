@@ -1,16 +1,15 @@
 """One run of the command, and the condition under which it ran."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Protocol
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.experiment.lever import Level
 from iowhy.experiment.load import Others
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One level of one lever, or the baseline (``lever`` is None)."""
 
     lever: str | None = None
@@ -27,8 +26,7 @@ class Condition:
 BASELINE = Condition()
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One run of the command.
 
     ``measure`` is what the experiment is about (seconds, or the metric); ``middle_s`` the middle of the

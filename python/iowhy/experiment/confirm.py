@@ -1,10 +1,11 @@
 """Findings of a recording, confirmed or refuted by an experiment."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.experiment.lever import levers
 from iowhy.experiment.lever_answer import Answer, Verdict
 from iowhy.experiment.result import Judged
@@ -46,8 +47,7 @@ def asked_for(findings: Sequence["Finding"]) -> list[str]:
     return sorted(dict.fromkeys(names), key=lambda name: levers()[name].cost)
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(Struct, frozen=True):
     """Seconds that the command took when it was recorded, and takes in the trials without a lever."""
 
     recorded_s: float

@@ -7,7 +7,8 @@ import re
 import time
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.undo import Undo
 
@@ -15,8 +16,7 @@ _BLOCK = 1 << 20
 _FILE_BYTES = 128 << 20
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """A whole disk (not a partition): its name in /sys/block and its numbers."""
 
     name: str
@@ -32,8 +32,7 @@ class Device:
         return (int(fields[2]) + int(fields[6])) * 512
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(Struct, frozen=True):
     """The most that a device was seen to do: large direct writes, and small ones at random places."""
 
     bytes_per_s: float
@@ -63,8 +62,7 @@ def device_of(path: Path) -> Device | None:
     return Device(node.name, int(major), int(minor))
 
 
-@dataclass(frozen=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """One line of /proc/self/mountinfo (proc_pid_mountinfo(5))."""
 
     point: str

@@ -5,10 +5,11 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import field, replace
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.experiment import cache, groups, left_behind, load
 from iowhy.experiment.command import Ended, Place, run, shown
@@ -21,8 +22,7 @@ from iowhy.experiment.setting import Profile, Setting
 from iowhy.undo import Undo
 
 
-@dataclass
-class LiveExecutor:
+class LiveExecutor(Struct):
     """The executor of real trials."""
 
     job: Job

@@ -4,12 +4,13 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.experiment import confirm
 from iowhy.experiment.condition import BASELINE, Condition
@@ -31,8 +32,7 @@ USUAL = ("cpu-quota", "io-contention")
 _NEEDS_COLD = ("memory-limit", "memory-unlimited", "cache-warm")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is asked for. ``levers`` as on the command line; ``cache`` None: as the levers need it.
 
     ``files`` are those that the command is known to use. ``recorded_s`` is how long it took when it was recorded.
@@ -56,8 +56,7 @@ class Request:
     recorded_s: float | None = None
 
 
-@dataclass
-class Listener:
+class Listener(Struct):
     """Where progress goes: ``trial`` before each trial, ``step`` for everything else."""
 
     trial: Callable[[Progress], None] = field(default=lambda _: None)

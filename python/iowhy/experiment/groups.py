@@ -4,26 +4,24 @@ import contextlib
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.undo import Undo
 
 ROOT = Path("/sys/fs/cgroup")
 
 
-@dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(Struct, frozen=True):
     """Where groups with one controller are made: its version and the parent of new groups."""
 
     version: int
     parent: Path
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """A group of ours for the command; ``written`` are the knobs that were set, as read back."""
 
     version: int

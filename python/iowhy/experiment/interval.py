@@ -2,11 +2,10 @@
 
 import math
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A value with its 95 % interval."""
 
     value: float
@@ -19,8 +18,7 @@ class Interval:
         return not math.isnan(self.low)
 
 
-@dataclass(frozen=True)
-class TwoSamples:
+class TwoSamples(Struct, frozen=True):
     """How the second sample differs from the first.
 
     ``ratio`` is the ratio of geometric means with Welch's interval (None with fewer than 3 values in

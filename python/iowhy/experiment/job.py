@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment.metric import Metric
 from iowhy.users import User
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is run around and for each trial; the flags mean what they mean in hyperfine.
 
     ``prepare`` runs before each trial and ``conclude`` after it, ``setup`` once before all and

@@ -5,15 +5,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment.command import words
 
 #: New entries of the directory that are named one by one.
 FEW = 3
 
 
-@dataclass(frozen=True)
-class Before:
+class Before(Struct, frozen=True):
     """A directory before a command runs there: its entries, and what the command's words name, or not yet."""
 
     directory: Path

@@ -7,12 +7,12 @@ test and its paragraph of documentation.
 import difflib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
 from iowhy.package_files import modules_of
@@ -25,8 +25,7 @@ class CannotAct(Problem):
     """A lever cannot act at the levels asked for; the others still can."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """How far a lever is effect.
 
     ``label`` names it in tables, ``key`` is what the lever itself reads, and ``factor`` is the share of
@@ -50,8 +49,7 @@ class Level:
         return f"taking {(1 - factor) * 100:.0f} % of {resource} away"
 
 
-@dataclass
-class Effect:
+class Effect(Struct):
     """What one trial under a lever is run with.
 
     ``in_child`` is done in the measured command alone, ``everywhere`` in --prepare and --conclude too

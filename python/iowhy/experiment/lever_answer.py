@@ -1,12 +1,12 @@
 """What one lever's trials say: the response, the sensitivity, and whether the command is bound by it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from iowhy.data_class import dataclass
 from iowhy.experiment import statistics
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.distributions import Floats
@@ -36,8 +36,7 @@ class Verdict(StrEnum):
     UNRESOLVED = "not resolved"
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """How much slower (above 1) or faster (below 1) the command is at one level, with its interval."""
 
     label: str
@@ -48,8 +47,7 @@ class Response:
     phrase: str = ""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer of one lever.
 
     ``sensitivity`` is d ln(time) / d ln(resource), positive when less of the resource takes longer; None

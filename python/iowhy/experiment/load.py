@@ -4,14 +4,14 @@ import os
 import time
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment.device import disks_transferred_bytes
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Sums since boot: CPU seconds in use by anybody, of this process tree, and disk bytes."""
 
     at_s: float
@@ -20,8 +20,7 @@ class Reading:
     disk_bytes: int
 
 
-@dataclass(frozen=True)
-class Others:
+class Others(Struct, frozen=True):
     """Load that was not the trial's: mean CPUs in use and disk bytes per second.
 
     Kernel threads that work for the command (writeback, a loop device) count here too; they do so in

@@ -2,12 +2,12 @@
 
 import re
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A number taken from the command's output: the last match of ``pattern``'s one group."""
 
     pattern: str

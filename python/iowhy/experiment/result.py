@@ -5,12 +5,12 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field, to_builtins
+
 from iowhy import __version__
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial
@@ -19,8 +19,7 @@ from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE, write_wh
 from iowhy.users import inside_as_owner
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A finding of a recording after the experiment."""
 
     cause: str
@@ -31,8 +30,7 @@ class Judged:
     because: str
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """Everything about one experiment.
 
     ``measure`` names what was measured, in ``unit``. ``left_out`` says why a lever could not act.
@@ -69,12 +67,12 @@ def as_json(result: Result) -> dict[str, Any]:
         kept = result.kept(condition)
         if kept:
             results.append(_entry(result, condition, kept))
-    own = asdict(result)
+    own = to_builtins(result)
     for key in ("trials", "conditions"):
         own.pop(key)
     own["version"] = __version__
     own["trials"] = [
-        {**asdict(trial), "condition": trial.condition.name} for trial in result.trials
+        {**to_builtins(trial), "condition": trial.condition.name} for trial in result.trials
     ]
     found: dict[str, Any] = _plain({"results": results, "iowhy": own})
     return found

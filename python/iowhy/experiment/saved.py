@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.circumstances import Circumstances, saved_circumstances
 from iowhy.experiment.interval import Interval
@@ -16,8 +17,7 @@ from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.plain_file import read_plain
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What was measured under one condition: `values` of each trial that counts, in the result's unit.
 
     CPU seconds and the bytes that the disk moved for all are means; None is not known.
@@ -30,8 +30,7 @@ class Measured:
     device_bytes: float | None
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """What a page shows of an experiment; `circumstances` are what it is to be judged by."""
 
     command: tuple[str, ...]

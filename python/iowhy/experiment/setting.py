@@ -1,16 +1,15 @@
 """What levers know about the experiment that they act in."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.experiment.device import Best, Device, device_of, measure_best
 from iowhy.undo import Undo
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """What the command used in a run before the experiment, without any lever.
 
     ``peak_memory_bytes`` counts its page cache too, ``peak_heap_bytes`` does not; both are None where no
@@ -28,8 +27,7 @@ class Profile:
         return max(1.0, self.cpu_s / self.wall_s if self.wall_s > 0 else 1.0)
 
 
-@dataclass
-class Setting:
+class Setting(Struct):
     """The command's surroundings: ``directory`` is what levers copy, move or warm.
 
     It runs there too, or in ``runs_in``. ``files``: those that it is known to use, which then are the ones that are warmed or dropped.

@@ -9,8 +9,8 @@ which each trial ran. The block is the unit: noise may differ between conditions
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from iowhy.data_class import dataclass
 from iowhy.experiment.distributions import (
     Floats,
     mann_whitney_p,
@@ -26,8 +26,7 @@ FALSE_ALARM = 0.05
 """Chance that an experiment whose levers do nothing says that one does, over all levers and looks."""
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """A contrast between conditions, on the logarithmic scale.
 
     ``error`` is its standard error with ``freedom`` degrees of freedom; ``design`` (one row per

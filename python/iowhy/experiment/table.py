@@ -10,10 +10,10 @@ comments; ``# metric: NAME``, ``# unit: UNIT`` and ``# better: higher|lower`` de
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.experiment.condition import BASELINE, Condition, Trial
 from iowhy.experiment.interval import Interval
@@ -34,8 +34,7 @@ from iowhy.experiment.statistics import FALSE_ALARM
 _COLUMNS = ("lever", "level", "factor", "value")
 
 
-@dataclass
-class _Table:
+class _Table(Struct):
     about: dict[str, str] = field(default_factory=dict)
     values: dict[Condition, list[float]] = field(default_factory=dict)
 

@@ -7,9 +7,10 @@ that the rest of the machine disturbed is run again, and counted.
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.experiment import statistics
 from iowhy.experiment.condition import BASELINE, Condition, Executor, LevelFailed, Trial
 from iowhy.experiment.lever import Level
@@ -17,8 +18,7 @@ from iowhy.experiment.lever_answer import Answer, answer
 from iowhy.experiment.load import Others
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How many blocks of trials: ``least`` to ``most``; equal numbers leave out early stopping."""
 
     seed: int
@@ -31,8 +31,7 @@ _LEAST_CPU_S = 0.05
 _LEAST_BYTES = 4e6
 
 
-@dataclass
-class Watch:
+class Watch(Struct):
     """Tells a disturbed trial: one with clearly more load of others than the quietest of its kind.
 
     ``cpus`` more CPUs in use, or ``disk_bytes_per_s`` more disk traffic (and twice as much).
@@ -63,8 +62,7 @@ class Watch:
         )
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """Where an experiment is, before each trial: how many are done, how many may come, seconds a trial takes so far."""
 
     condition: Condition
@@ -74,8 +72,7 @@ class Progress:
     mean_s: float | None
 
 
-@dataclass
-class Conducted:
+class Conducted(Struct):
     """All trials, the answers by lever, and what went wrong on the way."""
 
     trials: list[Trial]

@@ -7,12 +7,11 @@ has (pid_max is at most 2^22).
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import field
 from typing import Any
 
 import numpy as np
+from msgspec import field
 
-from iowhy.data_class import dataclass
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
 from iowhy.messages import json_text
@@ -23,7 +22,6 @@ _FIRST_OWN = 1 << 22
 _CHUNK_BYTES = 1 << 20
 
 
-@dataclass
 class ChromeTrace(Trace):
     """As Trace, written as JSON: an object with `traceEvents`, one event a line."""
 

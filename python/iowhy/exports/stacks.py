@@ -5,11 +5,12 @@ Thread → class → call → reason; where user stacks were sampled, thread →
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import IO
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy import __version__
-from iowhy.data_class import dataclass
 from iowhy.messages import printable
 from iowhy.recording import Recording
 from iowhy.relations import Relations
@@ -61,8 +62,7 @@ _OF_PIECES = """SELECT NULL AS thread, class, syscall, reason, coalesce(thread_n
 FROM budget_pieces ORDER BY class, syscall, reason"""
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """A stack, outermost frame first, and the time that it stands for."""
 
     frames: tuple[str, ...]

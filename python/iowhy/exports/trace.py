@@ -6,12 +6,11 @@ Perfetto 59. Packets lie deflated in packets (`compressed_packets`), which its t
 
 import zlib
 from collections.abc import Hashable, Sequence
-from dataclasses import field
 from typing import IO, Any
 
 import numpy as np
+from msgspec import Struct, field
 
-from iowhy.data_class import dataclass
 from iowhy.exports import wire
 from iowhy.exports.wire import Mask, Messages, Numbers
 from iowhy.reports.columns import filled, known
@@ -25,8 +24,7 @@ _CHUNK_BYTES = 1 << 20
 _LEVEL = 3  # of zlib: a third of its usual time, for a tenth more bytes
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """What stands beside events: numbers, or numbers of texts; `there` where it is known."""
 
     name: str
@@ -35,8 +33,7 @@ class Note:
     text: bool = False
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(Struct, frozen=True):
     """Events by their tracks, begins and names (numbers of texts); without ends they are instants.
 
     Slices of one track must not overlap. A flow leads on from an event (`flows`) or ends there (`ending`), where it is not 0.
@@ -51,8 +48,7 @@ class Events:
     ending: Numbers | None = None
 
 
-@dataclass
-class Trace:
+class Trace(Struct):
     """A trace that is written to `out` as it grows; `close` writes what is left."""
 
     out: IO[bytes]

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.fleet.answered import FRONT, Tables, answered, by_recording
 from iowhy.fleet.fleet_reports import JUDGED, ROLLOUT, FleetReport, facts, find
@@ -46,8 +47,7 @@ def described(name: str) -> Report:
     return replace(found, columns=(*FRONT, *found.columns), drawing=Drawing(), in_order_of=None)
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A report and what it is asked; `since` is the moment that a trend compares before and after (ISO 8601)."""
 
     name: str

@@ -7,7 +7,8 @@ which the fleet's table has the rows of all, each with the number of its recordi
 
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.relations.sql_header import Headed, parse_headed
@@ -19,8 +20,7 @@ JUDGED = ("verdicts", "findings")
 ROLLOUT = "rollout"
 
 
-@dataclass(frozen=True)
-class FleetReport:
+class FleetReport(Struct, frozen=True):
     """A report over tables of the fleet: `reads` are those beside `recordings`."""
 
     report: Report

@@ -11,7 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.fleet.lying import Lying, lying, table_sql
 from iowhy.fleet.members import (
@@ -42,8 +43,7 @@ if TYPE_CHECKING:  # slow to import
 Found = tuple[Member, RecordedFacts, Selection]
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One SQL text over each recording; `where` names it in messages."""
 
     sql: str
@@ -142,10 +142,10 @@ class Gathering:
 
     def of_the_query(self, error: Exception) -> bool:
         """Whether the SQL is to blame, and not a recording."""
-        from iowhy.recording.database import database
+        import duckdb
 
         return isinstance(
-            error, database.BinderException | database.CatalogException | database.ParserException
+            error, duckdb.BinderException | duckdb.CatalogException | duckdb.ParserException
         )
 
     def of_a_recording(self, error: Exception) -> bool:

@@ -4,10 +4,10 @@ A recording has files of its own, or stands in a pack with others, whose files s
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.fleet.members import Member
 from iowhy.fleet.sql_parts import KEY
@@ -22,8 +22,7 @@ Columns = tuple[tuple[str, str], ...]
 """Names and types of a file's columns."""
 
 
-@dataclass(frozen=True)
-class Lying:
+class Lying(Struct, frozen=True):
     """The files of one table. `own`: of each file the number of its recording; `shared`: of each file of a pack
     the number of each recording that is asked for, by its number in the pack."""
 

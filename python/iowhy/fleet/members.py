@@ -3,12 +3,14 @@
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
+from iowhy.fleet.definitions import digest_of, fingerprint
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.day_packs import Entry, entries, in_day_pack, is_day_pack, taken_out
 from iowhy.recording.days import UNKNOWN
@@ -17,7 +19,6 @@ from iowhy.recording.object_store import copied, is_stored, written
 from iowhy.recording.packed import SUFFIX
 from iowhy.recording.plain_file import read_plain
 from iowhy.relations import RecordedFacts
-from iowhy.relations.kept import digest_of, fingerprint
 
 #: Recordings that one statement is about, and rows of the tables that it reads.
 MOST_TOGETHER, MOST_ROWS_TOGETHER = 256, 20_000_000
@@ -25,8 +26,7 @@ MOST_TOGETHER, MOST_ROWS_TOGETHER = 256, 20_000_000
 _HOST = "host="
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """One recording of a fleet. `number` is its place among all that were named."""
 
     number: int
@@ -78,7 +78,7 @@ class Member:
         return read_plain(self.recording.folder / "manifest.json", MANIFEST_MAX_BYTES)
 
     def fingerprint(self, definitions: Sequence[str]) -> str | None:
-        """As relations/kept.py has it; of a pack, by the files that hold the rows of all. None where it cannot be read."""
+        """As fleet/definitions.py has it; of a pack, by the files that hold the rows of all. None where it cannot be read."""
         entry = self.entry
         if entry is None:
             return fingerprint(self.recording, definitions)
@@ -151,8 +151,7 @@ COLUMNS = {
 }
 
 
-@dataclass
-class LeftOut:
+class LeftOut(Struct):
     """Recordings that could not be read, each with its reason in one line. `counts`: how many were not judged because they are
     the agent's counts."""
 

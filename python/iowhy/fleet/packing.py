@@ -10,11 +10,12 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.fleet.lying import Lying, lying, must_fit
 from iowhy.fleet.members import LeftOut, Member, opened
@@ -45,8 +46,7 @@ LOCK = ".packing"
 _LEAST_FREE_BYTES = 16 << 20
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """What became of one day and host: recordings that its pack holds, and those of them that are new."""
 
     pack: Path
@@ -54,8 +54,7 @@ class Packed:
     new: int
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """A recording that is to be packed. `digest` is equal for copies of it, `made` for what it was before it went on."""
 
     path: Path

@@ -1,6 +1,6 @@
 """The verdicts of many recordings: each is judged once, by worker processes, and kept in the user's cache.
 
-A verdict is found again by what its recording and the definitions are (relations/kept.py); whatever of these differs, it is
+A verdict is found again by what its recording and the definitions are (definitions.py); whatever of these differs, it is
 judged anew. They lie in one SQLite file, `$XDG_CACHE_HOME/iowhy/verdicts.sqlite`: a write is whole or not at all, several
 calls may write, and a fleet that was judged halfway goes on where it was.
 
@@ -24,11 +24,11 @@ from typing import Any, cast
 
 import iowhy
 from iowhy.cache_folder import cache_folder
+from iowhy.fleet.definitions import digest_of
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.day_packs import Entry
 from iowhy.recording.object_store import written
-from iowhy.relations.kept import DEFINITIONS, digest_of
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000
@@ -37,7 +37,9 @@ MOST_SECONDS = 600.0
 MOST_WORKERS = 8
 
 VERDICT_DEFINITIONS = (
-    *DEFINITIONS,
+    "iowhy.relations",
+    "iowhy.tables",
+    "iowhy.recording",
     "iowhy.whys",
     "iowhy.whys.causes",
     "iowhy.whys.facts",

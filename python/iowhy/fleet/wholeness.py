@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.fleet.members import MOST_TOGETHER, LeftOut, Member, opened
 from iowhy.recording.check import check_recording
@@ -21,8 +22,7 @@ DAMAGED, INCOMPATIBLE = "damaged", "incompatible"
 BAD = (DUPLICATE, DAMAGED, INCOMPATIBLE)
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Struct, frozen=True):
     """One recording: its state, and in words what was found."""
 
     recording: str

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.lab import shell
 from iowhy.sources import live
@@ -36,8 +37,7 @@ EMULATED = ("hdd", "ssd", "flush-slow")
 _READY_S = 10.0
 
 
-@dataclass(frozen=True)
-class Disk:
+class Disk(Struct, frozen=True):
     """A scratch block device. `folder` holds the control files of an emulated disk, else None."""
 
     kind: str

@@ -3,10 +3,10 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import field
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.lab import shell
 from iowhy.lab.disks import Disk
@@ -26,16 +26,15 @@ KINDS = tuple(_MKFS)
 _CHUNK = 1 << 20
 
 
-@dataclass
-class Filesystem:
+class Filesystem(Struct):
     """A mounted scratch filesystem."""
 
     kind: str
     disk: Disk
     path: Path
     options: tuple[str, ...]
-    _undo: Undo = field(repr=False)
-    _mounted: int = field(default=0, repr=False)
+    _undo: Undo
+    _mounted: int = 0
 
     def mount(self) -> None:
         """Mounts it. Raises Problem with mount's own words."""

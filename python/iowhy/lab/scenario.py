@@ -4,19 +4,18 @@ A module there holds `SCENARIO`, or `SCENARIOS` for two that share their prepara
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.lab.stage import Stage
 from iowhy.package_files import modules_of
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to record once the stage is prepared.
 
     Just before, `cold` drops what is cached of the scratch filesystems; where it is False all that is in them is read, and where
@@ -31,8 +30,7 @@ class Plan:
     printed: Callable[[str], dict[str, Any]] | None = None
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """One form of a scenario: what is prepared and run, and which causes are right for it.
 
     `causes` are names of causes; the first is the best answer, any other is right too. `elsewhere` are those
@@ -54,8 +52,7 @@ class Variant:
 CPU = ("cpu-serial", "cpu-saturated", "cpu-delayed")
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A figure that the published case states and that a trial measures too.
 
     `broken` and `fixed` are as published, None where the case gives none; `here` takes the figures of a
@@ -86,8 +83,7 @@ def per_disk(figures: Mapping[str, Any], counter: str) -> float | None:
     return None
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A case or a control.
 
     The first variant is the broken one (for a control: the only one, perhaps), the second the fixed

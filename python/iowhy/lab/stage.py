@@ -7,10 +7,10 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.experiment import groups
 from iowhy.invocation import as_root
@@ -23,8 +23,7 @@ from iowhy.undo import MARK_VARIABLE, Undo, recover
 DEFAULT_PARENT = Path("/var/tmp")
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What the user may choose of a trial. `scale` multiplies the bytes and counts of a scenario."""
 
     fs: str
@@ -41,8 +40,7 @@ class Choice:
         return max(1, round(number * self.scale))
 
 
-@dataclass
-class Stage:
+class Stage(Struct):
     """Where a scenario prepares its trial."""
 
     folder: Path

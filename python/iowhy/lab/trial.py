@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.lab.scenario import Plan, Scenario, Variant
 from iowhy.lab.stage import Choice, stage
@@ -25,8 +26,7 @@ from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What came of one trial.
 
     `printed` are the figures that the command printed, with `elapsed_s`, `disks` (the statistics) and `links`
@@ -172,8 +172,7 @@ def _once(
         )
 
 
-@dataclass(frozen=True)
-class _CpuUse:
+class _CpuUse(Struct, frozen=True):
     """Seconds since some start: of time, of all CPUs in use, of children of ours that ended."""
 
     time_s: float

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.lab import shell, trial
 from iowhy.lab.disks import EMULATED
@@ -32,8 +33,7 @@ BUSY_MACHINE_CPUS = 0.5
 FULL_MACHINE = 0.75
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """The remedy that a fix follows: its number among those printed (None: it is none of them), how many, its words.
 
     `to_gain` is what the finding says that it can save: what the first remedy can, where the fix is none of them.
@@ -45,8 +45,7 @@ class Tried:
     to_gain: float
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One scenario verified. `why` says what is not right; `ok` is that nothing is.
 
     `gain` is the share of the broken run's time that the fix saved, None without a fixed variant.

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.relations import Relations
@@ -16,8 +17,7 @@ _HEADER = re.compile(r"--\s*(title|unit|sensor|classes|state)\s*:\s*(.*)\Z")
 _PARTS = re.compile(r"^--\s*by (file|call)\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One number of a recording. `classes` are those of the budget that it can account for, the first one foremost.
 
     `by_file` and `by_call` are SQL for its parts by file and by name of the call, None where it has none. `state` says
@@ -35,8 +35,7 @@ class Measure:
     state: str | None = None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """What one file, or one system call, has of a measure."""
 
     name: str

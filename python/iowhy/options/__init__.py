@@ -1,4 +1,4 @@
 """The options of commands, each described once: flags, help, unit and checks beside the field.
 
-The command line is made from these dataclasses (`iowhy.cli._parse`, `iowhy.views.help_page`); nothing here knows of it.
+`parser.py` makes a parser of such a dataclass, `keywords.py` takes the same options as arguments of a Python function.
 """

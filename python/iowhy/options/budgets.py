@@ -1,8 +1,8 @@
 """What a run may cost, and where that is said: the options that `run` and `why` share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
 from iowhy.options.output import check_free

@@ -5,7 +5,8 @@ from dataclasses import MISSING, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 
 Options = TypeVar("Options")
@@ -16,8 +17,7 @@ _DESCRIBED = "described"
 _GROUP = "group"
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(Struct, frozen=True):
     """One option; without `flags` a word that stands alone.
 
     read: makes the value from the text; of a field that is a tuple each text may give several values.
@@ -35,8 +35,7 @@ class Described:
     begins_command: bool = False
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A field with its description. `panel` is the heading that its group stands under in the help."""
 
     name: str

@@ -1,8 +1,8 @@
 """Where results go: to the terminal, as JSON, into a file that is never overwritten unasked."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
 

@@ -1,8 +1,8 @@
 """The options of trials, which `experiment` and `compare` share; most mean what they mean in hyperfine."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
 from iowhy.quantities import positive_duration_ns

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import duckdb
+from msgspec import Struct
 
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.open_tables import file_sizes, listed, reading
 from iowhy.recording.query_errors import is_query_error
@@ -16,8 +16,7 @@ from iowhy.recording.schema import Table, tables
 OUTSIDE_NS = 60_000_000_000
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing looked at: `ok`, and in words what was found."""
 
     subject: str

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.bounds import private_folder
 from iowhy.recording.days import PACK_SUFFIX
@@ -47,8 +48,7 @@ _FOLDER = re.compile(r"[0-9]{1,9}")
 _NAME = re.compile(r"[^/\0]{1,255}")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A recording in a pack. `rows`: of each table that has any; `source`: what it was made of (fleet/packing.py).
 
     `verdict`: what it says, and by which definitions (fleet/verdicts.py), where that was known. `lies`: where the pack's files are, where that
@@ -203,7 +203,7 @@ def taken_out(one: Entry) -> Path:
         _take_out(one, folder)
         changed = ((one.lies or one.pack) / INDEX).stat().st_mtime_ns
         for made in folder.rglob("*"):
-            # What is kept of a recording's answers is found again by these (relations/kept.py).
+            # A fleet's verdicts are found again by these (fleet/definitions.py).
             os.utime(made, ns=(changed, changed))
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)

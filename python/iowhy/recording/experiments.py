@@ -2,7 +2,8 @@
 
 import json
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.plain_file import read_plain
 from iowhy.recording.recording import Recording
@@ -10,8 +11,7 @@ from iowhy.recording.recording import Recording
 EXPERIMENT_MAX_BYTES = 64 * 1024 * 1024  # every trial is in it; more than that is not ours
 
 
-@dataclass(frozen=True)
-class Tested:
+class Tested(Struct, frozen=True):
     """A finding after an experiment: confirmed, refuted or not tested, and what that rests on."""
 
     cause: str

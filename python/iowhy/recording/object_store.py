@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.bounds import private_folder
 from iowhy.recording.days import PACK_SUFFIX
@@ -35,8 +36,7 @@ _METADATA = "/latest/api/token"
 _PUT_WITHIN = "300s"
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """An object: its path, size, and when it was written (ns since 1970)."""
 
     path: Path
@@ -170,7 +170,7 @@ def _copy(one: Stored, to: Path, outline: bool = False) -> None:
         else:
             for chunk in obstore.get(store, key).stream(min_chunk_size=_CHUNK_BYTES):
                 file.write(chunk)
-    # What is kept of a recording's answers is found again by these (relations/kept.py).
+    # A fleet's verdicts are found again by these (fleet/definitions.py).
     os.utime(to, ns=(one.written_ns, one.written_ns))
 
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from threading import local
 from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import bound, memory_bytes
 from iowhy.recording.gone import went
-from iowhy.recording.once import Once
 from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.schema import tables
@@ -34,41 +32,6 @@ SMALL_BYTES = 2 << 20
 #: No thread but those that ask. Of three that it believes in a table for GROUP BY has room for 32,768 groups at first, of one
 #: or two for 262,144: to make that empty takes longer than to group few rows.
 ALONE = "SET threads = 3; SET external_threads = 3;"
-#: What DuckDB does to a plan that takes longer than it saves where rows are few. Of a million calls our own statements
-#: take a twentieth longer without all of it; SQL of others may join in an order that needs it.
-ONLY_FOR_MANY_ROWS = (
-    "aggregate_function_rewriter",
-    "build_side_probe_side",
-    "projection_pullup",
-    "duplicate_groups",
-    "join_elimination",
-    "aggregate_reuse",
-    "outer_join_simplification",
-    "grouping_sets",
-    "partial_aggregate_pushdown",
-    "redundant_order_keys",
-    "partitioned_execution",
-    "window_self_join",
-    "top_n_window_elimination",
-    "common_aggregate",
-    "row_group_pruner",
-    "sampling_pushdown",
-    "type_pushdown",
-    "row_number_rewriter",
-    "regex_range",
-    "reorder_filter",
-    "filter_pullup",
-    "limit_pushdown",
-    "scalar_fn_pushdown",
-    "cte_filter_pusher",
-    "column_lifetime",
-    "common_subexpressions",
-    "common_subplan",
-    "join_filter_pushdown",
-    "join_order",
-    "late_materialization",
-    "statistics_propagation",
-)
 #: Of the memory for queries, what one table takes that is read once.
 SHARE_LOADED = 6
 
@@ -77,8 +40,7 @@ class OpenTables:
     """A connection that reads one recording's files and nothing else; close it.
 
     Its settings are locked: SQL may come from anybody. `files` are the Parquet files of each table, of
-    the recording at `path`; those `written` may be written by it as well. Several threads may use it at once.
-    `own_sql`: nobody else's is run on it.
+    the recording at `path`; those `written` may be written by it as well.
     """
 
     def __init__(
@@ -86,41 +48,17 @@ class OpenTables:
         path: Path,
         files: Mapping[str, list[Path]],
         written: Collection[Path] = (),
-        *,
-        own_sql: bool = False,
     ) -> None:
         self.path = path
         self._files = {name: [str(f.resolve()) for f in files[name]] for name in files}
-        self._there = Once()
+        self._there: set[str] = set()
         every = [file for own in self._files.values() for file in own]
         small = _bytes_of(every) <= SMALL_BYTES
-        self._first = reading(
-            [*every, *map(str, written)],
-            ALONE if small else "",
-            passed_over=ONLY_FOR_MANY_ROWS if small and own_sql else (),
-        )
-        self._own = local()
-        self._own.connection = self._first
-        self._every = [self._first]
-
-    @property
-    def connection(self) -> "duckdb.DuckDBPyConnection":
-        """The calling thread's own, to the same tables."""
-        if not hasattr(self._own, "connection"):
-            self._own.connection = self._first.cursor()
-            self._every.append(self._own.connection)
-        own: duckdb.DuckDBPyConnection = self._own.connection
-        return own
-
-    def interrupt_others(self) -> None:
-        """Breaks off what other threads ask than the calling one."""
-        for one in self._every:
-            if one is not getattr(self._own, "connection", None):
-                one.interrupt()
+        self.connection = reading([*every, *map(str, written)], ALONE if small else "")
 
     def close(self) -> None:
         """Closes the connection."""
-        self._first.close()
+        self.connection.close()
 
     def need(
         self,
@@ -137,11 +75,9 @@ class OpenTables:
         """
         for name in self.missing(names):
             assert self.sizes is not None  # before anything is read
-            self._there.make(name, partial(self._put, name, loaded, select or self.select))
-
-    def _put(self, name: str, loaded: bool, select: Callable[[str], str]) -> None:
-        kind = "TABLE" if loaded else "VIEW"
-        self.connection.execute(f"CREATE {kind} {name} AS {select(name)}")
+            kind = "TABLE" if loaded else "VIEW"
+            self.connection.execute(f"CREATE {kind} {name} AS {(select or self.select)(name)}")
+            self._there.add(name)
 
     def missing(self, names: Collection[str]) -> list[str]:
         """Those of the named tables that are not there yet, in their order."""
@@ -283,23 +219,14 @@ def _bytes_of(files: Collection[str]) -> int:
     return found
 
 
-def reading(
-    files: Collection[str], settings: str = "", passed_over: Collection[str] = ()
-) -> "duckdb.DuckDBPyConnection":
-    """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it.
+def reading(files: Collection[str], settings: str = "") -> "duckdb.DuckDBPyConnection":
+    """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it."""
+    import duckdb  # slow to import
 
-    `passed_over` are passes of DuckDB's optimizer that it leaves out, those that this version has.
-    """
-    from iowhy.recording.database import connect  # slow to import
-
-    connection = connect()
+    connection = duckdb.connect(":memory:")
     try:
         bound(connection)
         without_progress_bar(connection)
-        if passed_over:
-            known = {row[0] for row in connection.execute("FROM duckdb_optimizers()").fetchall()}
-            left_out = ",".join(name for name in passed_over if name in known)
-            connection.execute(f"SET disabled_optimizers = '{left_out}'")
         connection.execute(
             f"""SET TimeZone = 'UTC';
             SET autoinstall_known_extensions = false;

@@ -64,7 +64,7 @@ def unpacked(path: Path) -> Path:
             changed = os.fstat(file.fileno()).st_mtime_ns
         if (folder / "manifest.json").exists() and len(names) == 1:
             for one in folder.rglob("*"):
-                # What is kept of a recording's answers is found again by these (relations/kept.py).
+                # A fleet's verdicts are found again by these (fleet/definitions.py).
                 os.utime(one, ns=(changed, changed))
             return folder
     except OSError as error:

@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
@@ -19,8 +20,7 @@ _TABLE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _DAY = (1980, 1, 1, 0, 0, 0)  # the first that a ZIP knows: packs of the same are the same
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """What `pack` wrote."""
 
     file: Path

@@ -9,8 +9,8 @@ if TYPE_CHECKING:  # slow to import
 
 def without_progress_bar(connection: "duckdb.DuckDBPyConnection") -> None:
     """No query of the connection draws one. To be called before its configuration is locked."""
-    from iowhy.recording.database import database
+    import duckdb
 
     # In a notebook without ipywidgets DuckDB draws none, and refuses every setting about it.
-    with suppress(database.InvalidInputException):
+    with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = false")

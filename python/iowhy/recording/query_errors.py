@@ -20,5 +20,5 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_one(error: BaseException, kind: str) -> bool:
-    module = sys.modules.get("_duckdb") or sys.modules.get("duckdb")
+    module = sys.modules.get("duckdb")
     return module is not None and isinstance(error, getattr(module, kind))

@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
@@ -19,12 +20,11 @@ from iowhy.recording.packed import is_packed, unpacked
 from iowhy.recording.query_errors import is_out_of_memory, is_query_error
 from iowhy.recording.schema import tables
 
-if TYPE_CHECKING:  # slow to import, and not needed where answers are kept
+if TYPE_CHECKING:  # slow to import
     import duckdb
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A recording on disk: where it was found, and its manifest. `folder` holds its files."""
 
     path: Path
@@ -52,16 +52,15 @@ class Recording:
             if f.is_file() and not f.is_symlink() and f.name.isprintable()
         )
 
-    def open_tables(self, written: Collection[Path] = (), *, own_sql: bool = False) -> OpenTables:
+    def open_tables(self, written: Collection[Path] = ()) -> OpenTables:
         """A connection to the tables, of which none is there yet; the caller closes it. It may write the files `written`.
 
-        `own_sql`: no SQL of others is run on it.
         Raises Problem where the recording went away.
         """
         files = {name: self.files(name) for name in tables()}
         if not self._is_there():  # else it would be one in which nothing happened
             raise went(self.path)
-        return OpenTables(self.path, files, written, own_sql=own_sql)
+        return OpenTables(self.path, files, written)
 
     def connection(self) -> "duckdb.DuckDBPyConnection":
         """A connection with one view per table of the schema; the caller closes it.
@@ -69,8 +68,6 @@ class Recording:
         A table without files is an empty view of the right types. Raises Problem that names the file
         that cannot be read.
         """
-        import duckdb  # noqa: F401  # gives connections their methods of Python, `sql` among them
-
         opened = self.open_tables()
         try:
             opened.need(tables())

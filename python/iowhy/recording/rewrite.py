@@ -7,9 +7,10 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES

@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.tables import schema
 
 VERSION = 1
@@ -17,8 +18,7 @@ _SQL = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: its type (a key of schema.toml), its meaning, and what NULL means in it."""
 
     name: str
@@ -32,8 +32,7 @@ class Column:
         return _SQL[self.type]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """One table: what a row is, which column is its time (None: rows have none), its columns.
 
     `sums`: the table over whose rows it holds sums, all or none of them.

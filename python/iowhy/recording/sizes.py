@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import Struct
+
 from iowhy.allocated import allocated_bytes
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 
 #: Rows of a whole recording: two hours at 600,000 calls a second.
@@ -30,8 +31,7 @@ UNASKED_BYTES = 1 << 30
 _VALUE_BYTES = 8
 
 
-@dataclass(frozen=True)
-class FileSize:
+class FileSize(Struct, frozen=True):
     """One file by its footer. `value_bytes`: its longest value, 0 where that is not told."""
 
     file: str

@@ -12,7 +12,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.progress_bar import without_progress_bar
 from iowhy.recording.sql_text import text_literal
@@ -29,8 +30,7 @@ SETTINGS = """SET allowed_directories = ['/proc/self/fd/'];
 LOOK_AT_ALL = {"pandas_analyze_sample": 2**63 - 1}
 
 
-@dataclass(frozen=True)
-class StoredRows:
+class StoredRows(Struct, frozen=True, dict=True):
     """A SELECT over files that it keeps open; `columns` are its columns with their types in DuckDB's words."""
 
     files: tuple[IO[bytes], ...]

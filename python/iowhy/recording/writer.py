@@ -3,11 +3,11 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.recording.arrays import masked, objects

@@ -1,9 +1,10 @@
 """What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, field, fields, replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import asdict, fields, replace
+
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
 from iowhy.recording.schema import Table, tables
@@ -19,8 +20,7 @@ SENSORS = tuple(sensors())
 MOST_SLICES = 20_160
 
 
-@dataclass(frozen=True)
-class RecordedFacts:
+class RecordedFacts(Struct, frozen=True):
     """Times in ns of CLOCK_MONOTONIC; what is not known of the machine is None.
 
     `ran` are the sensors that ran, `rows` the number of rows of the tables that have any.

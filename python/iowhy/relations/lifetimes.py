@@ -1,6 +1,7 @@
 """When processes were there: a part of a recording that outlives them, or began before them."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations.narrowed import Narrowed
 from iowhy.relations.opened import Relations
 
@@ -9,8 +10,7 @@ from iowhy.relations.opened import Relations
 ALL = 0.98
 
 
-@dataclass(frozen=True)
-class _Times:
+class _Times(Struct, frozen=True):
     start_ns: int | None
     end_ns: int | None
 

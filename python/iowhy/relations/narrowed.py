@@ -5,9 +5,10 @@ it, the others of a recorded machine are neighbours, and their requests are thos
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.recording.schema import tables
 from iowhy.relations.facts import RecordedFacts
 
@@ -15,8 +16,7 @@ from iowhy.relations.facts import RecordedFacts
 Select = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class Narrowed:
+class Narrowed(Struct, frozen=True):
     """What is left: rows that begin in [since_ns, until_ns), and of `pids` where any are given.
 
     `existed`: from when to when these processes were there, which is then the time that shares are of. Of what else

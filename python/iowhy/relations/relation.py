@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recording.schema import tables
@@ -40,8 +41,7 @@ FEW_IN_MEMORY = 4_000_000
 _DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a result: its name, meaning and unit (one of UNITS)."""
 
     name: str
@@ -49,8 +49,7 @@ class Column:
     unit: str
 
 
-@dataclass(frozen=True)
-class Relation:
+class Relation(Struct, frozen=True):
     """One relation. `bodies` are (condition, SQL); the last condition may be empty: always.
 
     `filtered_as`: the table like which its rows are filtered; empty when it is made of what the

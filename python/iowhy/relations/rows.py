@@ -3,9 +3,11 @@
 import types
 import typing
 from collections.abc import Sequence
-from dataclasses import MISSING, fields
 from functools import cache
 from typing import TypeVar
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields
 
 from iowhy.recording.query_errors import UnexpectedValue
 
@@ -56,11 +58,9 @@ def _fields(kind: type) -> dict[str, tuple[tuple[type, ...], bool]]:
     found = {}
     for item in fields(kind):
         hint = item.type
-        if isinstance(hint, str):  # a name that stood for a type not yet made
-            hint = typing.get_type_hints(kind)[item.name]
         union = typing.get_origin(hint) in (types.UnionType, typing.Union)
         allowed = typing.get_args(hint) if union else (hint,)
-        required = item.default is MISSING and item.default_factory is MISSING
+        required = item.default is NODEFAULT and item.default_factory is NODEFAULT
         found[item.name] = (tuple(typing.get_origin(one) or one for one in allowed), required)
     return found
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.relations.relation import Column, column
 
 
-@dataclass(frozen=True)
-class Headed:
+class Headed(Struct, frozen=True):
     """A file in its parts: `notes` are the other comment lines of the header, `sql` the statement after it."""
 
     fields: Mapping[str, str]

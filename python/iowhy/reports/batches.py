@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 
 BATCH_ROWS = 10_000
@@ -17,8 +18,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Rows in memory: `types` are the columns and their types in DuckDB's words, in order.
 
     What it offers is named as in Arrow's tables.

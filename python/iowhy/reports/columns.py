@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from iowhy.data_class import dataclass
 from iowhy.recording.arrays import masked, objects
 
 _NUMBERS = {"BIGINT": np.int64, "INTEGER": np.int32, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
@@ -26,8 +26,7 @@ def array(kind: str, values: Sequence[Any]) -> Any:
     return masked(found, values)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Some rows as arrays: `arrays` by the name of the column, `types` as DuckDB says them."""
 
     types: Mapping[str, str]

@@ -12,7 +12,8 @@ time, by itself or for each device.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.relations.relation import Column
 
@@ -24,8 +25,7 @@ _HEAT_MAP = re.compile(r"(\w+) from (\w+) to (\w+) over (\w+) by (\w+(?: \w+)*)"
 _SMALL_PLOTS = re.compile(r"(\w+(?: \w+)*) over (\w+)(?: by (\w+))?")
 
 
-@dataclass(frozen=True)
-class Histogram:
+class Histogram(Struct, frozen=True):
     """Which columns of a report are a histogram: the count of a bucket, its bounds, and what it is of.
 
     Columns `pNN_…` and `max_…` are of the whole histogram, the same in each of its rows.
@@ -37,8 +37,7 @@ class Histogram:
     by: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class HeatMap:
+class HeatMap(Struct, frozen=True):
     """A histogram for each cell of time: `over` is the column with the cell's begin in s."""
 
     count: str
@@ -48,8 +47,7 @@ class HeatMap:
     by: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SmallPlots:
+class SmallPlots(Struct, frozen=True):
     """Columns that are drawn small below the table, over a column of times in s, for each value of `by`."""
 
     columns: tuple[str, ...]
@@ -57,8 +55,7 @@ class SmallPlots:
     by: str | None
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """What of a report is drawn; None where it has none."""
 
     histogram: Histogram | None = None

@@ -242,13 +242,13 @@ def _one(opened: OpenTables, sql: str, where: str) -> int | None:
 @contextmanager
 def _named(where: str) -> Iterator[None]:
     """Errors of SQL are Problems that name it; damage is the recording's to name."""
-    from iowhy.recording.database import database
+    import duckdb
 
     try:
         yield
-    except (database.IOException, database.InvalidInputException, database.OutOfMemoryException):
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.OutOfMemoryException):
         raise
-    except database.Error as error:
+    except duckdb.Error as error:
         raise Problem(f"{where}: {first_line(error)}") from None
 
 

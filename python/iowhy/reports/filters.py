@@ -1,11 +1,12 @@
 """Choose a part of a recording: by time, by process, by container, by file."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy import quantities, units
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording import Manifest
 from iowhy.recording.schema import Table, tables
@@ -17,8 +18,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_A_DAY = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """What part to look at. The defaults choose everything.
 
     since, until: seconds after the start of the command (`12`, `1.5s`, `250ms`, `2m`), or a
@@ -50,8 +50,7 @@ class Filters:
         return tuple(name for name, value in named.items() if value not in (None, ()))
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Filters that were resolved against one recording: times in ns, the path as an SQL pattern."""
 
     since_ns: int | None = None

@@ -24,7 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.relations.relation import Column, relations
@@ -53,8 +54,7 @@ _FIELDS = (
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """One report. `notes` are the comment lines after the header, `sql` the statement alone."""
 
     name: str

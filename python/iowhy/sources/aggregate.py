@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
-from iowhy.data_class import dataclass
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
@@ -22,8 +22,7 @@ from iowhy.sources.snapshots import intervals_of_snapshots
 _Key: TypeAlias = tuple[str, tuple[tuple[str, object], ...]]
 
 
-@dataclass
-class _Series:
+class _Series(Struct):
     """All intervals of one table and key from one part, in time order; arrays of one length."""
 
     format: str

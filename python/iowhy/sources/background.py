@@ -6,8 +6,9 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.sources.live import RECORDER, owned, program
@@ -20,8 +21,7 @@ _PATIENCE_S = 60.0  # loading the programs takes a second; on a machine that is 
 _STEP_S = 0.02
 
 
-@dataclass(frozen=True)
-class Background:
+class Background(Struct, frozen=True):
     """A recorder in a session of its own, its recording, and the file that it and its command print to."""
 
     out: Path

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy import tables
-from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import Clock as ClockPair
 from iowhy.recording.manifest import Host, Input, Manifest, Sensor
@@ -28,8 +29,7 @@ from iowhy.sources.reading import Unread
 from iowhy.sources.target import restrict
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The recording, the parts it was made of, the lines left over, and commands that would tell more."""
 
     recording: Recording

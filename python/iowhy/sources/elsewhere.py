@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.messages import printable, say
 from iowhy.recording.bounds import private_folder
@@ -58,8 +59,7 @@ done
 _CHUNK_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct, frozen=True):
     """A machine as ssh knows it. `sudo`: what is recorded there is recorded as root."""
 
     name: str

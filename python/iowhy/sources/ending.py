@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 #: Requests to end that reach only the process that they were sent to (`timeout`, a service manager, a closed
 #: terminal). Ctrl-C is not among them: the terminal sends it to the recorder as well.
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass
-class Hearing:
+class Hearing(Struct):
     """Hands requests on to the recorder, once it runs; `asked` is a request that came before.
 
     `ends_ignored`: the caller ignored SIGCHLD, which is its command's again; here and in the recorder it

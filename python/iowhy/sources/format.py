@@ -38,12 +38,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.package_files import modules_of
@@ -70,8 +70,7 @@ def as_word(text: str) -> str:
     return quoted(text).replace("{", "{{").replace("}", "}}")
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A format recognises its output at a line.
 
     `sure` (0..1) decides between formats that claim the same line. `again` says that these lines
@@ -83,8 +82,7 @@ class Claim:
     again: bool = False
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """Lines of one tool: `lines[i]` is line `first_line + i` of `source`.
 
     Lines come without line ends, carriage returns, NULs and terminal colours. `command` is the
@@ -98,8 +96,7 @@ class Block:
     command: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Counters since boot as one copy of a /proc file has them; two copies make an interval.
 
     `copy` numbers the copies of one file within its block (0, 1, …). The copies may as well be in two
@@ -113,8 +110,7 @@ class Snapshot:
     levels: Mapping[str, int | None] = field(default_factory=dict)
 
 
-@dataclass
-class Parsed:
+class Parsed(Struct):
     """What one output says.
 
     `tables`: rows by table of schema.toml (all required columns present), or rows that are stored.
@@ -165,8 +161,7 @@ class Parsed:
             self.notes.append(text)
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """One module of `iowhy.sources.formats`, with the ways in that it has."""
 
     name: str

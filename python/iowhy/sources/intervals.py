@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, TypeAlias, overload
 
 import numpy as np
-
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
 
 #: A level that is not known.
 NO_LEVEL = -(2**63)
@@ -17,8 +15,7 @@ NO_LEVEL = -(2**63)
 Key: TypeAlias = tuple[tuple[str, object], ...]
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """What happened in one interval, for the *_samples tables, whose counters are cumulative.
 
     `counters` hold the change within the interval (rate times length), `levels` the value at its
@@ -33,8 +30,7 @@ class Interval:
     levels: Mapping[str, int | None] = field(default_factory=dict)
 
 
-@dataclass
-class Columns:
+class Columns(Struct):
     """Intervals of one table, key and set of counters. `levels` hold NO_LEVEL where one is not known."""
 
     table: str

@@ -4,7 +4,8 @@ import json
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.recording import Recording
@@ -17,8 +18,7 @@ Key = tuple[object, object]
 """A module and an address in it."""
 
 
-@dataclass(frozen=True)
-class Symbolized:
+class Symbolized(Struct, frozen=True):
     """What became of it: addresses in stacks, of which named before and now; files that name none of theirs."""
 
     addresses: int

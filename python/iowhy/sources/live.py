@@ -4,8 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,14 +80,12 @@ def record(
     extra: Sequence[str] = (),
     outlives_us: bool = False,
     on: "Host | None" = None,
-    ahead: Sequence[Callable[[], object]] = (),
 ) -> int:
     """Run `argv` under the recorder, which writes the recording `out`. Returns its exit status.
 
     The status is the command's own (128 + signal when one killed it). Its standard streams are this
     process's. `outlives_us`: when this process is killed, the command and its recording go on; else they end.
-    `on`: another machine, where it runs in its user's home. `ahead`: short steps of ours for the time in which the
-    recorder starts; the first that would come after that is not taken.
+    `on`: another machine, where it runs in its user's home.
     Raises Problem when the recorder cannot start the command or write the recording.
     """
     options = ["run", "--mode", mode, *extra]
@@ -97,7 +94,7 @@ def record(
     options += ["--", *argv]
     if on is not None:
         return on.record(program(RECORDER), options, out)
-    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us, ahead=ahead)
+    return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us)
 
 
 def attached(pids: Sequence[int], *, descendants: bool) -> list[str]:
@@ -184,7 +181,6 @@ def _recorder(
     stdout_to_stderr: bool = False,
     *,
     outlives_us: bool = False,
-    ahead: Sequence[Callable[[], object]] = (),
 ) -> int:
     command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
     environment = owned(os.environ if env is None else env)
@@ -202,13 +198,6 @@ def _recorder(
             preexec_fn=hearing.restore,
         )
         hearing.hand_to(recorder.pid)
-        for step in ahead:
-            # It makes the recording's directory some 30 ms before it lets the command go: it measures calls and
-            # attaches its programs in between.
-            if out.exists():
-                break
-            with suppress(Exception):  # it fails again where it is needed, and is an error there
-                step()
         if outlives_us:
             recorder.returncode = _outlived(recorder.pid, hearing)
         returned = recorder.wait()

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.errors import Problem
 from iowhy.sources import decimals, layout, plausible
 from iowhy.sources.format import (
@@ -58,8 +59,7 @@ NUMBERS = re.compile(r"[\d\s.,:%+/-]*")
 _BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One tool's output in one file, and what it says."""
 
     file: str
@@ -69,8 +69,7 @@ class Part:
     parsed: Parsed
 
 
-@dataclass
-class Split:
+class Split(Struct):
     """A paste, taken apart: its parts, and the lines outside that belong to none."""
 
     parts: list[Part] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """The processes that sampling tools list (pidstat, top): whose CPU time and whose I/O, the busiest first."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording import Recording
 
 _MOST = 5
@@ -25,8 +26,7 @@ ORDER BY coalesce(cpu, 0) + (coalesce(read, 0) + coalesce(written, 0)) / 1e8 DES
 """
 
 
-@dataclass(frozen=True)
-class BusyProcess:
+class BusyProcess(Struct, frozen=True):
     """One process; `cpu` are the CPUs it used, on average. None is unknown."""
 
     process: str

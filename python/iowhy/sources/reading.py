@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import say
@@ -25,8 +26,7 @@ HEAD_BYTES = 64 * 1024
 WRITER_MS = 1000
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """A line that nothing understood."""
 
     file: str

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 
 class Line(Protocol):
@@ -19,8 +19,7 @@ class Line(Protocol):
     def text(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool, a pattern that only its output has, and the command that says the same in a form that is read."""
 
     name: str

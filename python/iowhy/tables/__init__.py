@@ -4,16 +4,15 @@ The TOML files beside this module are the one truth. The crates are built from t
 and the crate `store`, which makes rows from schema.toml). Each file is read once, when it is first asked for.
 """
 
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from iowhy import own_toml
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class SensorPart:
+class SensorPart(Struct, frozen=True):
     """Something that a sensor tells only on some kernels: one of `programs` runs, else it lacks `lacking`."""
 
     programs: tuple[str, ...]
@@ -22,8 +21,7 @@ class SensorPart:
     required_by: str | None = None
 
 
-@dataclass(frozen=True)
-class Sensor:
+class Sensor(Struct, frozen=True):
     """A sensor: what it tells, which tables it fills, which kinds of recording can have it."""
 
     name: str
@@ -44,8 +42,7 @@ class Sensor:
         return self.tables if "diagnose" in self.sources else ()
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A system call. Arguments are counted from 0; None is: it has none."""
 
     name: str
@@ -83,8 +80,7 @@ class Call:
     same_as: str | None = None
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why a thread was in uninterruptible sleep: class of the time budget, part of a sync call's time."""
 
     name: str
@@ -96,8 +92,7 @@ class Reason:
     outside: str | None = None
 
 
-@dataclass(frozen=True)
-class BudgetClass:
+class BudgetClass(Struct, frozen=True):
     """A class of the time budget: `key` in SQL, `name` as it is shown, `group` (classes.toml)."""
 
     key: str
@@ -105,16 +100,14 @@ class BudgetClass:
     group: str
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """Parts of words in other tools' reasons that tell the class of a wait."""
 
     budget_class: str
     any_of: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """How a reason is seen on a stack: one of `any_of` is there and, where it has `also`, one of those."""
 
     reason: str
@@ -197,7 +190,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def _load(name: str) -> dict[str, Any]:
-    return own_toml.read((_HERE / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads((_HERE / f"{name}.toml").read_text("utf-8"))
 
 
 def _sensor(entry: dict[str, Any]) -> Sensor:

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.undo import process
 from iowhy.undo.kinds import KINDS
@@ -57,8 +58,7 @@ def state_directory() -> Path:
     raise Problem(f"no place for the undo journal ({why}): set IOWHY_STATE to a directory of yours")
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """A journal as read: its header and the entries that are still to be undone, oldest first."""
 
     path: Path

@@ -4,8 +4,9 @@ import os
 import time
 from pathlib import Path
 
+from msgspec import Struct
+
 from iowhy import proc_stat
-from iowhy.data_class import dataclass
 
 
 def start_ticks(pid: int) -> int | None:
@@ -28,8 +29,7 @@ def boot_id() -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """Processes with a mark, and young ones that are just becoming another program.
 
     While a process is in execve(2) its environment reads as empty: it may be one of them.

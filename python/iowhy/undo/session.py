@@ -9,12 +9,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.undo import process
@@ -26,8 +26,7 @@ from iowhy.undo.kinds.trees import mark
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-@dataclass
-class Undo:
+class Undo(Struct):
     """The actions of one session that are still to be undone. Made by :meth:`session`."""
 
     path: Path

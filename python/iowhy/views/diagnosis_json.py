@@ -1,7 +1,8 @@
 """A diagnosis for scripts: the verdict's JSON, with what was read and what to do next."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from iowhy.sources.diagnose import Diagnosis, describe
 from iowhy.sources.processes import BusyProcess

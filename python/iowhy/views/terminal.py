@@ -9,7 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.messages import printable
 from iowhy.views.styled import Lines, Text, cell_len, set_cell_size
 
@@ -66,8 +67,7 @@ def _rich(stream: TextIO, width: int) -> "Console":
     )
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """A column of a printed table: heading, how a value is written, whether it is text.
 
     An `extra` one is shown on a wide terminal that has room for it, and not missed elsewhere.
@@ -79,8 +79,7 @@ class Field:
     extra: bool = False
 
 
-@dataclass(frozen=True)
-class Laid:
+class Laid(Struct, frozen=True):
     """A table that fits: its lines, and the headings of the columns for which there was no room."""
 
     lines: list[Text]

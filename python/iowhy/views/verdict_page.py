@@ -2,8 +2,9 @@
 
 import signal
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from iowhy import units
 from iowhy.expect import Outcome

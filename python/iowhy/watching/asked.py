@@ -1,10 +1,9 @@
 """Which stretch of a recording is looked at."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The stretch that is looked at: `span_ns` before `end_ns`, None for all that is there and for its end."""
 
     span_ns: int | None = None

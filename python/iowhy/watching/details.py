@@ -1,7 +1,9 @@
 """More about one thing of a moment: a process by its threads, calls and waits; a file; a device; a service."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
@@ -11,8 +13,7 @@ from iowhy.reports.report import find
 from iowhy.watching.moment import MOST_ROWS, Moment
 
 
-@dataclass(frozen=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """A table of a detail: its title, its rows."""
 
     title: str

@@ -1,9 +1,11 @@
 """A recording whose files come and go while its recorder runs."""
 
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.recording import Recording
@@ -37,8 +39,7 @@ def stamp_of(path: Path) -> Stamp | None:
         return None
 
 
-@dataclass(frozen=True)
-class Grown:
+class Grown(Struct, frozen=True):
     """A recording as far as it is there; `grows` while its recorder runs. Times are of CLOCK_MONOTONIC."""
 
     recording: "Recording"

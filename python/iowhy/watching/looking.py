@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.watching.asked import Asked
@@ -20,8 +21,7 @@ if (
 LOOK_SHARE, JUDGE_SHARE = 0.2, 0.05
 
 
-@dataclass(frozen=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """What was found: a moment, pages of what was opened in it, findings; None is what was not asked. `problem`: why not."""
 
     moment: "Moment | None" = None
@@ -110,7 +110,6 @@ def _as_judged(moment: "Moment") -> tuple[int, bool]:
 
 def _load() -> None:
     """What looking and judging import; it is paid once, and says nothing of what a look costs."""
-    import iowhy.recording.database
     import iowhy.whys.verdict  # noqa: F401
     from iowhy.relations.relation import relations
     from iowhy.whys.cause import causes

@@ -1,8 +1,9 @@
 """What a stretch of a recording shows: its budget, and who and what took part, as the reports have it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
@@ -18,8 +19,7 @@ MOST_NAMED = 500
 _REPORTS = ("budget", "processes", "containers", "files", "devices")
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Rows of the reports of a stretch of time, which begins and ends so many ns after the recording's start."""
 
     of: Grown

@@ -6,9 +6,9 @@ and the JSON; here it is read. See docs/budget.md.
 
 import math
 from collections.abc import Iterable
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.relations import Relations
 from iowhy.relations.cpu_limits import SATURATED
 from iowhy.units import count, duration, percent
@@ -34,8 +34,7 @@ RECORDER_SAID = 0.03
 NO_DIRECTION = "I/O of which the text does not say whether it reads or writes"
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Time of one class, by the call and reason behind it; `mode` is how CPUs were used then.
 
     `thread_ns` is None for evidence that counts no threads, `elapsed_ns` where it is not known how
@@ -53,8 +52,7 @@ class Piece:
     elapsed_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """One class: time of all threads and its share, time of the elapsed time and its share.
 
     As in Piece, None where nothing counts threads, and where the elapsed time is not known.
@@ -72,8 +70,7 @@ class Line:
         return None if self.thread_ns is None else self.thread_ns / 1e9
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """`pieces` add up to the elapsed time; `known` is false without any evidence of time.
 
     `lines` are of all that time, for those who draw it. What causes ask (`elapsed`, `calls`, `modes`, `heaviest_*`, pieces'
@@ -161,8 +158,7 @@ class Budget:
         return sorted(sums.items(), key=lambda item: -item[1])
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     cls: str
     syscall: str | None
     reason: str | None
@@ -245,8 +241,7 @@ def _said(relations: Relations, basis: str, origin: str) -> _Words:
     )
 
 
-@dataclass(frozen=True)
-class _Calls:
+class _Calls(Struct, frozen=True):
     calls: int | None
 
 
@@ -283,8 +278,7 @@ def _unknown_of_threads(relations: Relations) -> tuple[str, ...]:
     return (*unknowns, *(text for text, missing in zip(words, row, strict=True) if missing))
 
 
-@dataclass(frozen=True)
-class _Machine:
+class _Machine(Struct, frozen=True):
     cpus: int | None
     fitted: bool
     busy_cpus: float

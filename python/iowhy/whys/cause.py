@@ -7,7 +7,8 @@ but its test and its generated page of documentation.
 from collections.abc import Callable
 from functools import cache
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.package_files import modules_of
 from iowhy.recording.manifest import Manifest
 from iowhy.whys.facts import Facts
@@ -15,8 +16,7 @@ from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand
 
 
-@dataclass(frozen=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """A number that decides, with the reason for its value."""
 
     name: str
@@ -25,8 +25,7 @@ class Threshold:
     reason: str
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One reason for slowness: all that is known of it. No module outside iowhy.whys.causes names one.
 
     `remedies` are in order of cost, cheapest first. `experiment` is the lever that would prove it, and

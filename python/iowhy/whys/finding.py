@@ -1,9 +1,9 @@
 """What a verdict consists of: links, findings, claims on the time."""
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.units import percent
 
 #: What the shares are of where the text shows only a part of what happened.
@@ -14,8 +14,7 @@ WITHOUT_RECORDER = "the time without the recorder"
 OF_TIME = ("the time", WITHOUT_RECORDER, THE_PART)
 
 
-@dataclass(frozen=True)
-class CodeFrame:
+class CodeFrame(Struct, frozen=True):
     """One function of a path through a program. `name` is how it is shown; `function` is None where it has none of its own."""
 
     name: str
@@ -25,8 +24,7 @@ class CodeFrame:
     line: int | None
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(Struct, frozen=True):
     """One why: a statement with its number, and the report that holds the rows it came from.
 
     `frames`: the path through the program that it is about, innermost first.
@@ -39,8 +37,7 @@ class Link:
     frames: tuple[CodeFrame, ...] = ()
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """The part of the budget that a cause says it explains.
 
     `classes` are names of budget classes; `calls`, `reasons` and `modes` narrow them to system
@@ -57,8 +54,7 @@ class Claim:
     follows: bool = False
 
 
-@dataclass(frozen=True)
-class Saving:
+class Saving(Struct, frozen=True):
     """What the first remedy can save at most: `part` (0..1) of the time that the finding is about.
 
     `condition` says what that takes, in words that follow "if" or "with" of their own.
@@ -68,8 +64,7 @@ class Saving:
     condition: str
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A cause that a recording shows, before it is settled which cause gets which time.
 
     `saving` is of the time that it gets; `by_order` is what a remedy saves of it that only changes the order of what is
@@ -108,8 +103,7 @@ class Candidate:
     needs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A cause with the share of the elapsed time (0..1) that it explains, and why it is believed.
 
     `gain` is the share of the same whole that its first remedy can save at most, `gain_condition` what

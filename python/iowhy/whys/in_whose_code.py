@@ -3,9 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.whys import classes
@@ -56,16 +57,14 @@ _INTERPRETERS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct, frozen=True):
     """Functions, innermost first, and the part of the time (0..1) that they and what they call have."""
 
     frames: tuple[CodeFrame, ...]
     share: float
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     user_stack_id: int
     weight: int
     name: str
@@ -85,12 +84,6 @@ def in_whose_code(facts: Facts, claims: tuple[Claim, ...]) -> tuple[Link, ...]:
     said = f"{percent(found.share)} of it is {'in' if computes else 'called by'} {in_words(frames)}"
     made = replace(link(said, found.share, "share", _REPORT), frames=frames)
     return made, *_missing_script(facts.relations, found.frames)
-
-
-def make_ahead(facts: Facts) -> None:
-    """Makes what the first finding asks for, and others again: all of it is of the stacks."""
-    if _sampled(facts.relations):
-        facts.relations.make("stack_times", "named_frames")
 
 
 def without_code(finding: Finding) -> Finding:

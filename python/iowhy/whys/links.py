@@ -1,6 +1,7 @@
 """Links of the chain that more than one cause shows, so that each number has one statement."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.whys import classes, evidence
 from iowhy.whys.chain import count, duration, link, percent, plural, rate, size
 from iowhy.whys.evidence import alone_on_its_device, requests_were_recorded
@@ -191,8 +192,7 @@ def cpus_wanted(facts: Facts) -> Link | None:
     )
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The most loaded device by its counters, whichever tool printed them; `shown` is the link of it."""
 
     name: str

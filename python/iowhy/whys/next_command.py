@@ -6,12 +6,12 @@ layer are settled by the same tools.
 
 from string import Formatter
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.whys import classes
 
 
-@dataclass(frozen=True)
-class NextCommand:
+class NextCommand(Struct, frozen=True):
     """A command, and what its output would show.
 
     Where it stands in `command`, `{pid}` is the process that is looked at, `{file}` the file; a command whose word is not known

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.invocation import by_root, quoted
 from iowhy.whys.cause import cause_named
 from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand, asks_for
@@ -12,8 +13,7 @@ from iowhy.whys.typed import Commands
 FOREIGN = {"AIX", "FreeBSD"}
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A command and what it would show."""
 
     command: str

@@ -52,12 +52,13 @@ requests that read files, and where that is next to nothing it is not offered. O
 work out likewise (by_less).
 """
 
+import tomllib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from iowhy import own_toml
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.package_files import files_by_name
 from iowhy.units import percent
 from iowhy.whys import classes
@@ -74,8 +75,7 @@ HEAVIEST = 3
 ALL = 0.9
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """By what a program is known: all that is named must be there."""
 
     executable: str | None = None
@@ -83,8 +83,7 @@ class Rule:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Remedy:
+class Remedy(Struct, frozen=True):
     """A setting, for which causes it helps, what it risks, and where that is documented."""
 
     causes: tuple[str, ...]
@@ -120,8 +119,7 @@ class Remedy:
         return bool(self.syncs or self.spares or self.syncs_by)
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What to tell a program, in a sentence, and the part (0..1) of the time of a finding that it is about: that `of` what it says.
 
     `orders`: it changes only the order of what is read. `less`: it leaves work out.
@@ -134,8 +132,7 @@ class Advice:
     less: bool = False
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A program, by what it is known, and what it can be told."""
 
     name: str
@@ -160,7 +157,7 @@ class Program:
 def programs() -> tuple[Program, ...]:
     """All of them, by the names of their files."""
     files = files_by_name("iowhy.whys", ".toml", "programs").values()
-    return tuple(_read(own_toml.read(file.read_text("utf-8"))) for file in files)
+    return tuple(_read(tomllib.loads(file.read_text("utf-8"))) for file in files)
 
 
 def at_work(facts: Facts) -> tuple[Program, ...]:

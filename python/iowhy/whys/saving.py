@@ -6,8 +6,9 @@ resource (another CPU, another device) or less of the work, it is counted for tw
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.units import count, duration, size
 from iowhy.whys import evidence
 from iowhy.whys.facts import Facts
@@ -15,8 +16,7 @@ from iowhy.whys.facts.requests import Requests
 from iowhy.whys.finding import Saving
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of device: what it moves in order, and what a request takes of it besides (command, answer, interrupt), at least."""
 
     words: str
@@ -28,8 +28,7 @@ class Kind:
         return service_ns >= self.request_ns + bytes_ * 1e9 / self.bytes_per_s
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """What a device moves in order, and whence that is known: its own requests, or else what it can be at the slowest."""
 
     bytes_per_s: float

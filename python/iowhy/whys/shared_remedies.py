@@ -1,6 +1,6 @@
 """Findings that one remedy ends: it gains what it gains of the time of each of them."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from iowhy.whys.finding import OF_TIME, Finding
 

@@ -8,7 +8,8 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.free_name import free_name
 from iowhy.invocation import as_root, joined, quoted, typed
 from iowhy.users import is_everything
@@ -26,8 +27,7 @@ _COPIES = frozenset({"sync-free", "fast-device", "preallocate"})
 _REPORT = re.compile(r"`iowhy report ([a-z-]+)`")
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(Struct, frozen=True, dict=True):
     """What can be typed about one recording. `directory` is where its command ran, None for here."""
 
     recording: Path

@@ -1,9 +1,8 @@
 """The verdict: which causes a recording shows, which time is whose, and the answer in a sentence."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from iowhy.data_class import dataclass
 from iowhy.recording import Recording
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
@@ -14,7 +13,7 @@ from iowhy.whys.evidence import READ_ONCE
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.failures import failures
 from iowhy.whys.finding import THE_PART, WITHOUT_RECORDER, Candidate, Claim, Finding, Saving
-from iowhy.whys.in_whose_code import in_whose_code, make_ahead
+from iowhy.whys.in_whose_code import in_whose_code
 from iowhy.whys.layers_below import layers_below
 from iowhy.whys.program import Program
 from iowhy.whys.settle import settle_with_rest
@@ -26,8 +25,7 @@ from iowhy.whys.typed import Commands, commands
 SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The answer, what it rests on, and what is not known. Findings: largest gain first."""
 
     answer: str
@@ -112,18 +110,6 @@ def verdict_of(facts: Facts) -> Verdict:
         failures=failures(facts),
         too_short=answer.too_short(facts),
     )
-
-
-def asked_by_causes(facts: Facts) -> Iterator[object]:
-    """Steps that ask what `verdict_of` asks for its causes, those first that it comes to last."""
-    yield failures(facts)
-    looked_for = _looked_for(facts)
-    if looked_for:
-        yield program.at_work(facts)
-        make_ahead(facts)
-        yield None
-    for cause in reversed(looked_for):
-        yield cause.find(facts)
 
 
 def _looked_for(facts: Facts) -> tuple[Cause, ...]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
-@dataclass(frozen=True)
-class CacheCold:
+class CacheCold(Struct, frozen=True):
     """What the cache saves: the time added when the files must be read from the device."""
 
     name: str = "cache-cold"

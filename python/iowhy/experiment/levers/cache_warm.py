@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from iowhy.allocated import allocated_bytes
-from iowhy.data_class import dataclass
 from iowhy.experiment import cache
 from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
-@dataclass(frozen=True)
-class CacheWarm:
+class CacheWarm(Struct, frozen=True):
     """What the first touch of each page costs: the time saved when the files are cached already."""
 
     name: str = "cache-warm"

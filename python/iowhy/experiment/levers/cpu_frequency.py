@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import bind_cpus
 from iowhy.experiment.lever import Effect, Level, percent
@@ -15,8 +16,7 @@ from iowhy.quantities import share
 POLICIES = Path("/sys/devices/system/cpu/cpufreq")
 
 
-@dataclass(frozen=True)
-class CpuFrequency:
+class CpuFrequency(Struct, frozen=True):
     """A level of 0.5 halves the clock of one frequency domain, and the command is bound to it.
 
     Others on those CPUs are slowed too, so it is only taken when named.

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import bind_cpus
 from iowhy.experiment.lever import Effect, Level
@@ -24,8 +25,7 @@ while True:
 """
 
 
-@dataclass(frozen=True)
-class CpuPin:
+class CpuPin(Struct, frozen=True):
     """Levels: ``one`` CPU for a command that uses several, and ``shared``: half of one CPU.
 
     Only the CPU that is shared is contended for, by one loop at the command's own priority.

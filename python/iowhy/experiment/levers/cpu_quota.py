@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment import groups
 from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.lever import Effect, Level, percent
@@ -18,8 +19,7 @@ PERIOD_US = 10_000
 _LEAST_US = 1000
 
 
-@dataclass(frozen=True)
-class CpuQuota:
+class CpuQuota(Struct, frozen=True):
     """A level of 0.5 leaves half a CPU for each CPU in use at once.
 
     What is limited is the rate while it runs, not its total: a command that mostly waits stays

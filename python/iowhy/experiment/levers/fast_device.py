@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import Struct
+
 from iowhy.allocated import allocated_bytes
-from iowhy.data_class import dataclass
 from iowhy.experiment import copies
 from iowhy.experiment.cache import available_bytes, files_below
 from iowhy.experiment.lever import Effect, Level
@@ -14,8 +15,7 @@ from iowhy.experiment.setting import Setting
 _MEMORY = Path("/dev/shm")
 
 
-@dataclass(frozen=True)
-class FastDevice:
+class FastDevice(Struct, frozen=True):
     """The command runs on a copy in memory; the original is not touched in these trials."""
 
     name: str = "fast-device"

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment import contend
 from iowhy.experiment.device import open_direct
@@ -19,8 +20,7 @@ from iowhy.undo import MARK_VARIABLE
 _FILE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
-class IoContention:
+class IoContention(Struct, frozen=True):
     """A level of 0.3 writes at 30 % of the rate that the device showed at its best.
 
     What the writer reached is measured in every trial and is what counts: a device under the command's

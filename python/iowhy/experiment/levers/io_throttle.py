@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment import groups
 from iowhy.experiment.device import Best, Device
@@ -21,8 +22,7 @@ _MATERIAL = 0.05
 """A device that is needed for less of the run than this does not bind it, burst or not."""
 
 
-@dataclass(frozen=True)
-class IoThrottle:
+class IoThrottle(Struct, frozen=True):
     """A level of 0.5 allows half the bytes and half the requests per second of the device's best.
 
     The kernel lets a burst pass at full speed. What counts is therefore how much longer the command's own bytes

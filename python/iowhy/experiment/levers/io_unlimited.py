@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.experiment import groups
 from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.lever import Effect, Level
@@ -16,8 +17,7 @@ _KNOBS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class IoUnlimited:
+class IoUnlimited(Struct, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
     Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.experiment import groups
 from iowhy.experiment.condition import LevelFailed
 from iowhy.experiment.in_child import enter_group
@@ -18,8 +19,7 @@ _ROOM_FOR_HEAP = 1.25
 _HELD = 0.5
 
 
-@dataclass(frozen=True)
-class MemoryLimit:
+class MemoryLimit(Struct, frozen=True):
     """A level of 0.5 allows half of the most that the command and its page cache held without a limit."""
 
     name: str = "memory-limit"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from iowhy import units
-from iowhy.data_class import dataclass
 from iowhy.experiment import groups
 from iowhy.experiment.condition import LevelFailed
 from iowhy.experiment.in_child import enter_group
@@ -18,8 +19,7 @@ _NONE = 1 << 60
 _USED = 0.5
 
 
-@dataclass(frozen=True)
-class MemoryUnlimited:
+class MemoryUnlimited(Struct, frozen=True):
     """The command enters a group at the top of the hierarchy, which has no limits, for its trials.
 
     Under version 2 that takes the group's other limits away too. What lies above a container's own top stays.

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment.command import Place, run
 from iowhy.experiment.device import mount_of
@@ -13,8 +14,7 @@ from iowhy.experiment.setting import Setting
 from iowhy.undo import MARKER_FILE, opposite_option
 
 
-@dataclass(frozen=True)
-class MountOption:
+class MountOption(Struct, frozen=True):
     """Levels are options, as in mount-option=nobarrier. Never on a filesystem that is not ours.
 
     A filesystem is ours when a directory above its mount point carries the marker file of the lab.

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment import copies
 from iowhy.experiment.cache import files_below
@@ -14,8 +15,7 @@ from iowhy.experiment.lever import CannotAct, Effect, Level
 from iowhy.experiment.setting import Setting
 
 
-@dataclass(frozen=True)
-class Preallocate:
+class Preallocate(Struct, frozen=True):
     """The command runs on a copy of the work directory whose files lie in one piece.
 
     A level is a directory for the copy, on another filesystem where its own is full or has free space in

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.experiment import copies
 from iowhy.experiment.in_child import ignore_syncs, sync_filter_refusal
@@ -11,8 +12,7 @@ from iowhy.experiment.lever import Effect, Level
 from iowhy.experiment.setting import Setting
 
 
-@dataclass(frozen=True)
-class SyncFree:
+class SyncFree(Struct, frozen=True):
     """What fsync, fdatasync, msync, sync_file_range, sync and syncfs cost.
 
     Nothing that the command writes is safe against a power cut, so it needs --allow-unsafe and never

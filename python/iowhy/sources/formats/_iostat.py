@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.format import Interval, Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.numbers import KIB, MIB, NS_PER_S
@@ -22,8 +22,7 @@ JITTER = 1.5
 FIRST = "the first report of iostat is an average since boot, and not taken for load"
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """One report: CPU percentages by name, and per device its columns."""
 
     wall_ns: int | None = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.sources.format import Parsed
 from iowhy.sources.formats._measure import measure
 from iowhy.sources.tracing.stacks import OTHER, reason
@@ -14,8 +15,7 @@ from iowhy.sources.tracing.stacks import OTHER, reason
 NAMED = 5
 
 
-@dataclass(frozen=True)
-class Sleeper:
+class Sleeper(Struct, frozen=True):
     """One thread in state D; `where`: the kernel function that it sleeps in, or its stack, innermost first."""
 
     tid: int

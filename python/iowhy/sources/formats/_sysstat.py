@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.numbers import NS_PER_S, number
@@ -28,8 +29,7 @@ AVERAGE = frozenset({"Average:", "Durchschn.:", "Moyenne:", "Media:", "平均时
 DAY_NS = 86_400 * NS_PER_S
 
 
-@dataclass
-class Banner:
+class Banner(Struct):
     """The first line: the machine, and the day (wall clock of its midnight, None if not read)."""
 
     host: dict[str, object]
@@ -84,8 +84,7 @@ class Day:
         return when, line[match.end() :].strip()
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of a table with times of day; `start_ns` is where its interval begins."""
 
     line: int

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.clock import wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure
@@ -41,8 +41,7 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-@dataclass
-class _Screen:
+class _Screen(Struct):
     end_ns: int | None = None
     elapsed_ns: int | None = None
     since_boot: bool = False

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure
@@ -34,8 +34,7 @@ _METRICS = {
 }
 
 
-@dataclass
-class _Report:
+class _Report(Struct):
     mount: str
     values: dict[str, float] = field(default_factory=dict)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.clock import wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sar import Collected
@@ -50,8 +50,7 @@ _DISKS = {
 }
 
 
-@dataclass
-class _File:
+class _File(Struct):
     titles: dict[str, list[str]] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     rows: dict[str, list[tuple[str, list[str]]]] = field(default_factory=dict)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.format import Block, Claim, Parsed, Snapshot
 from iowhy.sources.formats._cgroup import group_of
 from iowhy.sources.formats._measure import measure
@@ -31,8 +31,7 @@ _TITLE = re.compile(r"\W*(cpu|io|memory|mem|irq)\b(?:[. ]?pressure)?\W*", re.IGN
 _BRACES = re.compile(r"/proc/pressure/\{([a-z,]+)\}")
 
 
-@dataclass
-class _File:
+class _File(Struct):
     """One copy of one file: its lines "some" and "full", and whose it is."""
 
     resource: str | None

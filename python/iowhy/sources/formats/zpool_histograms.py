@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._measure import measure
 from iowhy.sources.numbers import NS_PER_S, size
@@ -25,8 +25,7 @@ _LABEL = re.compile(r"(\d{1,18})(ns|us|ms|s)?")
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": NS_PER_S, None: 1}
 
 
-@dataclass
-class _Histogram:
+class _Histogram(Struct):
     """Of one pool or device: its columns, and for each row the range and the counts."""
 
     of: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+
 from iowhy.sources.clock import interval_of
 from iowhy.sources.format import Block, Claim, Interval, Parsed
 from iowhy.sources.formats._measure import measure
@@ -32,8 +32,7 @@ _GROUPS = re.compile(
 _DISK = ("disk_wait_read_ns", "disk_wait_write_ns")
 
 
-@dataclass
-class _Report:
+class _Report(Struct):
     rows: dict[str, tuple[list[float], dict[str, float]]] = field(default_factory=dict)
 
 

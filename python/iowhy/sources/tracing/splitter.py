@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.errors import Problem
 from iowhy.recording.stored_rows import parquet_of, path_of
 from iowhy.sources.format import Parsed, Progress
@@ -25,8 +26,7 @@ PROGRAM = "iowhy-logs"
 STRINGS = "strings"
 
 
-@dataclass
-class Split:
+class Split(Struct):
     """A log taken apart: its tables are open files, which are gone with the last reference to them.
 
     Columns of type UINTEGER hold numbers of strings, which stand once in a table of their own.
@@ -62,8 +62,7 @@ class Split:
             )
 
 
-@dataclass
-class _Job:
+class _Job(Struct):
     """What is taken apart: the program's format, the file or else the open file, and how to name it."""
 
     form: str

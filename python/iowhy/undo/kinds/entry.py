@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
 
 Entry = Mapping[str, Any]
 
@@ -46,8 +46,7 @@ class Failed(Exception):
     """The action could not be undone now."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One kind of action; ``survives_boot`` tells whether its effect outlives a restart."""
 
     check: Callable[[Entry], None]

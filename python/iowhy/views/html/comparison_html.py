@@ -1,8 +1,9 @@
 """The page of a comparison: the difference, where it is, what became of the findings, both runs side by side."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from iowhy import units
 from iowhy.charts import Drawn

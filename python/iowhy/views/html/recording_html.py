@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from msgspec import Struct
+
 from iowhy import units
 from iowhy.charts import NARROWED, Drawn
-from iowhy.data_class import dataclass
 from iowhy.invocation import joined, typed
 from iowhy.overview import Overview
 from iowhy.recording import Manifest
@@ -19,8 +20,7 @@ from iowhy.views.html.tables_html import report_table
 from iowhy.views.html.whole_page import whole_page
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A report's first rows; the columns in its order."""
 
     report: Report

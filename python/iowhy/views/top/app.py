@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.widgets import Static
@@ -33,8 +34,7 @@ SPANS_NS = (1_000_000_000, 3_000_000_000, 10_000_000_000, 60_000_000_000, 600_00
 LIVE_SPAN = 2
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What is looked at: the recording, its name, the file that its command prints to, how its recorder is ended."""
 
     path: Path

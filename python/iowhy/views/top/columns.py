@@ -1,8 +1,9 @@
 """Which columns the tables of the live view have, and how they are written. The first ones stay when it is narrow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from iowhy import units
 from iowhy.views.cells import number_or_none
@@ -14,8 +15,7 @@ if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
 UNKNOWN = "–"
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column: the key of the row that it is sorted by, and how it is shown."""
 
     key: str

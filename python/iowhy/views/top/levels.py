@@ -1,9 +1,10 @@
 """What the live view shows at each depth: the recording's tables, and those of what was opened in them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from iowhy import units
 from iowhy.messages import printable
@@ -16,8 +17,7 @@ if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
     from iowhy.watching.moment import Moment
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """One table: its title, its columns, its rows, what tells a row from the others, and what it opens."""
 
     title: str
@@ -27,8 +27,7 @@ class Page:
     opens: str | None = None
 
 
-@dataclass
-class Level:
+class Level(Struct):
     """The pages of one depth. `ask` gets them for another moment; it takes as long as its queries."""
 
     title: str

@@ -1,6 +1,6 @@
 """The device never rests: its queue is full, or it moves all it can."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION

@@ -1,8 +1,8 @@
 """The device takes long for a request although little is asked of it."""
 
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from iowhy.data_class import dataclass
 from iowhy.whys import classes, evidence, health, links, next_command, saving, thresholds
 from iowhy.whys.budget import NO_DIRECTION
 from iowhy.whys.cause import Cause, Threshold
@@ -29,8 +29,7 @@ WORKS = 0.3
 STUCK = 0.99
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Of the waiting for storage, the part that is claimed, and of that the part that can be saved."""
 
     claimed: float

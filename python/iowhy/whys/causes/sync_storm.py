@@ -1,6 +1,7 @@
 """Many sync calls for few bytes."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.whys import classes, evidence, links, next_command, saving, thresholds
 from iowhy.whys.cause import Cause, Threshold
 from iowhy.whys.chain import chain_of, count, link, percent, plural, size
@@ -244,8 +245,7 @@ def _measured(facts: Facts) -> Candidate | None:
     )
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Writing with the smallest and with the largest file size of one run of a benchmark."""
 
     run: str

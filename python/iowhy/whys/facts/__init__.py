@@ -52,13 +52,11 @@ class Facts:
         self,
         recording: Recording,
         *,
-        keep: bool = False,
         narrowed: Narrowed | None = None,
-        relations: Relations | None = None,
     ) -> None:
         self.recording = recording
         self.manifest = recording.manifest
-        self.relations = relations or Relations.of(recording, keep=keep, narrowed=narrowed)
+        self.relations = Relations.of(recording, narrowed=narrowed)
 
     def __enter__(self) -> "Facts":
         return self
@@ -239,18 +237,15 @@ class Facts:
 def facts_of(
     recording: Recording,
     *,
-    keep: bool = False,
     narrowed: Narrowed | None = None,
-    relations: Relations | None = None,
 ) -> Iterator[Facts]:
     """The facts of a recording, open. DuckDB's errors become Problems that say how to look for damage.
 
-    `keep` takes answers from the user's cache and keeps them there; `narrowed` is the part that is looked at. `relations`
-    are those of the recording, where they are being opened already; they are closed here.
+    `narrowed` is the part that is looked at.
     """
     with (
         recording.damage_named(),
-        Facts(recording, keep=keep, narrowed=narrowed, relations=relations) as facts,
+        Facts(recording, narrowed=narrowed) as facts,
     ):
         yield facts
 

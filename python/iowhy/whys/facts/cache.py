@@ -1,13 +1,12 @@
 """The page cache: asked for, missed, read ahead, evicted and read again."""
 
-from dataclasses import replace
+from msgspec import Struct
+from msgspec.structs import replace
 
-from iowhy.data_class import dataclass
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """Pages over the whole recording; None where the source does not tell.
 
     `hit_ratio`: lookups of pages that were in memory before (see the relation cache_counts).
@@ -50,8 +49,7 @@ class Cache:
     working_set_bytes: float | None = None
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     lookups: int | None
     misses: int | None
     readahead: int | None
@@ -87,8 +85,7 @@ FROM file_cache
 """
 
 
-@dataclass(frozen=True)
-class _Costs:
+class _Costs(Struct, frozen=True):
     covered: float | None
     reread: float | None
     wasted: float | None
@@ -124,8 +121,7 @@ FROM f
 COVERED = 0.5
 
 
-@dataclass(frozen=True)
-class _Top:
+class _Top(Struct, frozen=True):
     dev: int
     ino: int
     path: str | None
@@ -212,8 +208,7 @@ def _with_top(relations: Relations, common: Cache, top: _Top) -> Cache:
     )
 
 
-@dataclass(frozen=True)
-class _Pass:
+class _Pass(Struct, frozen=True):
     number: int
     of_pages: int | None
     hit_pages: int | None

@@ -1,17 +1,17 @@
 """System calls: how many, how long, how much of it on a CPU, how they walk through the files."""
 
 from collections.abc import Iterable
-from dataclasses import field, replace
 
-from iowhy.data_class import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.facts.operations import moved
 from iowhy.whys.facts.sampling import sampled
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Calls taken together; times in nanoseconds, None where the source does not tell them.
 
     The bytes of reads and writes hold those of io_uring and libaio too, which no call names. `files` are counted of syncs alone.
@@ -53,8 +53,7 @@ class Group:
         return (self.cpu_ns + self.runnable_ns) / self.total_ns
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """How calls of one direction walk through their files.
 
     `jump_share` is of the pairs of calls of one thread in one file; None when most calls are alone
@@ -67,8 +66,7 @@ class Walk:
     pairs: int = 0
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """`known` is false when no source recorded single calls; `by_name` then may hold totals.
 
     `syncs` are the calls that make data durable: fsync and the like, and the writes that waited for
@@ -99,8 +97,7 @@ PAIRS_MIN = 16
 PAIRED = 0.4
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     """The sums of calls, `what` they are of: a name, or all (empty)."""
 
     what: str | None
@@ -216,8 +213,7 @@ def _single(relations: Relations, by_write: bool) -> Calls:
     )
 
 
-@dataclass(frozen=True)
-class _Steps:
+class _Steps(Struct, frozen=True):
     direction: str
     median_bytes: float | None
     calls: int
@@ -253,8 +249,7 @@ def _walks(relations: Relations, reads: str, writes: str) -> dict[str, Walk]:
     }
 
 
-@dataclass(frozen=True)
-class _Idle:
+class _Idle(Struct, frozen=True):
     name: str
     total_ns: int
 
@@ -278,8 +273,7 @@ def _idle(relations: Relations) -> dict[str, float]:
     return {row.name: float(row.total_ns) for row in found}
 
 
-@dataclass(frozen=True)
-class _Total:
+class _Total(Struct, frozen=True):
     name: str
     calls: int
     total_ns: int
@@ -330,8 +324,7 @@ def _totals(relations: Relations) -> Calls:
     )
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(Struct, frozen=True):
     calls: int | None
     total_ns: float | None
     writes: int | None

@@ -6,7 +6,8 @@ are made dirty by who waits so: no call of its own writes them.
 
 from collections import Counter
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.tables import calls
 from iowhy.whys import classes
@@ -24,8 +25,7 @@ OPENS = frozenset(one.name for one in calls().values() if one.effect == "open")
 WANT_DATA = OPENS | {"truncate", "ftruncate"}
 
 
-@dataclass(frozen=True)
-class CopiedUp:
+class CopiedUp(Struct, frozen=True):
     """`waits`: by call and reason, what of their waits is for copying, the longest first; `cpu_ns`: what these
     calls take of a CPU, as much of each as of its waits. `files` and `pages` that were copied, None where
     pages were not recorded by file and process. `path`: the name of the one that has most of them, None where it has none, with
@@ -52,8 +52,7 @@ class CopiedUp:
         return wanting / sum(one.shown_ns or 0.0 for one in self.waits)
 
 
-@dataclass(frozen=True)
-class _Files:
+class _Files(Struct, frozen=True):
     files: int = 0
     pages: int | None = None
     written_bytes: int | None = None
@@ -61,8 +60,7 @@ class _Files:
     path_pages: int | None = None
 
 
-@dataclass(frozen=True)
-class _Cpu:
+class _Cpu(Struct, frozen=True):
     name: str
     cpu_ns: float
 

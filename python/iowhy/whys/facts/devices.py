@@ -1,6 +1,7 @@
 """Devices by their own counters: what iostat shows, and all that a pasted iostat can tell."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.filesystems import Filesystems
 
@@ -9,8 +10,7 @@ from iowhy.whys.facts.filesystems import Filesystems
 FITS = 0.5
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(Struct, frozen=True):
     """As the relation device_rates has it."""
 
     dev: int
@@ -29,8 +29,7 @@ class Device:
     best_bytes_per_s: float | None
 
 
-@dataclass(frozen=True)
-class Devices:
+class Devices(Struct, frozen=True):
     """The devices that had any request, the most loaded first.
 
     `top` is the one to speak of: the most loaded one; of a recorded command without requests of its
@@ -56,8 +55,7 @@ ORDER BY s.place LIMIT 8
 """
 
 
-@dataclass(frozen=True)
-class _Scheduler:
+class _Scheduler(Struct, frozen=True):
     scheduler: str | None
 
 
@@ -86,14 +84,12 @@ def measure(
     return Devices(found, top, share)
 
 
-@dataclass(frozen=True)
-class _Moved:
+class _Moved(Struct, frozen=True):
     read_bytes: int | None
     written_bytes: int | None
 
 
-@dataclass(frozen=True)
-class _Total:
+class _Total(Struct, frozen=True):
     dev: int
     moved_bytes: int | None
 

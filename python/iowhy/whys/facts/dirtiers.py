@@ -1,11 +1,11 @@
 """Which programs outside the command made pages dirty on a device's filesystems, that a sync may wait for."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Dirtier:
+class Dirtier(Struct, frozen=True):
     """All processes of one name; `tgid` is the one that did most. `name` is None where none was seen."""
 
     name: str | None

@@ -2,7 +2,8 @@
 
 from enum import Enum
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.machine import Machine
 
@@ -19,8 +20,7 @@ class Kind(Enum):
     DROPPED = "another program dropped them (drop_caches, posix_fadvise, truncation)"
 
 
-@dataclass(frozen=True)
-class Evictor:
+class Evictor(Struct, frozen=True):
     """`pages` of the command's files that were read again, and their `share` (0..1) of all of these that were evicted. `name` is of the process."""
 
     kind: Kind
@@ -30,8 +30,7 @@ class Evictor:
     share: float
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     tgid: int | None
     comm: str | None
     own: bool

@@ -1,6 +1,7 @@
 """Calls that storage refused or could not do: no room, a broken device, a filesystem that takes no writes."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: Whatever becomes of the run, somebody did not get what was asked for: ENOSPC, EDQUOT, and a damaged filesystem (EUCLEAN).
@@ -12,8 +13,7 @@ _WHERE_IT_FAILED = (-5, -23, -24, -27, -30, -110, -116)
 _OF_DATA = (-5, -116)
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Calls that ended in one error (`error`, a positive errno). `name` and `path` are those of the last; the path is None
     where the call named no file, or it is not known. `of_filesystem` is where the filesystem of that file is mounted."""
 

@@ -1,6 +1,7 @@
 """The filesystems of the command's files: where they are mounted, with what options, on which disk."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
@@ -8,8 +9,7 @@ from iowhy.whys import classes
 COPY_ON_WRITE = frozenset({"btrfs", "bcachefs", "zfs"})
 
 
-@dataclass(frozen=True)
-class Filesystem:
+class Filesystem(Struct, frozen=True):
     """One mounted filesystem; `options` as in /proc/mounts, `disk_dev` None where it is not known.
 
     `free_bytes` of `size_bytes` were left at the end, None where that was not recorded.
@@ -60,8 +60,7 @@ def of(found: Filesystems, dev: int | None) -> Filesystem | None:
     return next((one for one in found if one.dev == dev), None)
 
 
-@dataclass(frozen=True)
-class _Dev:
+class _Dev(Struct, frozen=True):
     dev: int
 
 

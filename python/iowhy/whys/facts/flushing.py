@@ -1,11 +1,11 @@
 """The devices that emptied their write caches for the command: its files may lie on several."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Flushed:
+class Flushed(Struct, frozen=True):
     """One device: its flushes for the command, and their times from queue to completion, summed."""
 
     dev: int
@@ -14,8 +14,7 @@ class Flushed:
     time_ns: float
 
 
-@dataclass(frozen=True)
-class _MayFlush:
+class _MayFlush(Struct, frozen=True):
     any: bool
 
 
@@ -41,8 +40,7 @@ SELECT sum(greatest(end_ns - greatest(begin_ns, coalesce(before_ns, begin_ns)), 
 """
 
 
-@dataclass(frozen=True)
-class _Wall:
+class _Wall(Struct, frozen=True):
     wall_ns: float | None
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
@@ -40,8 +41,7 @@ LOCKED_BLOCK = "metadata_lock"
 _LONGEST_NS = 60_000_000_000
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(Struct, frozen=True):
     share: float | None
 
 
@@ -97,8 +97,7 @@ def share_while_reading(
     return relations.one(_Held, sql).share
 
 
-@dataclass(frozen=True)
-class Waited:
+class Waited(Struct, frozen=True):
     """The waits in one call (None in a page fault) for one file."""
 
     call: str | None

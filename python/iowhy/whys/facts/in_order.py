@@ -1,6 +1,7 @@
 """How quickly the device moves what is read in order, as the command's own requests show it."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.requests import Requests
 
@@ -14,8 +15,7 @@ ALONE = 1.5
 JUMPS_MIN = 64
 
 
-@dataclass(frozen=True)
-class InOrder:
+class InOrder(Struct, frozen=True):
     """Of reads that follow one another; bytes per second, None where it cannot be told.
 
     `reached`: the most that requests of one size moved in their median time. The device moves that at least, as each
@@ -29,16 +29,14 @@ class InOrder:
     most_bytes: int | None = None
 
 
-@dataclass(frozen=True)
-class _Fit:
+class _Fit(Struct, frozen=True):
     reached: float | None
     slope_ns: float | None
     least_bytes: int | None
     most_bytes: int | None
 
 
-@dataclass(frozen=True)
-class _Following:
+class _Following(Struct, frozen=True):
     reads: int
 
 
@@ -72,8 +70,7 @@ def in_order(relations: Relations, requests: Requests) -> InOrder:
     return InOrder(fit.reached, fitted, fit.least_bytes, fit.most_bytes)
 
 
-@dataclass(frozen=True)
-class Ways:
+class Ways(Struct, frozen=True):
     """Of the reads on the device that jump: their mean service time, and that of the quickest tenth.
 
     `part` (0..1): of the time of all reads, what goes if each of those that jump takes as long as the quickest. The
@@ -85,8 +82,7 @@ class Ways:
     part: float
 
 
-@dataclass(frozen=True)
-class _Ways:
+class _Ways(Struct, frozen=True):
     jumps: int
     mean_ns: float | None
     quickest_ns: float | None

@@ -1,12 +1,12 @@
 """Limits of the control group on reads and writes, each beside what the command did on the device that it holds for."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.requests import Requests
 
 
-@dataclass(frozen=True)
-class DeviceLimits:
+class DeviceLimits(Struct, frozen=True):
     """`device` is None in recordings that do not tell it: then the requests are those of all devices."""
 
     device: str | None

@@ -1,11 +1,11 @@
 """The journals of the file systems that the command used."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """Over all commits; `flushing_share`: of their time, handing the data of ordered files to the device (`ordered_share` has all of it)."""
 
     commits: int | None
@@ -17,8 +17,7 @@ class Journal:
     blocks_per_commit: float | None
 
 
-@dataclass(frozen=True)
-class _Commits:
+class _Commits(Struct, frozen=True):
     commits: int
     time_ns: int | None
     mean_ns: float | None
@@ -78,8 +77,7 @@ FROM commits AS c LEFT JOIN done AS d ON d.dev = c.dev AND d.ts_ns = c.ts_ns
 """
 
 
-@dataclass(frozen=True)
-class _Share:
+class _Share(Struct, frozen=True):
     share: float | None
 
 

@@ -1,6 +1,7 @@
 """What a device lies on: the layers between a filesystem and the disks, and which disk of an array answers late."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: What made a mapped device (the first word of its uuid), in the words of who uses it.
@@ -9,8 +10,7 @@ _MADE_BY = {"LVM": "LVM", "CRYPT": "dm-crypt", "mpath": "multipath"}
 _DEEPEST = 8
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """One device's requests of one direction: how many, and how long one takes from queue to completion (ns)."""
 
     dev: int
@@ -19,8 +19,7 @@ class Answers:
     mean_ns: float
 
 
-@dataclass(frozen=True)
-class _Device:
+class _Device(Struct, frozen=True):
     dev: int
     name: str
     raid_level: str | None
@@ -35,14 +34,12 @@ class _Device:
         return self.name if self.raid_level is None else f"{self.name} ({self.raid_level})"
 
 
-@dataclass(frozen=True)
-class _Layer:
+class _Layer(Struct, frozen=True):
     dev: int
     below_dev: int
 
 
-@dataclass(frozen=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """`shown`: the device and all below it, in words; `members`: what an array in it consists of, by name;
     `answers`: how its members answer."""
 

@@ -1,11 +1,11 @@
 """Where the files lie: extents after (else before) the command, and who allocated them."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """As the relation file_layout has it; `bytes` have a place on the device.
 
     `writers` and `interleaved` are of its allocations: distinct threads, and the share that another thread
@@ -24,8 +24,7 @@ class File:
     interleaved: float | None
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The files whose extents were read, most extents first (at most 50)."""
 
     files: tuple[File, ...]

@@ -1,14 +1,14 @@
 """The machine while it ran: CPUs, memory, limits, pressure."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: Share of samples with blocked processes from which they are what the machine does: more often than not.
 BLOCKED = 0.5
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Shares are 0..1 of the machine's CPU time; levels are means over the time.
 
     `blocked_share` is the share of the time in which processes were blocked, as its samples tell, `cached_growth_bytes` by how
@@ -100,8 +100,7 @@ WHERE scope = 'machine' AND stalled_share IS NOT NULL
 """
 
 
-@dataclass(frozen=True)
-class _Levels:
+class _Levels(Struct, frozen=True):
     user_share: float | None = None
     system_share: float | None = None
     idle_share: float | None = None
@@ -121,8 +120,7 @@ class _Levels:
     cpus: int | None = None
 
 
-@dataclass(frozen=True)
-class _Memory:
+class _Memory(Struct, frozen=True):
     total: int | None = None
     free: float | None = None
     cached: float | None = None
@@ -131,8 +129,7 @@ class _Memory:
     dirty_peak: int | None = None
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(Struct, frozen=True):
     throttled: float | None = None
     throttled_periods: float | None = None
     quota: float | None = None
@@ -142,8 +139,7 @@ class _Group:
     refault: int | None = None
 
 
-@dataclass(frozen=True)
-class _Pressure:
+class _Pressure(Struct, frozen=True):
     resource: str
     kind: str
     stalled_share: float

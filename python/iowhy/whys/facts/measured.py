@@ -1,11 +1,11 @@
 """Summary numbers and histograms that other tools printed: curt, filemon, fileplace, iozone, …"""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Struct, frozen=True):
     """One number: `tool`, its `subject` (a file, a call, a device, a job) and its `metric`."""
 
     tool: str
@@ -14,8 +14,7 @@ class Number:
     value: float
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """A device by means over all of the time: its share of it, requests in flight, requests completed a second."""
 
     name: str
@@ -24,8 +23,7 @@ class Load:
     operations_per_s: float | None
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """At most 5,000 numbers, by tool and subject; histograms by metric: (count, median)."""
 
     numbers: tuple[Number, ...]
@@ -68,8 +66,7 @@ FROM c GROUP BY metric
 """
 
 
-@dataclass(frozen=True)
-class _Histogram:
+class _Histogram(Struct, frozen=True):
     metric: str
     total: float
     middle: float | None

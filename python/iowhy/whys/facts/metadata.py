@@ -1,6 +1,7 @@
 """The filesystems' own blocks (inodes, directories, maps) that the command had read, and the names it asked for."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.tables import calls
 from iowhy.whys import classes
@@ -15,8 +16,7 @@ NAME_CALLS = frozenset(
 _REMOVES = frozenset({"unlink", "unlinkat", "rmdir"})
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """Requests are reads on the command's device; `known` is false when none were recorded of anybody.
 
     `jump_share` (0..1): of the requests, those that jump (see the relation command_requests): also from data to
@@ -43,14 +43,12 @@ WHERE dev = {dev} AND op = 'read' AND owner_kind = 'metadata'
 """
 
 
-@dataclass(frozen=True)
-class _Calls:
+class _Calls(Struct, frozen=True):
     calls: int | None
     removing: int | None
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     requests: int
     bytes: int | None
     mean_service_ns: float | None

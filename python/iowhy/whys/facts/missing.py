@@ -1,6 +1,7 @@
 """What it costs a CPU to read what had been in the page cache, beyond finding it there."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
@@ -8,8 +9,7 @@ from iowhy.whys import classes
 ENOUGH = 16
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Calls that had to wait for pages that had been in the cache.
 
     `cpu_ns` is what they took of a CPU beyond a call of the same length on the same file that waited for nothing (to make room,
@@ -21,8 +21,7 @@ class Missing:
     cpu_ns: float
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     calls: float | None
     cpu_ns: float | None
 

@@ -1,11 +1,11 @@
 """What asynchronous operations (io_uring, libaio) moved, which no call names."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """Bytes of the operations of one kind, read or write, on what is stored; None where nothing is known of them."""
 
     kind: str

@@ -1,14 +1,14 @@
 """The files whose requests cost most, and how the command's requests lie on their device."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: Requests of a file that follow another one, below which their order is chance.
 STEPS_MIN = 16
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """The command's data requests of one file; `time_share` is of the time of all of its requests."""
 
     dev: int
@@ -22,8 +22,7 @@ class Owner:
     jump_share: float | None
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Struct, frozen=True):
     dev: int
     ino: int
     path: str | None
@@ -72,8 +71,7 @@ WHERE jump_bytes <> 0 AND end_page IS NOT NULL
 """
 
 
-@dataclass(frozen=True)
-class _Adjacent:
+class _Adjacent(Struct, frozen=True):
     jumps: int
     adjacent: int
 

@@ -6,7 +6,8 @@ Of a process that ran before it was recorded these are the files of its code tha
 import re
 from collections.abc import Iterable, Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
@@ -14,8 +15,7 @@ from iowhy.relations import Relations
 AT_WORK = 0.1
 
 
-@dataclass(frozen=True)
-class _Name:
+class _Name(Struct, frozen=True):
     name: str
 
 
@@ -93,8 +93,7 @@ def _expression(pattern: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class FilesMoved:
+class FilesMoved(Struct, frozen=True):
     """Of how many files data were read, and written."""
 
     read: int
@@ -117,8 +116,7 @@ def files_moved(relations: Relations) -> FilesMoved | None:
     )
 
 
-@dataclass(frozen=True)
-class BytesMoved:
+class BytesMoved(Struct, frozen=True):
     """What calls read and wrote, pipes too."""
 
     read: int

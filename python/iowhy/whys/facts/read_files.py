@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class _Time:
+class _Time(Struct, frozen=True):
     concerned_ns: int | None
     all_ns: int | None
 

@@ -4,7 +4,8 @@ Requests on a loop device appear again on the disk under it; they count where th
 the relation counted_requests).
 """
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.relations.percentiles import percentiles_sql
 from iowhy.whys import classes
@@ -16,8 +17,7 @@ from iowhy.whys.facts.owners import Owner, owners
 STEPS_MIN = 16
 
 
-@dataclass(frozen=True)
-class Requests:
+class Requests(Struct, frozen=True):
     """`known` is false when no requests were recorded; times are from queue to completion.
 
     Shares are 0..1. `count` to `time_ns` are of the command's reads and writes. `jump_share`: of
@@ -74,8 +74,7 @@ class Requests:
     rotational: bool | None = None
 
 
-@dataclass(frozen=True)
-class _Totals:
+class _Totals(Struct, frozen=True):
     """The requests of one device; those of the command first."""
 
     dev: int
@@ -134,8 +133,7 @@ _WAITED = """
 """
 
 
-@dataclass(frozen=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """Sizes, order and service times of the command's requests of one direction, or of both.
 
     A slow request took more than 100 ms and more than 20 times the median: `slow_share` is theirs of
@@ -226,8 +224,7 @@ _OF_COUNTED = """
   ) AS t"""
 
 
-@dataclass(frozen=True)
-class _Load:
+class _Load(Struct, frozen=True):
     area_ns: int
     busy_ns: int
     own_area_ns: int
@@ -339,8 +336,7 @@ def _load(relations: Relations, dev: int, direction: str | None) -> _Load:
     return found[0] if found else _Load(0, 0, 0, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class _Neighbour:
+class _Neighbour(Struct, frozen=True):
     comm: str | None
     path: str | None
     tgid: int | None
@@ -371,8 +367,7 @@ def _others(relations: Relations, dev: int) -> str | None:
     return None if tgid is None else f"process {tgid}"
 
 
-@dataclass(frozen=True)
-class _Bytes:
+class _Bytes(Struct, frozen=True):
     bytes: int
 
 

@@ -1,6 +1,7 @@
 """The run itself: its time, and how far the recording of it can be trusted."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording import Manifest
 from iowhy.relations import RecordedFacts
 
@@ -14,8 +15,7 @@ _WHO = {
 }
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """`start_ns` and `end_ns` on CLOCK_MONOTONIC; a paste without dates starts at 0.
 
     `part_of_ns`: how long the recording is, where less of its time is looked at; None where all is.

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(Struct, frozen=True):
     """Waits for one such filesystem in calls of one name for one reason; `part` (0..1) of all waits of these two.
 
     `reason` is None for interruptible sleep, `call` for page faults. `tgid` is the process that serves it, None where
@@ -45,8 +45,7 @@ def is_there(relations: Relations, by: Literal["process", "server"]) -> bool:
     return relations.has("filesystems") and relations.rows(known) != [(0,)]
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """Operations of one kind that NFS asked of a server, the machine's; times in ns, means of one operation."""
 
     op: str

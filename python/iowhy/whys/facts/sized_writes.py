@@ -1,14 +1,14 @@
 """Rates of writing files of one size, as benchmarks print them (iozone)."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.whys.facts.measured import Measured
 
 #: Tests that write: "write 16384", "initial writer 4 x 16384".
 _WRITING = frozenset({"write", "initial"})
 
 
-@dataclass(frozen=True)
-class SizedWrite:
+class SizedWrite(Struct, frozen=True):
     """What one test of a benchmark reached: files of `file_kib`, by the name that it is printed under."""
 
     name: str

@@ -1,6 +1,7 @@
 """What a filesystem does, and to whom it says no, when it runs short of free space."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.filesystems import Filesystem, Filesystems, of, waited_for_most
 from iowhy.whys.facts.stacks import MAKES_ROOM, RESERVES, ROOM, Through, through
@@ -13,8 +14,7 @@ SHORT_SHARE = 0.1
 SHORT_BYTES = 10 << 30
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(Struct, frozen=True):
     """`waits`: by call and reason, what of their waits is for room. Passes of writeback are those that the
     filesystem asked for (fs_free_space). `refused`: calls that failed for want of space or quota; None
     where single calls were not recorded. `filesystem`: the one that was waited for longest."""
@@ -27,8 +27,7 @@ class Space:
     filesystem: Filesystem | None
 
 
-@dataclass(frozen=True)
-class _Passes:
+class _Passes(Struct, frozen=True):
     passes: int = 0
     pages: int | None = None
     inodes: int = 0
@@ -40,8 +39,7 @@ FROM writeback_passes WHERE own AND reason = 'fs_free_space'
 """
 
 
-@dataclass(frozen=True)
-class _Refused:
+class _Refused(Struct, frozen=True):
     calls: int
 
 

@@ -4,7 +4,8 @@ A write that waits for writeback does so for one of two: it is to be durable (O_
 with sync, chattr +S), then it syncs itself; or its filesystem runs short of free space and makes some first.
 """
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.tables import rules
 from iowhy.whys import classes
@@ -32,8 +33,7 @@ RESERVES = frozenset({
 SYNC_REASONS = frozenset({"page_writeback", "journal_commit", "device_flush", "log_force"})
 
 
-@dataclass(frozen=True)
-class Through:
+class Through(Struct, frozen=True):
     """Waits in calls of one name and for one reason. `shown_ns` is None where no stack of them was kept."""
 
     call: str

@@ -1,12 +1,12 @@
 """How the command's requests follow each other over the run: stalls of the device, runs of writes."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys.facts.requests import SLOW, Requests, of
 
 
-@dataclass(frozen=True)
-class _Stalls:
+class _Stalls(Struct, frozen=True):
     share: float | None
     count: int
 
@@ -50,8 +50,7 @@ def stalls(relations: Relations, requests: Requests) -> tuple[float, int]:
     return 0.0 if found.share is None else found.share, found.count
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(Struct, frozen=True):
     bytes: int | None
 
 

@@ -1,22 +1,20 @@
 """What was recorded, as it was started: what the command read on its standard input, which processes were attached to."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
 
-@dataclass(frozen=True)
-class _Path:
+class _Path(Struct, frozen=True):
     path: str
 
 
-@dataclass(frozen=True)
-class _Process:
+class _Process(Struct, frozen=True):
     tgid: int
 
 
-@dataclass(frozen=True)
-class _Count:
+class _Count(Struct, frozen=True):
     count: int
 
 

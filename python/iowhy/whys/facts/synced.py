@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 
@@ -10,8 +11,7 @@ from iowhy.relations import Relations
 ONE_OF_THEM = 0.02
 
 
-@dataclass(frozen=True)
-class _Time:
+class _Time(Struct, frozen=True):
     concerned_ns: int | None
     all_ns: int | None
 
@@ -60,8 +60,7 @@ def share_of_syncs(
     return (found.concerned_ns or 0) / found.all_ns if found.all_ns else None
 
 
-@dataclass(frozen=True)
-class _Threads:
+class _Threads(Struct, frozen=True):
     threads: int
 
 

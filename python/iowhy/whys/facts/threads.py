@@ -1,11 +1,11 @@
 """The command's threads: how many, and which one works most."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 
-@dataclass(frozen=True)
-class Threads:
+class Threads(Struct, frozen=True):
     """`top_share` is the busiest thread's CPU time over the elapsed time, `top_name` its name: of several as busy the first."""
 
     count: int | None
@@ -16,8 +16,7 @@ class Threads:
     cores_wanted: float | None
 
 
-@dataclass(frozen=True)
-class _Sums:
+class _Sums(Struct, frozen=True):
     count: int
     processes: int
     cpu_ns: int | None
@@ -34,13 +33,11 @@ FROM thread_totals AS t LEFT JOIN named_threads AS n ON n.tgid = t.tgid AND n.ti
 """
 
 
-@dataclass(frozen=True)
-class _Allowed:
+class _Allowed(Struct, frozen=True):
     cpus: int | None
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """Processes of one name, and what of the CPUs they use together."""
 
     comm: str
@@ -48,8 +45,7 @@ class Program:
     cores: float
 
 
-@dataclass(frozen=True)
-class _Busy:
+class _Busy(Struct, frozen=True):
     comm: str
     processes: int
     cpu_ns: int

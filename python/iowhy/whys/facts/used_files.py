@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.recording.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.users import is_everything
@@ -16,8 +17,7 @@ _CARRIES = 0.9
 MOST_FILES = 200_000
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     first: str | None
     last: str | None
     heaviest: str | None
@@ -25,13 +25,11 @@ class _Place:
     all_bytes: float | None
 
 
-@dataclass(frozen=True)
-class _Path:
+class _Path(Struct, frozen=True):
     path: str
 
 
-@dataclass(frozen=True)
-class DataPlace:
+class DataPlace(Struct, frozen=True):
     """`directory` holds the files that carry nearly all that the command moves, `heaviest` the one that carries most."""
 
     directory: Path
@@ -104,8 +102,7 @@ def _weights(page_bytes: int, least: int = 0) -> str:
 GONE = 0.5
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(Struct, frozen=True):
     gone_ns: int | None
     all_ns: int | None
 

@@ -1,6 +1,7 @@
 """Writeback: how many inodes the passes hop over, how much each writes, who was paused for it."""
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 
 #: A worker goes from inode to inode in microseconds, unless it waits for the device; its next round
@@ -8,8 +9,7 @@ from iowhy.relations import Relations
 SWEEP_NS = 10_000_000
 
 
-@dataclass(frozen=True)
-class Writeback:
+class Writeback(Struct, frozen=True):
     """`background` passes are those of kernel workers; the rest are callers' own (fsync).
 
     `passes` are over one inode each; `sweeps` are passes of one thread with less than 10 ms between them,
@@ -34,8 +34,7 @@ class Writeback:
     limit_pages: float | None = None
 
 
-@dataclass(frozen=True)
-class _Pauses:
+class _Pauses(Struct, frozen=True):
     pauses: int = 0
     pause_ns: int | None = None
     dirty_pages: float | None = None
@@ -48,8 +47,7 @@ SELECT count(*) AS pauses, sum(pause_ns) AS pause_ns, median(dirty_pages) AS dir
 """
 
 
-@dataclass(frozen=True)
-class _Passes:
+class _Passes(Struct, frozen=True):
     passes: int = 0
     sweeps: int | None = None
     inodes: int = 0
@@ -119,8 +117,7 @@ FROM passes AS p JOIN written AS w ON w.dev = p.dev AND w.ino = p.ino
 """
 
 
-@dataclass(frozen=True)
-class _Requested:
+class _Requested(Struct, frozen=True):
     bytes: float | None
 
 

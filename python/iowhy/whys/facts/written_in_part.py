@@ -4,7 +4,8 @@ The page cache keeps whole blocks. A buffered write that leaves a part of one as
 nothing (fs/buffer.c, __block_write_begin; fs/iomap/buffered-io.c, __iomap_write_begin).
 """
 
-from iowhy.data_class import dataclass
+from msgspec import Struct
+
 from iowhy.relations import Relations
 from iowhy.whys import classes
 
@@ -12,8 +13,7 @@ from iowhy.whys import classes
 REASON = "partial_write"
 
 
-@dataclass(frozen=True)
-class PartialWrites:
+class PartialWrites(Struct, frozen=True):
     """`calls` that wait so, `waits` of them, on `files` files, of which `path` is waited for longest (None: it has no name).
 
     `writes` and `written_bytes`: all calls of these names on these files, and what they wrote; `reads` and `read_bytes`: requests that
@@ -37,21 +37,18 @@ class PartialWrites:
         return self.written_bytes / self.writes if self.writes and self.written_bytes else None
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(Struct, frozen=True):
     path: str | None
     block_bytes: int | None
     files: int
     waits: int
 
 
-@dataclass(frozen=True)
-class _Amount:
+class _Amount(Struct, frozen=True):
     number: int
     bytes: int | None
 

@@ -1,0 +1,48 @@
+"""By what a verdict that was kept is found again: its recording, and the definitions by which it was made."""
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+
+from iowhy import __version__
+from iowhy.package_files import package_folder
+from iowhy.recording import Recording
+from iowhy.recording.manifest import MANIFEST
+from iowhy.recording.schema import tables
+
+_DEFINING = (".sql", ".py", ".toml")
+
+
+def fingerprint(recording: Recording, packages: Sequence[str]) -> str | None:
+    """A digest of its manifest, the names, sizes and times of its files, and the definitions in `packages`.
+
+    None where the recording cannot be read.
+    """
+    try:
+        parts = [(recording.folder / MANIFEST).read_bytes()]
+        for name in tables():
+            for file in recording.files(name):
+                now = file.stat()
+                parts.append(f"{name}/{file.name} {now.st_size} {now.st_mtime_ns}\n".encode())
+    except OSError:
+        return None
+    return digest_of(packages, *parts)
+
+
+def digest_of(packages: Sequence[str], *parts: bytes) -> str:
+    """Of what a recording is (`parts`), with the definitions in `packages`."""
+    whole = sha256(_definitions(tuple(packages)).encode())
+    for part in parts:
+        whole.update(part)
+    return whole.hexdigest()[:40]
+
+
+@cache
+def _definitions(packages: tuple[str, ...]) -> str:
+    whole = sha256(__version__.encode())
+    for package in packages:
+        for entry in sorted(package_folder(package).iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(_DEFINING):
+                whole.update(entry.name.encode())
+                whole.update(entry.read_bytes())
+    return whole.hexdigest()

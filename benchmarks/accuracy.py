@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iowhy.lab import accuracy, verify
-from iowhy.lab.scenario import scenarios
+from iowhy.lab.scenarios import scenarios
 from iowhy.undo import recover
 
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"

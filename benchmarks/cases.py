@@ -14,8 +14,9 @@ from pathlib import Path
 from rich.console import Console
 
 from iowhy.lab import trial, verify
-from iowhy.lab.scenario import Scenario, scenarios
-from iowhy.lab.scenario import scenario as find
+from iowhy.lab.scenario import Scenario
+from iowhy.lab.scenarios import scenario as find
+from iowhy.lab.scenarios import scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.verify import Check
 from iowhy.overview import overview

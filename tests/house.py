@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -119,7 +119,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Which module imports which: everywhere in its text, also for the type checker alone."""
+    """Which module imports which: everywhere in its text, also by name, and for the type checker alone."""
     known = modules()
     found: dict[str, set[str]] = {}
     for name, path in known.items():
@@ -132,8 +132,29 @@ def imports() -> dict[str, set[str]]:
                 for alias in node.names:
                     inner = f"{node.module}.{alias.name}"
                     wanted.add(inner if inner in known else str(node.module))
+            elif isinstance(node, ast.Call):
+                wanted |= _by_name(node, name, known)
         found[name] = {one for one in wanted if one in known and one != name}
     return found
+
+
+def _by_name(call: ast.Call, here: str, known: Container[str]) -> set[str]:
+    """What a call imports that is given a module's name, or (f"iowhy.cli.{name}", modules_of) a package's."""
+    called = ast.unparse(call.func).rpartition(".")[2]
+    if called not in ("import_module", "__import__", "modules_of") or not call.args:
+        return set()
+    given = call.args[0]
+    if isinstance(given, ast.JoinedStr):
+        given = given.values[0]
+    if isinstance(given, ast.Name) and given.id == "__name__":
+        given = ast.Constant(here)
+    if not isinstance(given, ast.Constant) or not str(given.value).startswith(PACKAGE):
+        return set()
+    name = str(given.value)
+    if called == "modules_of" or name.endswith("."):
+        name = f"{name.rstrip('.')}."
+        return {one for one in modules() if one.startswith(name) and "." not in one[len(name) :]}
+    return {name} if name in known else set()
 
 
 def room(module: str) -> str:

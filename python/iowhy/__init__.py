@@ -6,7 +6,7 @@ it is imported before it is used.
 
 from typing import Any
 
-__version__ = "0.1.0"
+from iowhy.version import VERSION as __version__  # noqa: F401
 
 _API = ("open", "record", "recording", "experiment", "compare", "load_ipython_extension")
 

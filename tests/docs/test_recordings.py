@@ -13,7 +13,7 @@ from iowhy.recording import open_recording
 from iowhy.reports import reports
 from iowhy.reports.document import pictures_in
 from iowhy.reports.engine import query
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
 from tests.docs.pages import Screen, missing, printed, renewed, rewrite, screens

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.doctor import Examination, examine
-from iowhy.doctor.check import checks
+from iowhy.doctor.checks import checks
 from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine, probed, this_machine
 from iowhy.doctor.there import FILES, machine_there

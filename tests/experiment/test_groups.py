@@ -11,7 +11,7 @@ import pytest
 from iowhy.errors import Problem
 from iowhy.experiment import device, groups
 from iowhy.experiment.condition import LevelFailed
-from iowhy.experiment.lever import levers
+from iowhy.experiment.levers import levers
 from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.undo.kinds import groups as group_kind

@@ -9,7 +9,8 @@ from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
 from iowhy.experiment import cache, copies, device
 from iowhy.experiment.in_child import sync_filter_refusal
-from iowhy.experiment.lever import levers, named, percent
+from iowhy.experiment.lever import percent
+from iowhy.experiment.levers import levers, named
 from iowhy.experiment.levers.cpu_frequency import CpuFrequency
 from iowhy.experiment.setting import Profile
 from iowhy.quantities import share

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from iowhy.errors import Problem
 from iowhy.experiment import confirm, metric, result
 from iowhy.experiment.condition import BASELINE, Condition
-from iowhy.experiment.lever import levers
 from iowhy.experiment.lever_answer import Verdict
+from iowhy.experiment.levers import levers
 from iowhy.experiment.result import Result, as_json, save_beside, save_json
 from iowhy.experiment.sentence import plain, sentence
 from iowhy.experiment.table import judge_table

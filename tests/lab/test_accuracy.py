@@ -7,7 +7,7 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.lab import accuracy, verify
-from iowhy.lab.scenario import scenarios
+from iowhy.lab.scenarios import scenarios
 
 from .test_verify import HDD, scenario, trial
 

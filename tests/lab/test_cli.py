@@ -9,7 +9,7 @@ import pytest
 from iowhy.cli import lab as command
 from iowhy.errors import Problem
 from iowhy.lab import disks, verify
-from iowhy.lab.scenario import scenario, scenarios
+from iowhy.lab.scenarios import scenario, scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.trial import Trial
 from iowhy.lab.verify import Check

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.lab import disks, filesystems
-from iowhy.lab.scenario import Scenario, scenario, scenarios
-from iowhy.lab.scenarios import sqlite
+from iowhy.lab.scenario import Scenario
+from iowhy.lab.scenarios import scenario, scenarios, sqlite
 from iowhy.lab.stage import Choice
 from iowhy.whys import evidence
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.program import programs
 
 ALL = [pytest.param(one, id=one.name) for one in scenarios()]

@@ -9,7 +9,8 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.lab import trial
-from iowhy.lab.scenario import Plan, scenario
+from iowhy.lab.scenario import Plan
+from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice
 from iowhy.sources import live
 

@@ -21,7 +21,7 @@ from iowhy.experiment.in_child import enter_group
 from iowhy.experiment.job import Job
 from iowhy.experiment.lever_answer import Verdict
 from iowhy.experiment.metric import parse
-from iowhy.lab.scenario import scenario
+from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import Undo

@@ -11,7 +11,7 @@ import pytest
 
 from iowhy.lab import verify
 from iowhy.lab.disks import MIB
-from iowhy.lab.scenario import scenario
+from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
 from iowhy.undo import recover

@@ -7,7 +7,7 @@ import pytest
 from conftest import cannot_run
 from disturbances import Disturbed
 from iowhy.lab import shell, trial
-from iowhy.lab.scenario import scenario
+from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice
 
 pytestmark = pytest.mark.usefixtures("live", "before_others")

@@ -10,7 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from iowhy.sources.format import Block, Format, Parsed, formats
+from iowhy.sources.format import Block, Format, Parsed
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import STUMBLED, decode, read_block, split
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import settings
 
 from iowhy.sources.diagnose import diagnose
-from iowhy.sources.format import Block, Interval, Parsed, formats
+from iowhy.sources.format import Block, Interval, Parsed
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import Split, decode, split
 from iowhy.whys.verdict import Verdict, judge

@@ -10,7 +10,7 @@ import pytest
 from iowhy.errors import Problem
 from iowhy.recording import open_recording
 from iowhy.whys import classes
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.next_step import next_steps
 from iowhy.whys.typed import Commands
 from iowhy.whys.verdict import judge

@@ -7,7 +7,7 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
-from iowhy.sources.format import formats
+from iowhy.sources.formats import formats
 from iowhy.whys.verdict import judge
 
 from .fuzz import CORPUS, fails, mutant, seeds

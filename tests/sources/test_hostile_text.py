@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from iowhy.errors import Problem
 from iowhy.sources.diagnose import diagnose
-from iowhy.sources.format import REJECTS_KEPT, Block, formats
+from iowhy.sources.format import REJECTS_KEPT, Block
+from iowhy.sources.formats import formats
 from iowhy.sources.intervals import Interval, Intervals
 from iowhy.sources.names import Names
 from iowhy.sources.paste import PASTE_MAX_BYTES, STUMBLED, decode, split

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.sources.format import Part
 from iowhy.sources.names import Names
-from iowhy.sources.paste import Part, decode, split
+from iowhy.sources.paste import decode, split
 
 from .reading import FIXTURES, one_of_each
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from iowhy.sources import paste
 from iowhy.sources.diagnose import diagnose
-from iowhy.sources.format import Block, Format, Parsed, formats
+from iowhy.sources.format import Block, Format, Parsed
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.whys.verdict import judge
 

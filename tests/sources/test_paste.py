@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from iowhy.messages import say
 from iowhy.sources import reading
-from iowhy.sources.format import formats
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 from iowhy.sources.paste import NUMBERS
 

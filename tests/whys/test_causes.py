@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.experiment.lever import levers
+from iowhy.experiment.levers import levers
 from iowhy.whys import cause_pages, thresholds
 from iowhy.whys import causes as package
-from iowhy.whys.cause import Cause, causes
+from iowhy.whys.cause import Cause
+from iowhy.whys.causes import causes
 from iowhy.whys.next_step import next_steps
 from iowhy.whys.typed import Commands
 

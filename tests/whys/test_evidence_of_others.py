@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.verdict import verdict_of
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from iowhy.units import percent
 from iowhy.whys import classes
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.settle import matches
 from iowhy.whys.verdict import judge

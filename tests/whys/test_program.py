@@ -8,7 +8,7 @@ import pytest
 from iowhy.tables import calls
 from iowhy.whys import program_pages
 from iowhy.whys.applies import given
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.synced import share_of_syncs
 from iowhy.whys.program import at_work, programs, remedies

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.experiment.lever import levers
+from iowhy.experiment.levers import levers
 from iowhy.whys import causes as modules
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 
 from .typed_advice import NOT_TYPED, TYPED, kind
 

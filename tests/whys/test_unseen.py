@@ -10,7 +10,7 @@ import pytest
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.schema import tables
 from iowhy.tables import sensors
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 from iowhy.whys.verdict import judge
 from tests.docs.recordings import kept
 

@@ -13,7 +13,8 @@ from iowhy.recording.manifest import Kept, Manifest, Recorder
 from iowhy.recording.writer import write_recording
 from iowhy.whys import classes
 from iowhy.whys.budget import Piece
-from iowhy.whys.cause import Cause, causes
+from iowhy.whys.cause import Cause
+from iowhy.whys.causes import causes
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Claim, Saving
 from iowhy.whys.settle import settle

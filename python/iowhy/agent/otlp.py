@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from iowhy import __version__
 from iowhy.agent import instruments
 from iowhy.agent.instruments import INSTRUMENTS, Instrument
 from iowhy.agent.totals import BOUNDS_NS, S, Totals
 from iowhy.errors import Problem
+from iowhy.version import VERSION
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import Metric, MetricsData
@@ -52,7 +52,7 @@ class Push:
         self._resource = Resource.create(
             {
                 "service.name": "iowhy-agent",
-                "service.version": __version__,
+                "service.version": VERSION,
                 "host.name": socket.gethostname(),
             }
         )
@@ -92,7 +92,7 @@ class Push:
         metrics = [_metric(one, self.totals, times) for one in INSTRUMENTS]
         metrics.append(_latencies(self.totals, times))
         told = [metric for metric in metrics if metric.data.data_points]
-        scope = ScopeMetrics(InstrumentationScope("iowhy", __version__), told, "")
+        scope = ScopeMetrics(InstrumentationScope("iowhy", VERSION), told, "")
         return MetricsData([ResourceMetrics(self._resource, [scope], "")])
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from iowhy import __version__
 from iowhy.cli._statuses import EPILOG
 from iowhy.errors import Problem
 from iowhy.options.parser import HELP, HelpAsked, IsOurs, Parser, formatter, parse, parser_of
+from iowhy.version import VERSION
 
 ABOUT = "Tells why I/O is slow, with a measured number at each why, and proves it."
 
@@ -113,7 +113,7 @@ def run(words: Sequence[str]) -> None:
     """Carries out what the words ask. Raises Problem for what makes no sense, SystemExit with its status."""
     words = _help(words)
     if words[0] in ("-V", "--version"):
-        print(f"iowhy {__version__}")
+        print(f"iowhy {VERSION}")
     elif words[0] in HELP:
         whole().parser().print_help()
     elif words[0] in COMMANDS:

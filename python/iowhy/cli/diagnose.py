@@ -117,7 +117,7 @@ def _check(options: Options) -> None:
 
 
 def _list(as_json: bool) -> None:
-    from iowhy.sources.format import formats
+    from iowhy.sources.formats import formats
 
     if as_json:
         listed = [{"name": form.name, "tool": form.tool} for form in formats()]

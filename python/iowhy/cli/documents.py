@@ -8,9 +8,9 @@ from pathlib import Path
 import shtab
 from argparse_manpage.manpage import Manpage
 
-from iowhy import __version__
 from iowhy.cli._commands import Command, Group, whole
 from iowhy.options.parser import Parser
+from iowhy.version import VERSION
 
 #: Where packages have them.
 _SHELLS = {
@@ -44,7 +44,7 @@ def _manual(name: str, one: Command | Group) -> str:
     parser = one.parser()
     parser.prog = name
     page = Manpage(parser)
-    page.source, page.manual, page.date = f"iowhy {__version__}", "User Commands", ""
+    page.source, page.manual, page.date = f"iowhy {VERSION}", "User Commands", ""
     page.description = one.summary.rstrip(".")
     # To troff a line that begins with a quote is a request, and letters beyond ASCII have numbers.
     text = re.sub(r"(?m)^'", r"\\&'", str(page))

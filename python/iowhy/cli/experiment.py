@@ -64,7 +64,7 @@ class Options:
 
 def is_ours(text: str) -> bool:
     """Whether a word is a lever and not yet the command."""
-    from iowhy.experiment.lever import levers
+    from iowhy.experiment.levers import levers
 
     return text.partition("=")[0] in levers()
 
@@ -164,7 +164,7 @@ def result_of(options: Options, *, leave: bool = True) -> "Result":
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Levers, then the command: the first word that is no lever begins it."""
-    from iowhy.experiment.lever import named
+    from iowhy.experiment.levers import named
 
     asked: list[str] = []
     rest = list(words)
@@ -183,7 +183,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _lever_misspelt(text: str) -> bool:
     import difflib
 
-    from iowhy.experiment.lever import levers
+    from iowhy.experiment.levers import levers
 
     name = text.partition("=")[0]
     near = difflib.get_close_matches(name, levers(), 1, cutoff=0.8)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from iowhy.cli._statuses import NO
 from iowhy.errors import Problem
-from iowhy.lab import disks, filesystems, scenario, stage
+from iowhy.lab import disks, filesystems, scenarios, stage
+from iowhy.lab.scenario import Scenario
 from iowhy.messages import json_text, printable
 from iowhy.options.described import group, needed, option, switch, word
 from iowhy.options.recordings import check_new
@@ -96,7 +97,7 @@ def list_(options: List) -> None:
     from iowhy.views.terminal import console
 
     name = options.name
-    found = scenario.scenarios() if name is None else (scenario.scenario(name),)
+    found = scenarios.scenarios() if name is None else (scenarios.scenario(name),)
     if options.as_json:
         listed = [_listed(one) for one in found]
         print(json_text({"version": 1, "scenarios": listed, "devices": disks.KINDS}))
@@ -106,7 +107,7 @@ def list_(options: List) -> None:
         view.show_scenario(found[0], console())
 
 
-def _listed(one: scenario.Scenario) -> dict[str, Any]:
+def _listed(one: Scenario) -> dict[str, Any]:
     return {
         "name": one.name,
         "title": one.title,
@@ -126,7 +127,7 @@ def run(options: Run) -> None:
     from iowhy.views import lab_tables as view
     from iowhy.views import verdict_page
 
-    one = scenario.scenario(options.name)
+    one = scenarios.scenario(options.name)
     chosen = one.broken if options.variant is None else one.variant(options.variant)
     choice = _choice(one, options.on)
     keep = options.keep
@@ -176,7 +177,7 @@ def verify_(options: Verify) -> None:
 
     stage.check_rights()
     names, on = options.names, options.on
-    chosen = [scenario.scenario(name) for name in names] if names else list(scenario.scenarios())
+    chosen = [scenarios.scenario(name) for name in names] if names else list(scenarios.scenarios())
     checks: list[Check] = []
     several = "" if len(chosen) == 1 else "s"
     _say(
@@ -240,7 +241,7 @@ def clean(options: Clean) -> None:
     print(f"{len(done)} actions undone" if done else "nothing to clean")
 
 
-def _choice(one: scenario.Scenario, on: Stage) -> stage.Choice:
+def _choice(one: Scenario, on: Stage) -> stage.Choice:
     if on.fs is not None and on.fs not in one.filesystems:
         raise Problem(f"--fs {on.fs}: {one.name} runs on {', '.join(one.filesystems)}")
     if on.device is not None and on.device not in one.devices:

@@ -4,11 +4,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from iowhy import __version__
 from iowhy.cli._statuses import DONE, INTERRUPTED, PROBLEM
 from iowhy.cli._streams import give_up, hold_streams
 from iowhy.errors import Problem
 from iowhy.messages import say
+from iowhy.version import VERSION
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
             raise Problem("standard output is closed; redirect it to /dev/null to see nothing")
         if words in (["--version"], ["-V"]):
             # Before anything else is imported: scripts ask this often.
-            print(f"iowhy {__version__}")
+            print(f"iowhy {VERSION}")
         else:
             _run(words)
         sys.stdout.flush()

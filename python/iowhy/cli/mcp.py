@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from iowhy import __version__
 from iowhy.errors import Problem
+from iowhy.version import VERSION
 
 EPILOG = """Examples:
 
@@ -41,9 +41,7 @@ def command(_options: Options) -> None:
     from iowhy.api.tools import TOOLS
 
     # What an agent asks wrongly it is told itself; its terminal need not be.
-    server = MCPServer(
-        "iowhy", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING"
-    )
+    server = MCPServer("iowhy", instructions=_INSTRUCTIONS, version=VERSION, log_level="WARNING")
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
         server.tool(annotations=reads)(_saying(tool, ToolError))

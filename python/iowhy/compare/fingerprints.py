@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from iowhy.recording.manifest import Manifest
-from iowhy.whys.cause import cause_named
+from iowhy.whys.causes import cause_named
 from iowhy.whys.verdict import Verdict
 
 GONE = 0.1

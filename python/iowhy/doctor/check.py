@@ -1,13 +1,11 @@
 """A check: one thing on which recording depends, and what can be done about it."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Literal
 
 from msgspec import Struct
 
 from iowhy.doctor.machine import Machine
-from iowhy.package_files import modules_of
 
 State = Literal["works", "limits", "stops"]
 
@@ -35,10 +33,3 @@ class Check(Struct, frozen=True):
     order: int
     look: Callable[[Machine], Condition | None]
     otherwise: bool = False
-
-
-@cache
-def checks() -> tuple[Check, ...]:
-    """Every check, in order."""
-    modules = modules_of("iowhy.doctor.checks")
-    return tuple(sorted((module.CHECK for module in modules), key=lambda check: check.order))

@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from iowhy.doctor.check import Check, Condition, checks
+from iowhy.doctor.check import Check, Condition
+from iowhy.doctor.checks import checks
 from iowhy.doctor.machine import Machine
 
 #: What is left without eBPF.

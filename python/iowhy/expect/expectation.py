@@ -15,7 +15,7 @@ from iowhy.quantities import (
     percentage,
     size_bytes,
 )
-from iowhy.whys.cause import causes
+from iowhy.whys.causes import causes
 
 _HOLDS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

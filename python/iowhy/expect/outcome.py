@@ -12,7 +12,7 @@ from iowhy.recording.manifest import Manifest
 from iowhy.relations import Relations
 from iowhy.tables import sensors
 from iowhy.units import percent
-from iowhy.whys.cause import cause_named
+from iowhy.whys.causes import cause_named
 from iowhy.whys.in_whose_code import Path, callers, in_words, path_of_calls
 from iowhy.whys.verdict import Verdict
 

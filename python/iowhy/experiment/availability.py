@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.experiment.lever import levers
+from iowhy.experiment.levers import levers
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.undo import Undo
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.experiment.lever import levers
 from iowhy.experiment.lever_answer import Answer, Verdict
+from iowhy.experiment.levers import levers
 from iowhy.experiment.result import Judged
 from iowhy.experiment.sentence import effect
 from iowhy.units import duration, percent

@@ -17,7 +17,8 @@ from iowhy.experiment.condition import BASELINE, Condition, LevelFailed, Trial
 from iowhy.experiment.device import device_of
 from iowhy.experiment.in_child import InChild, enter_group
 from iowhy.experiment.job import Job
-from iowhy.experiment.lever import Effect, levers
+from iowhy.experiment.lever import Effect
+from iowhy.experiment.levers import levers
 from iowhy.experiment.setting import Profile, Setting
 from iowhy.undo import Undo
 

@@ -16,7 +16,8 @@ from iowhy.experiment import confirm
 from iowhy.experiment.condition import BASELINE, Condition
 from iowhy.experiment.executor import LiveExecutor
 from iowhy.experiment.job import Job
-from iowhy.experiment.lever import CannotAct, Level, Lever, levers, named
+from iowhy.experiment.lever import CannotAct, Level, Lever
+from iowhy.experiment.levers import levers, named
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.setting import Profile, Setting

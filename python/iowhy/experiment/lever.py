@@ -4,10 +4,8 @@ A module there holds `LEVER` and is found by being there: adding one touches not
 test and its paragraph of documentation.
 """
 
-import difflib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +13,6 @@ from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.experiment.in_child import InChild
-from iowhy.package_files import modules_of
 
 if TYPE_CHECKING:
     from iowhy.experiment.setting import Setting
@@ -98,22 +95,6 @@ class Lever(Protocol):
 
     def apply(self, level: Level, setting: "Setting") -> AbstractContextManager[Effect]:
         """Acts for the time of one trial; every change goes through ``setting.undo``."""
-
-
-@cache
-def levers() -> Mapping[str, Lever]:
-    """Every lever by its name."""
-    return {module.LEVER.name: module.LEVER for module in modules_of("iowhy.experiment.levers")}
-
-
-def named(text: str) -> tuple[Lever, tuple[str, ...]]:
-    """A lever as the command line names it: ``NAME`` or ``NAME=LEVEL,LEVEL``."""
-    name, _, asked = text.partition("=")
-    if name not in levers():
-        near = difflib.get_close_matches(name, levers(), 1)
-        hint = f"; did you mean {near[0]}?" if near else f": choose from {', '.join(levers())}"
-        raise Problem(f"no lever `{name}`{hint}")
-    return levers()[name], tuple(part for part in asked.split(",") if part)
 
 
 def percent(value: float) -> str:

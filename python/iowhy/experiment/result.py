@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
-from iowhy import __version__
 from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.lever_answer import Answer
 from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE, write_whole
 from iowhy.users import inside_as_owner
+from iowhy.version import VERSION
 
 
 class Judged(Struct, frozen=True):
@@ -70,7 +70,7 @@ def as_json(result: Result) -> dict[str, Any]:
     own = to_builtins(result)
     for key in ("trials", "conditions"):
         own.pop(key)
-    own["version"] = __version__
+    own["version"] = VERSION
     own["trials"] = [
         {**to_builtins(trial), "condition": trial.condition.name} for trial in result.trials
     ]

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from iowhy.errors import Problem
 from iowhy.experiment.condition import BASELINE, Condition, Trial
 from iowhy.experiment.interval import Interval
-from iowhy.experiment.lever import Level, levers
+from iowhy.experiment.lever import Level
 from iowhy.experiment.lever_answer import (
     BOUND_SAVED,
     BOUND_SENSITIVITY,
@@ -27,6 +27,7 @@ from iowhy.experiment.lever_answer import (
     Verdict,
     answer,
 )
+from iowhy.experiment.levers import levers
 from iowhy.experiment.result import Result
 from iowhy.experiment.sentence import sentence
 from iowhy.experiment.statistics import FALSE_ALARM

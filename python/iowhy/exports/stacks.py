@@ -10,11 +10,11 @@ from typing import IO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy import __version__
 from iowhy.messages import printable
 from iowhy.recording import Recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, find, run
+from iowhy.version import VERSION
 
 #: Whole nanoseconds that add up to the budget's: each gets what its part brings the sum over, in a fixed order.
 _OF_THREADS = """WITH parts AS (
@@ -121,7 +121,7 @@ def write_speedscope(stacks: Sequence[Stack], recording: Recording, out: IO[byte
     name = printable(" ".join(recording.manifest.command.argv)) or recording.path.name
     whole = {
         "$schema": "https://www.speedscope.app/file-format-schema.json",
-        "exporter": f"iowhy {__version__}",
+        "exporter": f"iowhy {VERSION}",
         "name": name,
         "activeProfileIndex": 0,
         "shared": {"frames": [{"name": frame} for frame in numbers]},

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 
-from iowhy import __version__
 from iowhy.package_files import package_folder
 from iowhy.recording import Recording
 from iowhy.recording.manifest import MANIFEST
 from iowhy.recording.schema import tables
+from iowhy.version import VERSION
 
 _DEFINING = (".sql", ".py", ".toml")
 
@@ -39,7 +39,7 @@ def digest_of(packages: Sequence[str], *parts: bytes) -> str:
 
 @cache
 def _definitions(packages: tuple[str, ...]) -> str:
-    whole = sha256(__version__.encode())
+    whole = sha256(VERSION.encode())
     for package in packages:
         for entry in sorted(package_folder(package).iterdir(), key=lambda entry: entry.name):
             if entry.name.endswith(_DEFINING):

@@ -4,7 +4,6 @@ A module there holds `SCENARIO`, or `SCENARIOS` for two that share their prepara
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.lab.stage import Stage
-from iowhy.package_files import modules_of
 
 
 class Plan(Struct, frozen=True):
@@ -124,23 +122,3 @@ class Scenario(Struct, frozen=True):
                 return found
         names = ", ".join(variant.name for variant in self.variants)
         raise Problem(f"--variant {name}: {self.name} has {names}")
-
-
-@cache
-def scenarios() -> tuple[Scenario, ...]:
-    """Every scenario: the five cases in their order, then the controls by name."""
-    found: list[Scenario] = []
-    for module in modules_of("iowhy.lab.scenarios"):
-        found += getattr(module, "SCENARIOS", ())
-        if isinstance(getattr(module, "SCENARIO", None), Scenario):
-            found.append(module.SCENARIO)
-    return tuple(sorted(found, key=lambda scenario: (scenario.case or 99, scenario.name)))
-
-
-def scenario(name: str) -> Scenario:
-    """A scenario by name. Raises Problem that lists them."""
-    for found in scenarios():
-        if found.name == name:
-            return found
-    names = ", ".join(found.name for found in scenarios())
-    raise Problem(f"no scenario {name}; there are {names}")

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
-from iowhy import __version__
 from iowhy.errors import Problem
 from iowhy.recording import schema
 from iowhy.recording.plain_file import read_plain
+from iowhy.version import VERSION
 
 #: A recorder knows some forty tables, and lists some hundred sensors; a paste has a part for each block of a text.
 MOST_TABLES, MOST_ITEMS = 1_000, 100_000
@@ -116,7 +116,7 @@ class Manifest(Struct, frozen=True):
     """The whole manifest; `source` is live (eBPF), proc (/proc only) or diagnose (other tools)."""
 
     schema: Whole = schema.VERSION
-    iowhy: str = __version__
+    iowhy: str = VERSION
     source: str = "live"
     complete: bool = True
     host: Host = field(default_factory=Host)

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.stored_rows import StoredRows
+from iowhy.sources.format import Part
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
-from iowhy.sources.paste import Part
 from iowhy.sources.snapshots import intervals_of_snapshots
 
 _Key: TypeAlias = tuple[str, tuple[tuple[str, object], ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iowhy.recording.stored_rows import StoredRows
-from iowhy.sources.paste import Part
+from iowhy.sources.format import Part
 
 LOGS = ("strace", "perf-trace")
 TOTALS = ("strace-c", "perf-trace-s")

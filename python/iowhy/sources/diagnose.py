@@ -22,9 +22,9 @@ from iowhy.recording.stored_rows import StoredRows
 from iowhy.recording.writer import Rows, write_recording
 from iowhy.sources import aggregate, hosts, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
-from iowhy.sources.format import Parsed, Progress
+from iowhy.sources.format import Parsed, Part, Progress
 from iowhy.sources.names import Names
-from iowhy.sources.paste import STUMBLED, Part
+from iowhy.sources.paste import STUMBLED
 from iowhy.sources.reading import Unread
 from iowhy.sources.target import restrict
 

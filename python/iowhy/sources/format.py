@@ -37,8 +37,7 @@ line number. It may raise `iowhy.errors.Problem` when the whole input cannot be 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -46,7 +45,6 @@ from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.package_files import modules_of
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
@@ -176,26 +174,11 @@ class Format(Struct, frozen=True):
     histograms: bool
 
 
-@cache
-def formats() -> tuple[Format, ...]:
-    """All formats, by name. A module without NAME is a helper of its neighbours, not a format."""
-    return tuple(sorted(_discover(), key=lambda one: one.name))
+class Part(Struct, frozen=True):
+    """One tool's output in one file, and what it says."""
 
-
-def _discover() -> Iterator[Format]:
-    for module in modules_of("iowhy.sources.formats"):
-        if not hasattr(module, "NAME"):
-            continue
-        hint = getattr(module, "HINT", None)
-        yield Format(
-            name=module.NAME,
-            tool=module.TOOL,
-            hint=re.compile(hint) if hint is not None else None,
-            sniff=getattr(module, "sniff", None),
-            read=getattr(module, "read", None),
-            sniff_head=getattr(module, "sniff_head", None),
-            stream=getattr(module, "stream", None),
-            long_lines=getattr(module, "LONG_LINES", hasattr(module, "stream")),
-            commas_part=getattr(module, "COMMAS_PART", False),
-            histograms=getattr(module, "HISTOGRAMS", False),
-        )
+    file: str
+    format: str
+    first_line: int
+    lines: int
+    parsed: Parsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iowhy.errors import Problem
-from iowhy.sources.paste import Part
+from iowhy.sources.format import Part
 
 
 def of_one(parts: Sequence[Part], wanted: str | None) -> tuple[list[Part], list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from iowhy.recording.stored_rows import StoredRows
 from iowhy.recording.writer import Rows, in_schema
-from iowhy.sources.paste import Part
+from iowhy.sources.format import Part
 
 
 def disambiguate(parts: Sequence[Part]) -> None:

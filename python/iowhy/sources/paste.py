@@ -17,15 +17,8 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.sources import decimals, layout, plausible
-from iowhy.sources.format import (
-    LINE_CHARACTERS,
-    REJECTS_KEPT,
-    Block,
-    Claim,
-    Format,
-    Parsed,
-    formats,
-)
+from iowhy.sources.format import LINE_CHARACTERS, REJECTS_KEPT, Block, Claim, Format, Parsed, Part
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
 
 #: A paste is held in memory; what is larger has to be one log of a format that streams.
@@ -57,16 +50,6 @@ _SIGN = re.compile("[$#%>❯]")
 #: Lines of numbers begin no output: most lines of long samples need not be asked for one.
 NUMBERS = re.compile(r"[\d\s.,:%+/-]*")
 _BEFORE_COMMAND = {"sudo", "doas", "time", "nice", "env", "exec", "nohup", "stdbuf", "timeout"}
-
-
-class Part(Struct, frozen=True):
-    """One tool's output in one file, and what it says."""
-
-    file: str
-    format: str
-    first_line: int
-    lines: int
-    parsed: Parsed
 
 
 class Split(Struct):

@@ -15,9 +15,10 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import say
-from iowhy.sources.format import Format, Progress, formats
+from iowhy.sources.format import Format, Part, Progress
+from iowhy.sources.formats import formats
 from iowhy.sources.names import Names
-from iowhy.sources.paste import PASTE_MAX_BYTES, Part, decode, split, too_large
+from iowhy.sources.paste import PASTE_MAX_BYTES, decode, split, too_large
 
 #: Above this a file goes to a format that streams it, when one recognises its beginning.
 STREAM_FROM_BYTES = 16 * 1024 * 1024

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from iowhy.sources.format import Interval, Snapshot
+from iowhy.sources.format import Interval, Part, Snapshot
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.numbers import NS_PER_S
-from iowhy.sources.paste import Part
 
 Key: TypeAlias = tuple[tuple[str, object], ...]
 

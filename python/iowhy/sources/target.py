@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from iowhy.errors import Problem
 from iowhy.recording.stored_rows import StoredRows
-from iowhy.sources.paste import Part
+from iowhy.sources.format import Part
 
 #: What a row of these is of: a process, or one thread of it.
 TABLES = (

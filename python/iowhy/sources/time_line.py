@@ -10,9 +10,8 @@ import numpy as np
 
 from iowhy.recording.schema import tables as schema_tables
 from iowhy.recording.stored_rows import StoredRows
-from iowhy.sources.format import Parsed
+from iowhy.sources.format import Parsed, Part
 from iowhy.sources.numbers import NS_PER_S
-from iowhy.sources.paste import Part
 
 #: Columns that hold a point in time (durations and sums end in _ns too).
 _TIMES = ("ts_ns", "queue_ns", "issue_ns", "complete_ns", "start_ns", "end_ns")

@@ -112,7 +112,7 @@ def _load() -> None:
     """What looking and judging import; it is paid once, and says nothing of what a look costs."""
     import iowhy.whys.verdict  # noqa: F401
     from iowhy.relations.relation import relations
-    from iowhy.whys.cause import causes
+    from iowhy.whys.causes import causes
 
     relations()
     causes()

@@ -5,11 +5,9 @@ but its test and its generated page of documentation.
 """
 
 from collections.abc import Callable
-from functools import cache
 
 from msgspec import Struct
 
-from iowhy.package_files import modules_of
 from iowhy.recording.manifest import Manifest
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
@@ -80,19 +78,3 @@ class Cause(Struct, frozen=True):
             return None
         why = next((one.why for one in manifest.sensors if one.name in missing and one.why), None)
         return f"{' and '.join(missing)} did not run{f': {why}' if why else ''}"
-
-
-@cache
-def causes() -> tuple[Cause, ...]:
-    """Every cause, by name."""
-    found = []
-    for module in modules_of("iowhy.whys.causes"):
-        cause = getattr(module, "CAUSE", None)
-        if isinstance(cause, Cause):
-            found.append(cause)
-    return tuple(sorted(found, key=lambda cause: cause.name))
-
-
-def cause_named(name: str | None) -> Cause | None:
-    """The cause of that name; None where there is none (another version's, or no name)."""
-    return next((one for one in causes() if one.name == name), None)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.whys.cause import Cause, Threshold, causes
+from iowhy.whys.cause import Cause, Threshold
+from iowhy.whys.causes import causes
 from iowhy.whys.chain import duration, percent, rate, size
 from iowhy.whys.thresholds import SHARED
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from iowhy.invocation import by_root, quoted
-from iowhy.whys.cause import cause_named
+from iowhy.whys.causes import cause_named
 from iowhy.whys.next_command import BY_CLASS, GENERAL, NextCommand, asks_for
 from iowhy.whys.typed import Commands
 

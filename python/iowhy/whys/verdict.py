@@ -7,7 +7,8 @@ from iowhy.recording import Recording
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
-from iowhy.whys.cause import Cause, causes
+from iowhy.whys.cause import Cause
+from iowhy.whys.causes import causes
 from iowhy.whys.confidence import confidence, part_shown
 from iowhy.whys.evidence import READ_ONCE
 from iowhy.whys.facts import Facts, facts_of

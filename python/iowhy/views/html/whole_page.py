@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from iowhy import __version__
 from iowhy.package_files import package_folder
+from iowhy.version import VERSION
 from iowhy.views.html.markup import Markup, element, lines
 
 #: In the order in which they are needed.
@@ -42,7 +42,7 @@ def whole_page(title: str, body: Sequence[str], data: dict[str, Any] | None) -> 
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=f"iowhy {__version__}"),
+        element("meta", name="generator", content=f"iowhy {VERSION}"),
         element("title", title),
         *(Markup(f"<style>{text}</style>") for text in styles),
     ]

@@ -177,7 +177,7 @@ def _fragment(words: list[str]) -> bool:
     try:
         parsed(words)
     except Problem as problem:
-        if " is missing: " in str(problem):
+        if str(problem).startswith("missing "):
             return True
     if words[0] == "report" and not {"--list", "--json"} & set(words):
         return sum(not word.startswith("-") for word in words) < 3

@@ -28,6 +28,7 @@ BASE = {
     "cache_folder",
     "own_toml",
     "package_files",
+    "written_files",
 }
 MAY_IMPORT = {
     "": set(),
@@ -47,6 +48,7 @@ MAY_IMPORT = {
     "cache_folder": {"users"},
     "own_toml": set(),
     "package_files": set(),
+    "written_files": {"errors", "users"},
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
-from iowhy.cli._files import opened
 from iowhy.errors import Problem
-from iowhy.options.output import ROWS, TableOutput, check_free
+from iowhy.options.output import ROWS, TableOutput
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, opened
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.relations.relation import Column

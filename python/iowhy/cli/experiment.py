@@ -16,6 +16,7 @@ from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
 from iowhy.users import leave_root
 from iowhy.views.progress import TrialsLine
+from iowhy.written_files import put
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
     from iowhy.experiment.result import Result
@@ -105,11 +106,11 @@ def save(found: "Result", options: Options) -> None:
     from iowhy.experiment import result as results
 
     if options.exports.export_json is not None:
-        results.save_json(options.exports.export_json, found)
+        results.save_json(options.exports.export_json, found, force=options.exports.force)
     if options.export_markdown is not None:
         from iowhy.views import experiment_page as view
 
-        results.save(options.export_markdown, view.markdown(found))
+        put(options.export_markdown, view.markdown(found), force=options.exports.force)
 
 
 def result_of(options: Options, *, leave: bool = True) -> "Result":

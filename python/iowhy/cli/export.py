@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from iowhy.cli._files import opened, opened_folder
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, opened, opened_folder
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording

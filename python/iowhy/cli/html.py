@@ -9,8 +9,8 @@ from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import option, switch, word
-from iowhy.options.output import check_free
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, put
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.compare.sides import Side
@@ -63,7 +63,7 @@ def command(options: Options) -> None:
     check_free(to, options.force)
     with working(f"drawing {' and '.join(options.results)}"):
         page = made.write(options.redact)
-    _save(to, page)
+    put(to, page, force=options.force)
     say(f"{to}: {len(page.encode()):,} bytes")
     if options.open_:
         import webbrowser
@@ -188,15 +188,3 @@ def _names(relations: "Relations") -> tuple[list[str], list[str]]:
         "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL"
     )
     return [str(row[0]) for row in paths], [str(row[0]) for row in programs]
-
-
-def _save(to: Path, text: str) -> None:
-    from iowhy.recording.plain_file import write_whole
-
-    try:
-        # What is no file, as /dev/stdout, cannot be replaced by one.
-        to.write_text(text, "utf-8") if to.exists() and not to.is_file() else write_whole(
-            to, text.encode()
-        )
-    except OSError as error:
-        raise Problem(f"{to}: {error.strerror}") from None

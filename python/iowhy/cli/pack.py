@@ -7,9 +7,9 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import printable
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
+from iowhy.written_files import check_free
 
 EPILOG = """Examples:
 
@@ -43,7 +43,7 @@ def command(options: Options) -> None:
     to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
     check_free(to, options.force)
     with working(f"packing {options.recording}"):
-        made = pack(recording, to)
+        made = pack(recording, to, force=options.force)
     place = quoted(str(made.file))
     print(printable(f"{made.file}: {size(made.bytes)}; `iowhy why {place}` reads it as it is"))
     print("it holds the paths, arguments and names that were recorded: send it to who may see them")

@@ -5,7 +5,7 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
+from iowhy.written_files import check_free
 
 ANNOTATE = ("auto", "github", "none")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
+from iowhy.written_files import check_free
 
 FORMATS = ("table", "csv", "json", "parquet")
 #: Of the rows of `report callers`, for flame graphs.
@@ -66,14 +67,3 @@ class Exports:
         for path in (self.export_json, *others):
             if path is not None:
                 check_free(path, self.force)
-
-
-def check_free(path: Path, force: bool) -> None:
-    """Raises Problem where a file must not or cannot be written: it exists, or its folder does not."""
-    if path.is_dir():
-        raise Problem(f"{path}: is a directory; give the name of a file")
-    # What is no file, as /dev/null or a pipe, loses nothing.
-    if path.is_file() and not force:
-        raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
-    if not path.absolute().parent.is_dir():
-        raise Problem(f"{path}: its directory does not exist")

@@ -14,6 +14,7 @@ from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
 from iowhy.recording.packed import MOST_FILE_BYTES, SUFFIX, copy_bytes
 from iowhy.recording.plain_file import open_plain
 from iowhy.recording.recording import Recording
+from iowhy.written_files import opened
 
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _DAY = (1980, 1, 1, 0, 0, 0)  # the first that a ZIP knows: packs of the same are the same
@@ -28,18 +29,14 @@ class Packed:
     bytes: int
 
 
-def pack(recording: Recording, to: Path) -> Packed:
+def pack(recording: Recording, to: Path, *, force: bool = False) -> Packed:
     """Writes a recording as one file, which appears under its name when it is whole, for its owner alone.
 
-    Raises Problem where that cannot be; a file that is there is replaced.
+    Raises Problem where that cannot be; `force`: a file that is there is replaced.
     """
-    fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
     files = 0
-    try:
-        with (
-            os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
-            zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
-        ):
+    with opened(to, binary=True, force=force) as out:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
             # One that was packed before has the name that it had.
             folder = recording.path.resolve().name
             if recording.unpacked is not None:
@@ -47,14 +44,8 @@ def pack(recording: Recording, to: Path) -> Packed:
             for name, file, most in _contents(recording):
                 _add(archive, f"{folder}/{name}", file, most)
                 files += 1
-        bytes_packed = fresh.stat().st_size
-        fresh.replace(to)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+        out.flush()
+        bytes_packed = os.fstat(out.fileno()).st_size
     return Packed(to, files, bytes_packed)
 
 

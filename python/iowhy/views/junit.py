@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.errors import Problem
 from iowhy.messages import printable
+from iowhy.written_files import SHARED_FILE, opened
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Outcome
@@ -44,8 +44,5 @@ def save(
             text = printable(one.sentence)
             what = {"message": text, "type": "broken" if one.held is False else "unknown"}
             ElementTree.SubElement(case, kind, what).text = text
-    try:
-        with path.open("xb") as file:
-            ElementTree.ElementTree(suites).write(file, "utf-8", xml_declaration=True)
-    except OSError as error:
-        raise Problem(f"{path}: cannot be written: {error.strerror or error}") from None
+    with opened(path, binary=True, force=False, mode=SHARED_FILE) as file:
+        ElementTree.ElementTree(suites).write(file, "utf-8", xml_declaration=True)

@@ -10,9 +10,10 @@ from iowhy.cli._trials import job
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.invocation import joined
+from iowhy.masking import masked
 from iowhy.messages import json_text, say
 from iowhy.options.described import group, option, switch, word
-from iowhy.options.output import Exports
+from iowhy.options.output import KEEP_SECRETS, Exports
 from iowhy.options.trial_options import Trials
 from iowhy.users import leave_root
 from iowhy.views.progress import TrialsLine
@@ -57,6 +58,7 @@ class Options:
     )
     allow_unsafe: bool = switch("--allow-unsafe", help="Let levers run that give up durability.")
     export_markdown: Path | None = option("--export-markdown", help="Save as Markdown.")
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
     exports: Exports = group(Exports)
     trials: Trials = group(Trials(max_runs=15), panel="Trials, as in hyperfine")
 
@@ -110,7 +112,12 @@ def save(found: "Result", options: Options) -> None:
     if options.export_markdown is not None:
         from iowhy.views import experiment_page as view
 
-        put(options.export_markdown, view.markdown(found), force=options.exports.force)
+        text = view.markdown(found)
+        put(
+            options.export_markdown,
+            text if options.keep_secrets else masked(text),
+            force=options.exports.force,
+        )
 
 
 def result_of(options: Options, *, leave: bool = True) -> "Result":

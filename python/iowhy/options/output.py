@@ -13,6 +13,10 @@ STACK_FORMATS = ("folded", "speedscope")
 ROWS = 40  # of a table on a terminal: the heaviest come first
 
 
+#: What it does, for every command that makes something to be passed on.
+KEEP_SECRETS = "Keep passwords, tokens and keys of command lines, which are masked (***) otherwise."
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableOutput:
     """How a table of rows is written."""

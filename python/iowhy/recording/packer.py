@@ -1,5 +1,6 @@
 """Packs a recording into one file, to send round (packed.py reads it)."""
 
+import json
 import os
 import re
 import stat
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
 from iowhy.recording.packed import MOST_FILE_BYTES, SUFFIX, copy_bytes
@@ -29,10 +31,13 @@ class Packed:
     bytes: int
 
 
-def pack(recording: Recording, to: Path, *, force: bool = False) -> Packed:
+def pack(
+    recording: Recording, to: Path, *, force: bool = False, keep_secrets: bool = True
+) -> Packed:
     """Writes a recording as one file, which appears under its name when it is whole, for its owner alone.
 
-    Raises Problem where that cannot be; `force`: a file that is there is replaced.
+    Raises Problem where that cannot be; `force`: a file that is there is replaced. Without `keep_secrets` the secrets in its
+    command lines are masked.
     """
     files = 0
     with opened(to, binary=True, force=force) as out:
@@ -42,7 +47,7 @@ def pack(recording: Recording, to: Path, *, force: bool = False) -> Packed:
             if recording.unpacked is not None:
                 folder = folder.removesuffix(SUFFIX)
             for name, file, most in _contents(recording):
-                _add(archive, f"{folder}/{name}", file, most)
+                _add(archive, f"{folder}/{name}", file, most, keep_secrets)
                 files += 1
         out.flush()
         bytes_packed = os.fstat(out.fileno()).st_size
@@ -70,13 +75,30 @@ def _is_plain(path: Path) -> bool:
     return stat.S_ISREG(path.lstat().st_mode)
 
 
-def _add(archive: zipfile.ZipFile, name: str, file: Path, most_bytes: int) -> None:
+def _add(
+    archive: zipfile.ZipFile, name: str, file: Path, most_bytes: int, keep_secrets: bool
+) -> None:
     entry = zipfile.ZipInfo(name, _DAY)
     entry.external_attr = 0o600 << 16
     with open_plain(file) as source:
         entry.file_size = os.fstat(source.fileno()).st_size
         if entry.file_size > most_bytes:
             raise Problem(f"{file}: larger than {most_bytes:,} bytes; iowhy writes no such file")
+        if not keep_secrets and file.suffix == ".json":
+            archive.writestr(entry, _without_secrets(source.read(entry.file_size)))
+            return
         with archive.open(entry, "w") as target:
             # No more than there was: a recording may still grow.
             copy_bytes(source, target, entry.file_size, file)
+
+
+def _without_secrets(data: bytes) -> bytes:
+    """A manifest, or a result: byte for byte the same where there is none."""
+    try:
+        loaded = json.loads(data)
+        made = masked_json(loaded)
+    except (ValueError, RecursionError):  # it is no result of ours
+        return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return (
+        data if made == loaded else (json.dumps(made, indent=1, ensure_ascii=False) + "\n").encode()
+    )

@@ -91,7 +91,8 @@ def command(options: Options) -> None:
         _write_stacks(opened, report, filters, options.table)
         return
     asked = result_of(opened, report, filters, rows_shown(options.table, report))
-    write(asked, options.table, f"{name} of {recording}", report)
+    counted = opened.manifest.tables
+    write(asked, options.table, f"{name} of {recording}", report, counted)
 
 
 def _write_stacks(

@@ -151,7 +151,7 @@ class Options:
     quiet: bool = switch(
         "-q",
         "--quiet",
-        help="Print nothing; a recording whose expectations all hold goes, unless -o keeps it.",
+        help="Print nothing; if all that is expected holds, only -o keeps the recording.",
     )
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
     budgets: Budgets = group(Budgets, panel="What it may cost")

@@ -105,3 +105,10 @@ def test_the_endpoint_answers_and_a_taken_port_is_a_problem() -> None:
         assert b"iowhy_lost_events_total 0.0" in answer.read()
     with pytest.raises(Problem, match="Address already in use"):
         serve(("127.0.0.1", port), Totals())
+
+
+def test_names_of_control_groups_cannot_act_on_a_terminal() -> None:
+    of = Totals(cache_bytes={("cache_missed", "a\x1b[31mb"): 4096})
+    of.add(interval(latency(service="d\x1b]0;x\x07b")))
+    assert text(of).replace("\n", "").isprintable()
+    assert r"a\\x1b[31mb" in text(of)

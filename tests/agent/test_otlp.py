@@ -13,6 +13,7 @@ pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
 from iowhy.agent import otlp
 from iowhy.agent.otlp import Push, endpoint
 from tests.agent.collector import collector, told
+from tests.agent.dripping import BODY, HEADERS, dripping
 
 
 def counted() -> Totals:
@@ -104,3 +105,17 @@ def test_without_the_library_it_says_what_brings_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     with pytest.raises(Problem, match=r"iowhy\[otlp\]"):
         Push("http://127.0.0.1:1", Totals(), lambda _: None)
+
+
+@pytest.mark.timeout(60)  # without a deadline it takes as long as the collector likes
+@pytest.mark.parametrize("begins", [HEADERS, BODY])
+def test_a_collector_that_drips_does_not_hold_up_the_next_push(
+    monkeypatch: pytest.MonkeyPatch, begins: bytes
+) -> None:
+    monkeypatch.setattr(otlp, "WITHIN_S", 0.3)
+    failures: list[str | None] = []
+    with dripping(begins) as address:
+        push = Push(address, counted(), failures.append)
+        for _ in range(2):
+            push.end()
+    assert len(failures) == 2 and all(failures)

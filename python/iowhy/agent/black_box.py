@@ -25,8 +25,8 @@ from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST
-from iowhy.recording.plain_file import write_whole
 from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.written_files import write_whole
 
 MEMORY = Path("/dev/shm")
 TAKEN = "trigger-"
@@ -203,7 +203,7 @@ def move(path: Path, to: Path, note: str | None = None) -> None:
 def _note(manifest: Path, note: str) -> None:
     found = json.loads(manifest.read_bytes())
     found["notes"] = [*found.get("notes", []), note]
-    write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(), 0o600)
+    write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def left_in_memory(folder: Path) -> list[Path]:

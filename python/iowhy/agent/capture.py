@@ -10,13 +10,14 @@ import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
 from iowhy.agent import keeping
 from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
+from iowhy.agent.deadline import Connections
 from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Fired, boot_ns
 from iowhy.data_class import dataclass
@@ -211,6 +212,28 @@ class Captures:
         return found, None
 
 
+class _Opened(urllib.request.HTTPHandler):
+    """Over connections that have a deadline."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__()
+        self._kind = connections.watched(HTTPConnection)
+
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._kind, request)
+
+
+class _OpenedSafely(urllib.request.HTTPSHandler):
+    """The same with TLS."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__()
+        self._kind = connections.watched(HTTPSConnection)
+
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._kind, request)
+
+
 def post(address: str, judged: Judged) -> str | None:
     """Sends what became of a trigger to a webhook; gives why it did not get there, at the last try."""
     request = urllib.request.Request(
@@ -219,10 +242,17 @@ def post(address: str, judged: Judged) -> str | None:
         {"Content-Type": "application/json"},
         method="POST",
     )
+    connections = Connections()
+    opener = urllib.request.build_opener(_Opened(connections), _OpenedSafely(connections))
     for wait_s in (*AGAIN_S, None):
         try:
-            with urllib.request.urlopen(request, timeout=POSTED_WITHIN_S):
-                return None
+            with (
+                connections.within(POSTED_WITHIN_S),
+                opener.open(request, timeout=POSTED_WITHIN_S),
+            ):
+                if not connections.late:
+                    return None
+            why = f"no whole answer within {POSTED_WITHIN_S} s"
         except (OSError, HTTPException) as error:
             why = str(error)
         if wait_s is not None:

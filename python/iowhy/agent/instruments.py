@@ -9,6 +9,7 @@ from typing import Any
 
 from iowhy.agent.totals import Totals
 from iowhy.data_class import dataclass
+from iowhy.messages import printable
 
 #: How Prometheus writes a unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/).
 _UNITS = {"By": "bytes", "s": "seconds"}
@@ -26,9 +27,10 @@ class Instrument:
     adds_up: bool = True
 
     def points(self, totals: Totals) -> list[tuple[tuple[str, ...], float]]:
-        """What it comes to now."""
+        """What it comes to now; names of control groups come from anybody, and scrapes are read on terminals."""
         found = list(self.values(totals).items())
-        return [((key,) if isinstance(key, str) else key, value) for key, value in found]
+        keys = [((key,) if isinstance(key, str) else key, value) for key, value in found]
+        return [(tuple(map(printable, key)), value) for key, value in keys]
 
 
 def in_prometheus(name: str, unit: str = "") -> str:

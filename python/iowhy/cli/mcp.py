@@ -7,6 +7,9 @@ from typing import Any
 from iowhy import __version__
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
+from iowhy.options.described import switch
+from iowhy.options.output import KEEP_SECRETS
 
 EPILOG = """Examples:
 
@@ -25,10 +28,12 @@ _INSTRUCTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """It has none: what is asked comes by the protocol."""
+    """What is asked comes by the protocol."""
+
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
 
-def command(_options: Options) -> None:
+def command(options: Options) -> None:
     """Answer an agent's questions about recordings, by the Model Context Protocol on stdin and stdout."""
     try:
         from mcp.server.mcpserver import MCPServer
@@ -46,18 +51,22 @@ def command(_options: Options) -> None:
     )
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
-        server.tool(annotations=reads)(_saying(tool, ToolError))
+        server.tool(annotations=reads)(_saying(tool, ToolError, options.keep_secrets))
     server.run("stdio")
 
 
-def _saying(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
+def _saying(
+    tool: Callable[..., Any], error: type[Exception], keep_secrets: bool
+) -> Callable[..., Any]:
     """The tool, whose Problems reach the agent as they are: they say the way out."""
 
     @wraps(tool)
     def called(*words: Any, **options: Any) -> Any:
         try:
-            return tool(*words, **options)
+            found = tool(*words, **options)
+            return found if keep_secrets else masked_json(found)
         except Problem as problem:
-            raise error(str(problem)) from None
+            said = str(problem)
+            raise error(said if keep_secrets else masked(said)) from None
 
     return called

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.cli._files import opened as file_opened
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
@@ -11,6 +10,7 @@ from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput
 from iowhy.options.process_ids import pids_given
 from iowhy.views.progress import working
+from iowhy.written_files import opened as file_opened
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording
@@ -91,7 +91,8 @@ def command(options: Options) -> None:
         _write_stacks(opened, report, filters, options.table)
         return
     asked = result_of(opened, report, filters, rows_shown(options.table, report))
-    write(asked, options.table, f"{name} of {recording}", report)
+    counted = opened.manifest.tables
+    write(asked, options.table, f"{name} of {recording}", report, counted)
 
 
 def _write_stacks(

@@ -1,5 +1,7 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
+# long: one command, whose options go together or do not in one place
 
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from iowhy.cli._expected import (
     keep_counts,
     list_expected,
     read_asked,
+    save_error,
     status_of,
 )
 from iowhy.cli._rise import rise
@@ -145,7 +148,11 @@ class Options:
     live: bool = switch(
         "--live", help="Show the live view meanwhile; what CMD prints goes to REC.output."
     )
-    quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
+    quiet: bool = switch(
+        "-q",
+        "--quiet",
+        help="Print nothing; if all that is expected holds, only -o keeps the recording.",
+    )
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
     budgets: Budgets = group(Budgets, panel="What it may cost")
 
@@ -159,25 +166,31 @@ def command(options: Options) -> None:
         list_expected()
         return
     check_asked(options)
-    expected = read_asked(options.budgets)
+    expected = read_asked(options.budgets, runs=bool(options.argv))
     if options.sudo and options.on is None:
         rise(options.argv)
     out = options.output or live.name_for(named_after(options), Path.cwd())
     check_new(out)
     judges = expected.anything or not options.quiet
-    if options.live:
-        watched = _watched(options, out)
-        if watched is None:
-            return
-        status = watched
-    else:
-        status = record_asked(options, out, _ahead.steps() if judges else ())
+    try:
+        if options.live:
+            watched = _watched(options, out)
+            if watched is None:
+                return
+            status = watched
+        else:
+            status = record_asked(options, out, _ahead.steps() if judges else ())
+    except (Problem, SystemExit):
+        save_error(expected, options.argv, "nothing was recorded")
+        raise
+    if not options.live:
         leave_root()
     asked = DONE
     if judges:
         try:
-            asked = _verdict(out, options, expected)
+            asked = _verdict(out, options, expected, status)
         except Problem as problem:
+            save_error(expected, options.argv, str(problem))
             if status == DONE:
                 raise
             say(str(problem))  # what CMD ended with is its user's first question
@@ -303,8 +316,11 @@ def _what(options: Options, what: str) -> str | None:
     return f"recording {what}{until}; Ctrl-C ends it"
 
 
-def _verdict(out: Path, options: Options, expected: Asked) -> int:
-    """Prints it, and what became of what was expected; the exit status of that."""
+def _verdict(out: Path, options: Options, expected: Asked, status: int) -> int:
+    """Prints it, and what became of what was expected; the exit status of that.
+
+    A recording that was made only to be held against something, with -q and without -o, goes where all of it holds.
+    """
     # Not before the command has ended: it need not wait for what only the verdict needs.
     from iowhy.overview import overview
     from iowhy.recording import open_recording
@@ -324,7 +340,16 @@ def _verdict(out: Path, options: Options, expected: Asked) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     keep_counts(recording, expected, judged)
-    return status_of(judged, expected, found.verdict)
+    asked = status_of(judged, expected, found.verdict)
+    only_held = options.quiet and options.output is None
+    if (
+        only_held
+        and (judged.outcomes or expected.baseline)
+        and status == asked == DONE
+        and judged.held
+    ):
+        shutil.rmtree(out, ignore_errors=True)
+    return asked
 
 
 def named_after(options: Options) -> list[str]:
@@ -335,6 +360,36 @@ def named_after(options: Options) -> list[str]:
         return [f"pid-{options.pids[0]}"]
     groups = _groups(options)
     return [groups[0][1].rstrip("/")] if groups else []
+
+
+def check_asked(options: Options) -> None:
+    """Is one thing asked for, and does what is said of it go together? Raises Problem."""
+    targets = [
+        bool(options.argv),
+        bool(options.pids),
+        options.all_,
+        bool(_groups(options)),
+    ]
+    if sum(targets) == 0:
+        raise Problem(
+            "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
+        )
+    if sum(targets) > 1:
+        raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
+    if options.quiet and options.as_json:
+        raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
+    if options.stacks and options.no_stacks:
+        raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
+    if options.alone and not options.pids:
+        raise Problem("--no-children goes with -p")
+    if options.on is not None:
+        _check_elsewhere(options)
+    if options.live:
+        _check_live(options)
+    if options.argv and options.duration_ns is not None:
+        raise Problem(
+            "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
+        )
 
 
 def _check_live(options: Options) -> None:
@@ -358,29 +413,4 @@ def _check_elsewhere(options: Options) -> None:
     if options.as_json and options.argv:
         raise Problem(
             "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
-        )
-
-
-def check_asked(options: Options) -> None:
-    """Is one thing asked for, and does what is said of it go together? Raises Problem."""
-    targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
-    if sum(targets) == 0:
-        raise Problem(
-            "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
-        )
-    if sum(targets) > 1:
-        raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
-    if options.quiet and options.as_json:
-        raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
-    if options.stacks and options.no_stacks:
-        raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
-    if options.alone and not options.pids:
-        raise Problem("--no-children goes with -p")
-    if options.on is not None:
-        _check_elsewhere(options)
-    if options.live:
-        _check_live(options)
-    if options.argv and options.duration_ns is not None:
-        raise Problem(
-            "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
         )

@@ -21,8 +21,8 @@ from iowhy.expect.growth import read_growth
 from iowhy.expect.outcome import lost_events
 from iowhy.measures import Measure, measures, values
 from iowhy.recording import Recording
-from iowhy.recording.plain_file import write_whole
 from iowhy.relations import Relations
+from iowhy.written_files import SHARED_FILE, write_whole
 
 VERSION = 1
 RUNS = 3
@@ -96,7 +96,7 @@ class Baseline:
     def save(self, option: str = "--baseline") -> None:
         """Writes the file, which `option` named, whole or not at all. Raises Problem where it cannot be written."""
         try:
-            write_whole(self.path, self._text().encode())
+            write_whole(self.path, self._text().encode(), SHARED_FILE)
         except OSError as error:
             raise Problem(
                 f"{self.path}: cannot be written: {error.strerror or error}; choose another {option}"

@@ -23,9 +23,10 @@ from iowhy.errors import Problem
 from iowhy.package_files import package_folder
 from iowhy.recording import Recording
 from iowhy.recording.manifest import MANIFEST
-from iowhy.recording.plain_file import read_plain, write_whole
+from iowhy.recording.plain_file import read_plain
 from iowhy.recording.schema import tables
 from iowhy.relations.rows import Row
+from iowhy.written_files import write_whole
 
 try:  # without OpenSSL, which takes longer to load than all that is digested here
     from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
@@ -132,7 +133,7 @@ def _digest_of(definitions: str, *parts: bytes) -> str:
 def _write(file: Path, text: bytes) -> None:
     """At once or not at all; the oldest goes for the new one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(file, text, mode=0o600)
+    write_whole(file, text)
     files = sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)
     for old in files[:-MOST_FILES]:
         old.unlink(missing_ok=True)

@@ -93,6 +93,8 @@ class Result:
         self._first = first
         self._rest = batches
         self._count = count
+        #: The recording's tables that it is made of.
+        self.reads: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, rows: Rows) -> "Result":

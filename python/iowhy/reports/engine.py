@@ -201,9 +201,12 @@ def spark_statements(
 def _result(
     opened: OpenTables, sql: str, where: str, count: Callable[[], int] | None = None
 ) -> Result:
-    opened.need(tables_in(sql))
+    reads = tables_in(sql)
+    opened.need(reads)
     with _named(where):
-        return result(_select(opened.connection, sql, where), lambda: _named(where), count)
+        found = result(_select(opened.connection, sql, where), lambda: _named(where), count)
+    found.reads = reads
+    return found
 
 
 def result(
@@ -267,7 +270,19 @@ def _select(
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
     if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
         raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
-    return connection.execute(sql)
+    asked = connection.execute(sql)
+    kinds_of = [str(kind) for _, kind, *_ in asked.description or ()]
+    if not any("TIME ZONE" in kind for kind in kinds_of):
+        return asked
+    # Python has no type for them without another package; as texts they are what DuckDB shows.
+    names = [str(name).replace('"', '""') for name, *_ in asked.description or ()]
+    shown = [
+        f'{f"CAST(c{at} AS VARCHAR)" if "TIME ZONE" in kind else f"c{at}"} AS "{name}"'
+        for at, (name, kind) in enumerate(zip(names, kinds_of, strict=True))
+    ]
+    given = ", ".join(f"c{at}" for at in range(len(names)))
+    bare = sql.strip().rstrip(";")
+    return connection.execute(f"SELECT {', '.join(shown)} FROM ({bare}\n) AS asked({given})")
 
 
 def must_take(report: Report, filters: Filters) -> None:

@@ -117,7 +117,15 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
-    let mut live = Live::new(request, probe, owner.clone(), Seen::new(containers))?;
+    let made = Live::new(request, probe, owner.clone(), Seen::new(containers));
+    let mut live = made.inspect_err(|_| {
+        if !existed {
+            // Where it could not be begun (a full disk) its empty directory may be there.
+            Owner::acting(owner.as_ref(), || {
+                let _ = std::fs::remove_dir(&request.out);
+            });
+        }
+    })?;
     let status = match &request.target {
         Target::Run(argv) => run(
             &mut live,

@@ -9,6 +9,7 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.promised import in_words
 from iowhy.recording.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
@@ -71,7 +72,7 @@ def result_of(
         sql = _statement(rec, report, filters, facts)
         _must_choose(rec, filters, opened, facts)
         if first is None or report.in_order_of is None:
-            yield _result(opened, sql, report.where)
+            yield _result(opened, sql, report.where, notes=_notes(rec, facts))
             return
         selection = resolve(filters, rec.manifest, facts)
         # The facts are those of all that was chosen: rows are the same, whatever is read of the others.
@@ -85,6 +86,7 @@ def result_of(
             _up_to(report, last, kept, selection),
             report.where,
             lambda: _one(opened, counted, report.where) or 0,
+            _notes(rec, facts),
         )
 
 
@@ -139,7 +141,8 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
 
         def ask(sql: str) -> Result:
             plain = sql.strip().rstrip(";").rstrip()
-            return _result(opened, compose(plain, facts, Everything()), "SQL")
+            sql = compose(plain, facts, Everything())
+            return _result(opened, sql, "SQL", notes=_notes(rec, facts))
 
         yield ask
 
@@ -198,18 +201,28 @@ def spark_statements(
     return to_spark(statement(rec, report, filters), report.where)
 
 
+def _notes(rec: Recording, facts: RecordedFacts) -> tuple[str, ...]:
+    wrong = facts.mismatches
+    return (in_words(wrong, rec.path),) if wrong else ()
+
+
 def _result(
-    opened: OpenTables, sql: str, where: str, count: Callable[[], int] | None = None
+    opened: OpenTables,
+    sql: str,
+    where: str,
+    count: Callable[[], int] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     opened.need(tables_in(sql))
     with _named(where):
-        return result(_select(opened.connection, sql, where), lambda: _named(where), count)
+        return result(_select(opened.connection, sql, where), lambda: _named(where), count, notes)
 
 
 def result(
     asked: "duckdb.DuckDBPyConnection",
     named: Callable[[], AbstractContextManager[None]],
     count: Callable[[], int] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     """The rows of the query that a connection has run last, each batch of which is fetched inside `named`."""
     types: dict[str, str] = {}
@@ -217,7 +230,7 @@ def result(
         # Of several columns of one name the later ones are numbered, as DuckDB does it in a subquery.
         again = (f"{name}_{number}" for number in count_from(1))
         types[name if name not in types else next(n for n in again if n not in types)] = str(kind)
-    return Result(types, _batches(asked, named), count)
+    return Result(types, _batches(asked, named), count, notes)
 
 
 def _batches(

@@ -12,7 +12,6 @@ from iowhy.views.progress import working
 from iowhy.written_files import check_free, opened
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.recording.manifest import Kept
     from iowhy.relations.relation import Column
     from iowhy.reports.batches import Result
     from iowhy.reports.report import Report
@@ -45,37 +44,38 @@ def write(
     to: TableOutput,
     doing: str,
     report: "Report | None" = None,
-    counted: "Mapping[str, Kept] | None" = None,
 ) -> None:
     """Writes a result as asked, of which little is in memory at a time; `doing` is what is said while it takes long.
 
-    `counted` is what the recording kept and lost of each table: what was lost of those that are read is said.
     Raises Problem where it cannot be written.
     """
     check_destination(to)
     shown = rows_shown(to, report)
     if to.format == "table":
-        reads = _print(asked, to, doing, report)
-    else:
-        on_terminal = to.output is None and sys.stdout.isatty()
-        with working(doing, quiet=on_terminal), asked as result:
-            reads = result.reads
-            if shown is not None:
-                from iowhy.reports.batches import Result
+        notes = _print(asked, to, doing, report)
+        _say(notes)
+        return
+    on_terminal = to.output is None and sys.stdout.isatty()
+    with working(doing, quiet=on_terminal), asked as result:
+        notes = result.notes
+        if shown is not None:
+            from iowhy.reports.batches import Result
 
-                result = Result.of(result.head(shown)[0])
-            _export(result, to, report.name if report else None, report.columns if report else ())
-    for name, one in (counted or {}).items():
-        if one.lost and name in reads:
-            say(
-                f"{one.lost:,} events of {name} were lost ({one.kept:,} kept): these numbers lack them"
-            )
+            result = Result.of(result.head(shown)[0])
+        _export(result, to, report.name if report else None, report.columns if report else ())
+    _say(notes)
+
+
+def _say(notes: Sequence[str]) -> None:
+    """On stderr, where no program takes it for rows."""
+    for note in notes:
+        say(note)
 
 
 def _print(
     asked: "AbstractContextManager[Result]", to: TableOutput, doing: str, report: "Report | None"
-) -> frozenset[str]:
-    """On the terminal: as a table, with what is drawn below it, or drawn whole. Gives the tables that it is made of."""
+) -> Sequence[str]:
+    """On the terminal: as a table, with what is drawn below it, or drawn whole; the notes about it."""
     from iowhy.reports.drawing import Drawing
     from iowhy.views import heat_map, histogram, rows_table, small_plots
     from iowhy.views.terminal import console
@@ -87,7 +87,6 @@ def _print(
     most = MOST_PRINTED if shown is None or drawing.small_plots else shown
     with working(doing), asked as result:
         table, rows = result.head(most)
-        reads = result.reads
     if shown is None and rows > MOST_PRINTED:
         raise Problem(f"{rows:,} rows are no table for a terminal: give --format csv")
     out = console()
@@ -103,7 +102,7 @@ def _print(
         rows_table.show(out, first, columns, rows, to.wide)
         if whole and drawing.small_plots:
             small_plots.show(out, table.to_pylist(), drawing.small_plots, columns)
-    return reads
+    return result.notes
 
 
 def _export(

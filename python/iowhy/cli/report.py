@@ -91,8 +91,7 @@ def command(options: Options) -> None:
         _write_stacks(opened, report, filters, options.table)
         return
     asked = result_of(opened, report, filters, rows_shown(options.table, report))
-    counted = opened.manifest.tables
-    write(asked, options.table, f"{name} of {recording}", report, counted)
+    write(asked, options.table, f"{name} of {recording}", report)
 
 
 def _write_stacks(

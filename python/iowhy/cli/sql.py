@@ -51,8 +51,7 @@ def command(options: Options) -> None:
     if not statement.strip():
         raise Problem('the SQL is empty; e.g. iowhy sql REC "SELECT count(*) FROM syscalls"')
     check_destination(options.table)
-    counted = recording.manifest.tables
-    write(query_result(recording, statement), options.table, "asking", counted=counted)
+    write(query_result(recording, statement), options.table, "asking")
 
 
 def _tables(kept: Mapping[str, int]) -> list[dict[str, object]]:

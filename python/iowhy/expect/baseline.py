@@ -131,12 +131,12 @@ def read_baseline(path: Path, *, new: bool = False, update: str = "--update") ->
 
 
 def counts(recording: Recording) -> dict[str, int]:
-    """All counts of a recording that are known; of a cut one, or where events were lost, none is."""
+    """All counts of a recording that are known; of one that is cut or not whole, or where events were lost, none is."""
     if not recording.manifest.complete:
         return {}
     asked = [one for one in measures().values() if _is_count(recording, one)]
     with recording.damage_named(), Relations.of(recording, keep=True) as relations:
-        found = values(relations, asked)
+        found = {} if relations.facts.mismatches else values(relations, asked)
     return {key: round(value) for key, value in found.items() if value is not None}
 
 

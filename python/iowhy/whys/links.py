@@ -19,8 +19,8 @@ def synchronous_writes(facts: Facts) -> Link | None:
         return None
     how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
     return link(
-        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable{how}",
-        facts.calls.syncs.calls,
+        f"{count(facts.calls.sync_writes)} writes wait themselves until the data are durable{how}",
+        facts.calls.sync_writes,
         "calls",
         "syscalls",
     )
@@ -41,10 +41,13 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
         "than that"
     )
     name = facts.calls.sync_name or "fsync"
+    own = facts.calls.by_name.get(name)
+    of_all = own is None or own.calls == syncs.calls
+    among = "" if of_all or own is None else f", {count(own.calls)} of them {name},"
     return (
         link(
-            f"{name} looks like the cost: {plural(syncs.calls, 'call')} {'covers' if syncs.calls == 1 else 'cover'} "
-            f"{percent(wall)} of the run",
+            f"{name if of_all else 'syncing'} looks like the cost: {plural(syncs.calls, 'call')}{among} "
+            f"{'covers' if syncs.calls == 1 else 'cover'} {percent(wall)} of the run",
             wall,
             "share",
             "sync",
@@ -250,7 +253,7 @@ def flushes(facts: Facts) -> Link | None:
     return link(
         f"{count(first.count)} cache flushes of {first.device} for {facts.run.who}, "
         f"{duration(first.time_ns / first.count)} each{besides}",
-        found.flushes,
+        first.count,
         "flushes",
         "devices",
     )

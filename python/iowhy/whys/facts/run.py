@@ -2,6 +2,7 @@
 
 from iowhy.data_class import dataclass
 from iowhy.recording import Manifest
+from iowhy.recording.promised import Mismatch
 from iowhy.relations import RecordedFacts
 
 #: By the mode of recording, or the option that named a control group.
@@ -38,6 +39,8 @@ class Run:
     part_of_ns: int | None = None
     #: The option that named the control groups; None where none were.
     of_group: str | None = None
+    #: Tables that hold other rows than the manifest counts.
+    mismatches: tuple[Mismatch, ...] = ()
 
     @property
     def who(self) -> str:
@@ -75,6 +78,7 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         partial=_partial(manifest),
         part_of_ns=part_of_ns,
         of_group=next(iter(manifest.command.groups), None),
+        mismatches=facts.mismatches,
     )
 
 

@@ -5,8 +5,11 @@ from functools import wraps
 from typing import Any
 
 from iowhy import __version__
+from iowhy.cli._streams import give_up
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
+from iowhy.options.described import option
+from iowhy.quantities import positive_duration_ns
 
 EPILOG = """Examples:
 
@@ -22,13 +25,23 @@ _INSTRUCTIONS = (
     "sizes in bytes. To make a recording somebody types: sudo iowhy run -- CMD"
 )
 
+_MINUTE_NS = 60_000_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """It has none: what is asked comes by the protocol."""
+    """How long an answer may take; what is asked comes by the protocol."""
+
+    max_time_ns: int = option(
+        "--max-time",
+        metavar="TIME",
+        default=_MINUTE_NS,
+        read=positive_duration_ns,
+        help="End a question that has no answer after this time; 1m by default.",
+    )
 
 
-def command(_options: Options) -> None:
+def command(options: Options) -> None:
     """Answer an agent's questions about recordings, by the Model Context Protocol on stdin and stdout."""
     try:
         from mcp.server.mcpserver import MCPServer
@@ -46,17 +59,23 @@ def command(_options: Options) -> None:
     )
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in TOOLS:
-        server.tool(annotations=reads)(_saying(tool, ToolError))
-    server.run("stdio")
+        server.tool(annotations=reads)(_saying(tool, ToolError, options.max_time_ns / 1e9))
+    try:
+        server.run("stdio")
+    except* BrokenPipeError:
+        give_up()  # the client is gone
 
 
-def _saying(tool: Callable[..., Any], error: type[Exception]) -> Callable[..., Any]:
+def _saying(
+    tool: Callable[..., Any], error: type[Exception], within_s: float
+) -> Callable[..., Any]:
     """The tool, whose Problems reach the agent as they are: they say the way out."""
+    from iowhy.api.apart import answered
 
     @wraps(tool)
-    def called(*words: Any, **options: Any) -> Any:
+    async def called(**words: Any) -> Any:
         try:
-            return tool(*words, **options)
+            return await answered(tool.__name__, words, within_s)
         except Problem as problem:
             raise error(str(problem)) from None
 

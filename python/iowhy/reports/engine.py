@@ -260,14 +260,23 @@ def _select(
     The connection may open the recording's own files, also for writing: so nothing that writes may
     get there.
     """
+    only_select(connection.extract_statements, sql, where)
+    return connection.execute(sql)
+
+
+def only_select(extract: Callable[[str], list[Any]], sql: str, where: str) -> str:
+    """The text of one statement that only reads, without what may follow it. Raises Problem.
+
+    `extract` is a connection's `extract_statements`.
+    """
     import duckdb
 
-    statements = connection.extract_statements(sql)
-    kinds = {statement.type for statement in statements}
+    with _named(where):
+        statements = extract(sql)
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
-    if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
+    if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
         raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
-    return connection.execute(sql)
+    return sql.strip().rstrip(";").rstrip()
 
 
 def must_take(report: Report, filters: Filters) -> None:

@@ -108,14 +108,7 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
         Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent)?,
         _ => Groups::default(),
     };
-    let containers = match groups.hierarchy() {
-        Some(on) => Some(Containers::on(
-            &Roots::default(),
-            on.clone(),
-            Path::new("/"),
-        )),
-        None => Containers::new(&Roots::default()),
-    };
+    let containers = containers_beside(&groups);
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
@@ -160,6 +153,15 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             }
             Err(failure)
         }
+    }
+}
+
+/// Those of the hierarchy that the groups are in, where any are recorded.
+fn containers_beside(groups: &Groups) -> Option<Containers> {
+    let roots = Roots::default();
+    match groups.hierarchy() {
+        Some(on) => Some(Containers::on(&roots, on.clone(), Path::new("/"))),
+        None => Containers::new(&roots),
     }
 }
 

@@ -25,7 +25,8 @@ from iowhy.allocated import allocated_bytes
 from iowhy.data_class import dataclass
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
 from iowhy.written_files import write_whole
 
 MEMORY = Path("/dev/shm")
@@ -160,9 +161,8 @@ class BlackBox:
         argv += ["--max-size", str(self.each_bytes), "--close-every", str(CLOSED_EVERY_S)]
         try:
             with path.with_suffix(".said").open("wb") as said:
-                process = subprocess.Popen(
+                process = Recorder(
                     argv,
-                    env=os.environ | {PARENT: str(os.getpid())},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=said,

@@ -1,7 +1,6 @@
 """The full recording that a trigger starts: made, judged on the spot, moved to where it belongs, and said to who asked."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -22,7 +21,8 @@ from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Fired, boot_ns
 from iowhy.data_class import dataclass
 from iowhy.recording.manifest import MANIFEST
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
 
 #: A full recording takes at most this part of what is kept.
 PART = 4
@@ -160,9 +160,8 @@ class Captures:
             str(settings.record_ns / 1e9),
         ]
         argv += ["--max-size", str(settings.keep_bytes // PART)]
-        with subprocess.Popen(
+        with Recorder(
             argv,
-            env=os.environ | {PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -1,6 +1,5 @@
 """The agent while it runs: it follows what is counted, starts recordings, keeps within its bounds, and says what it does."""
 
-import os
 import signal
 import subprocess
 import time
@@ -24,7 +23,8 @@ from iowhy.agent.wall_clock import WallClock
 from iowhy.errors import Problem
 from iowhy.messages import printable
 from iowhy.recording.folder_lock import alone_in, holder
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
 from iowhy.users import is_own
 
 LOCK = ".agent"
@@ -209,9 +209,8 @@ class Service:
         argv: list[str | Path] = [program(RECORDER), "aggregate", "-o", folder]
         argv += ["--every", str(settings.every_ns / 1e9), "--rotate", str(settings.rotate_ns / 1e9)]
         argv += ["--calls"] if settings.calls else []
-        with subprocess.Popen(
+        with Recorder(
             argv,
-            env=os.environ | {PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             pass_fds=self._inherited,

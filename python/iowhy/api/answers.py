@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # slow to import, or not installed
     from iowhy import charts
     from iowhy.charts import Drawn
     from iowhy.overview import Overview
+    from iowhy.reports import Filters
     from iowhy.whys.verdict import Verdict
 
 _COLUMNS = 100
@@ -230,20 +231,12 @@ class Opened:
         since, until: seconds after the start, or text as on the command line. Raises Problem for a report that does
         not exist and a filter that does not apply.
         """
-        from iowhy.cli.report import Part
-        from iowhy.reports import Filters, run, statement
+        from iowhy.reports import run, statement
 
-        given = {
-            "since": since,
-            "until": until,
-            "pid": pid,
-            "container": container,
-            "file": file,
-            "device": device,
-        }
-        part = from_keywords(Part, "report", {}, given)
         name = text_of("report: name", name, "the name of a report")
-        filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+        filters = filters_of(
+            since=since, until=until, pid=pid, container=container, file=file, device=device
+        )
         return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
 
     def sql(self, select: str) -> Rows:
@@ -292,6 +285,15 @@ class Opened:
         from iowhy.views import verdict_page
 
         verdict_page.show(self.overview, out)
+
+
+def filters_of(**given: Any) -> "Filters":
+    """The part of a recording that keywords choose. Raises Problem."""
+    from iowhy.cli.report import Part
+    from iowhy.reports import Filters
+
+    part = from_keywords(Part, "report", {}, given)
+    return Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
 
 
 def _figures() -> "list[charts.Chart]":

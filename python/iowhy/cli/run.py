@@ -248,9 +248,11 @@ def _watched(options: Options, out: Path) -> int | None:
     invoking = invoking_user()
     user = options.user or (invoking.name if invoking is not None else None)
     words = ["run", *_how(options), *(["--user", user] if user is not None else [])]
-    began, _ = watch([*words, "--", *options.argv], out)
+    outlives_us = options.on_death == "keep"
+    began, _ = watch([*words, "--", *options.argv], out, outlives_us=outlives_us)
     status = began.status()
     if status is None:
+        began.leave()
         say_how_to_come_back(out)
     return status
 
@@ -406,10 +408,6 @@ def _check_live(options: Options) -> None:
 
 def _check_elsewhere(options: Options) -> None:
     checked_name(options.on or "")
-    if options.on_death == "end":
-        raise Problem(
-            "--on-death end goes with what runs here: another machine does not hear that iowhy was killed"
-        )
     if options.as_json and options.argv:
         raise Problem(
             "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"

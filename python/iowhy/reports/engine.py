@@ -279,13 +279,7 @@ def _select(
     The connection may open the recording's own files, also for writing: so nothing that writes may
     get there.
     """
-    import duckdb
-
-    statements = connection.extract_statements(sql)
-    kinds = {statement.type for statement in statements}
-    # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
-    if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
-        raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
+    bare = only_select(connection.extract_statements, sql, where)
     asked = connection.execute(sql)
     kinds_of = [str(kind) for _, kind, *_ in asked.description or ()]
     if not any("TIME ZONE" in kind for kind in kinds_of):
@@ -297,8 +291,22 @@ def _select(
         for at, (name, kind) in enumerate(zip(names, kinds_of, strict=True))
     ]
     given = ", ".join(f"c{at}" for at in range(len(names)))
-    bare = sql.strip().rstrip(";")
     return connection.execute(f"SELECT {', '.join(shown)} FROM ({bare}\n) AS asked({given})")
+
+
+def only_select(extract: Callable[[str], list[Any]], sql: str, where: str) -> str:
+    """The text of one statement that only reads, without what may follow it. Raises Problem.
+
+    `extract` is a connection's `extract_statements`.
+    """
+    import duckdb
+
+    with _named(where):
+        statements = extract(sql)
+    # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
+    if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+        raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
+    return sql.strip().rstrip(";").rstrip()
 
 
 def must_take(report: Report, filters: Filters) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from iowhy.errors import Problem
-from iowhy.sources.live import PARENT, RECORDER, attached, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, attached, program
 
 _READY = "IOWHY_READY"
 """Names the descriptor that the recorder writes a byte to once everything is recorded."""
@@ -38,14 +39,14 @@ def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
             raise Problem(_words(said))
 
 
-def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
+def _begun(out: Path, mode: str, said: IO[bytes]) -> Recorder:
     """The recorder, once it records."""
     words = attached([os.getpid()], descendants=True)
     ready, write = os.pipe()
     try:
-        recorder = subprocess.Popen(
+        recorder = Recorder(
             [str(program(RECORDER)), *words, "-o", str(out), "--mode", mode],
-            env={**os.environ, _READY: str(write), PARENT: str(os.getpid())},
+            env={**os.environ, _READY: str(write)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,

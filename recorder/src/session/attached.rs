@@ -11,7 +11,7 @@ use iowhy_readings::{host, Roots};
 
 use super::{absent, Ended, Failure, Live};
 use crate::groups::Groups;
-use crate::process::{parent::Parent, ready, signals::Signals};
+use crate::process::{lifeline::Lifeline, ready, signals::Signals};
 
 /// Looks for processes that were started while the earlier ones were taken into scope.
 const LOOKS: usize = 3;
@@ -23,7 +23,7 @@ pub fn attach(
     descendants: bool,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
@@ -40,7 +40,7 @@ pub fn attach(
     ready::say();
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
-        signals.count() > 0 || parent.died() || live.alive().is_empty()
+        signals.count() > 0 || lifeline.is_cut() || live.alive().is_empty()
     })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");

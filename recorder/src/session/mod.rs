@@ -6,10 +6,11 @@ mod live;
 mod manifest;
 mod own;
 mod rest;
+mod unrecorded;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, Receiver, RecvError};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -23,9 +24,10 @@ use crate::groups::Groups;
 use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
-use crate::process::{owner, parent::Parent, ready, signals::Signals};
+use crate::process::{lifeline::Lifeline, owner, ready, signals::Signals};
 pub use bounds::Bounds;
 use live::Live;
+use unrecorded::{outlived, RunsOn};
 
 /// Exit status when the recording could not be made.
 pub const BROKEN: i32 = 125;
@@ -100,20 +102,13 @@ impl From<anyhow::Error> for Failure {
 pub fn record(request: &Request) -> Result<i32, Failure> {
     let inherited = Inherited::from_caller().context("the caller's signals")?;
     let signals = Signals::catch()?;
-    let parent = Parent::named();
+    let lifeline = Lifeline::named()?;
     let account = request.user.as_deref().map(Account::of).transpose()?;
     let groups = match &request.target {
         Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent)?,
         _ => Groups::default(),
     };
-    let containers = match groups.hierarchy() {
-        Some(on) => Some(Containers::on(
-            &Roots::default(),
-            on.clone(),
-            Path::new("/"),
-        )),
-        None => Containers::new(&Roots::default()),
-    };
+    let containers = containers_beside(&groups);
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
@@ -133,24 +128,31 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             account.as_ref(),
             inherited,
             &signals,
-            &parent,
+            &lifeline,
         ),
         Target::Attach {
             pids,
             descendants,
             duration,
-        } => attached::attach(&mut live, pids, *descendants, *duration, &signals, &parent),
+        } => attached::attach(
+            &mut live,
+            pids,
+            *descendants,
+            *duration,
+            &signals,
+            &lifeline,
+        ),
         Target::Groups { duration, .. } => {
-            in_groups(&mut live, &groups, *duration, &signals, &parent)
+            in_groups(&mut live, &groups, *duration, &signals, &lifeline)
         }
-        Target::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
+        Target::Machine { duration } => machine(&mut live, *duration, &signals, &lifeline),
     };
     match status {
         Ok(ended) => {
             if let Some(path) = &request.program_stats {
                 write_costs(&live.watch.costs(), path)?;
             }
-            Ok(close(live, ended, &request.target))
+            Ok(close(live, ended, &request.target, &lifeline))
         }
         Err(failure) => {
             drop(live);
@@ -162,8 +164,17 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     }
 }
 
+/// Those of the hierarchy that the groups are in, where any are recorded.
+fn containers_beside(groups: &Groups) -> Option<Containers> {
+    let roots = Roots::default();
+    match groups.hierarchy() {
+        Some(on) => Some(Containers::on(&roots, on.clone(), Path::new("/"))),
+        None => Containers::new(&roots),
+    }
+}
+
 /// Closes the recording; gives the exit status, which is a command's own whatever became of its recording.
-fn close(live: Live, ended: Ended, target: &Target) -> i32 {
+fn close(live: Live, ended: Ended, target: &Target, lifeline: &Lifeline) -> i32 {
     let whole = live.finish();
     if let Err(error) = &whole {
         messages::say(&format!("{error:#}"));
@@ -171,7 +182,7 @@ fn close(live: Live, ended: Ended, target: &Target) -> i32 {
     match ended {
         Ended::With(_) if whole.is_err() && !matches!(target, Target::Run(_)) => BROKEN,
         Ended::With(status) => status,
-        Ended::RunsOn(fate) => status_of(fate.recv()),
+        Ended::RunsOn(command) => command.wait(lifeline),
     }
 }
 
@@ -180,7 +191,7 @@ enum Ended {
     /// The exit status.
     With(i32),
     /// The recording reached a bound; the command is still to be waited for.
-    RunsOn(Receiver<Fate>),
+    RunsOn(RunsOn),
 }
 
 /// The programs, or why they are not used.
@@ -221,7 +232,7 @@ fn run(
     account: Option<&Account>,
     inherited: Inherited,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, inherited, fates).map_err(|error| {
@@ -235,7 +246,8 @@ fn run(
             ran_nothing: true,
         }
     })?;
-    live.collector.borrow_mut().set_main(held.pid);
+    let pid = held.pid;
+    live.collector.borrow_mut().set_main(pid);
     live.follow(held.pid);
     signals.pass_to(held.pid);
     held.settle();
@@ -243,7 +255,7 @@ fn run(
     live.watch
         .adopt(&[held.pid], &Groups::default())
         .context("cannot watch the command")?;
-    if signals.count() > 0 {
+    if signals.count() > 0 || lifeline.is_cut() {
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
         return Err(Failure {
             message: "interrupted before the command ran".into(),
@@ -255,14 +267,17 @@ fn run(
     live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
-        signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
+        signals.count() >= 2 || lifeline.outlived_by(&live.alive())
     });
-    let ended = ended.map_err(|error| outlived(error, &fate))?;
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => return Err(outlived(error, RunsOn::new(fate, pid), lifeline)),
+    };
     if let Some(bound) = live.bound.take() {
         // Signals are still passed on: it is the command that is waited for.
         live.note_bound(&bound, "the command runs on unrecorded");
         live.ended(host::now_ns(), None, None);
-        return Ok(Ended::RunsOn(fate));
+        return Ok(Ended::RunsOn(RunsOn::new(fate, pid)));
     }
     signals.pass_no_more();
     match ended {
@@ -287,31 +302,13 @@ fn run(
     }
 }
 
-/// The exit status of a command that was waited for.
-fn status_of(fate: Result<Fate, RecvError>) -> i32 {
-    match fate {
-        Ok(Fate::Ended { status, .. }) => spawn::shell_status(status),
-        _ => BROKEN,
-    }
-}
-
-/// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
-fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
-    messages::say(&format!("{error:#}; the command runs on unrecorded"));
-    Failure {
-        message: String::new(),
-        status: status_of(fate.recv()),
-        ran_nothing: false,
-    }
-}
-
 /// Until the time is over or the groups are gone; that nothing runs in one at a time is no end.
 fn in_groups(
     live: &mut Live,
     groups: &Groups,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     if let Some(first) = groups.processes().first() {
         live.follow(u32::try_from(*first).unwrap_or(0));
@@ -324,7 +321,7 @@ fn in_groups(
     ready::say();
     let (_never, fate) = channel();
     live.until(&fate, duration, &|live| {
-        signals.count() > 0 || parent.died() || live.alive().is_empty() && !groups.exist()
+        signals.count() > 0 || lifeline.is_cut() || live.alive().is_empty() && !groups.exist()
     })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");
@@ -346,7 +343,7 @@ fn machine(
     live: &mut Live,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     live.prepare();
     live.begin();
@@ -355,7 +352,9 @@ fn machine(
         .context("cannot watch the machine")?;
     ready::say();
     let (_never, fate) = channel();
-    live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
+    live.until(&fate, duration, &|_| {
+        signals.count() > 0 || lifeline.is_cut()
+    })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");
     }

@@ -40,7 +40,7 @@ WITH loads AS (
         row_number() OVER (
             PARTITION BY resource, dev, group_key
             ORDER BY program_load DESC NULLS LAST, comm, load DESC NULLS LAST, tgid
-        ) AS rank
+        ) AS in_group
     FROM by_program
 ), summed AS (
     SELECT
@@ -49,9 +49,9 @@ WITH loads AS (
         group_key,
         level,
         container,
-        max(CASE WHEN rank = 1 THEN comm END) AS comm,
+        max(CASE WHEN in_group = 1 THEN comm END) AS comm,
         count(DISTINCT comm) AS programs,
-        max(CASE WHEN rank = 1 THEN tgid END) AS tgid,
+        max(CASE WHEN in_group = 1 THEN tgid END) AS tgid,
         count(*) AS processes,
         sum(load) AS load
     FROM ranked

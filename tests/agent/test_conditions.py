@@ -25,6 +25,19 @@ def test_a_percentile_holds_only_where_it_is_certain() -> None:
     assert above("fsync p99 > 50 ms") is None
 
 
+def test_a_container_is_judged_by_its_id_and_named_by_its_pod() -> None:
+    apps = [
+        latency(name="fsync", service=f"{pod}/app", id=pod, up_to_ns=[end], counts=[50])
+        for pod, end in (("prod/db", 2048), ("ops/backup", 7 << 23))
+    ]
+    seen = {
+        one.of: one.value for one in conditions.read("fsync p99 > 50 ms").observe(interval(*apps))
+    }
+    assert set(seen) == {"prod/db/app", "ops/backup/app"}
+    same = [latency(name="fsync", service="app", id=id_) for id_ in ("a", "b")]
+    assert len(list(conditions.read("fsync p99 > 50 ms").observe(interval(*same)))) == 2
+
+
 def test_services_are_judged_each_by_itself_and_the_worst_is_named() -> None:
     quick = latency(service=None, path="/quick", up_to_ns=[2048], counts=[10_000])
     slow = latency(service=None, path="/slow", up_to_ns=[OPEN_NS], counts=[1])

@@ -55,7 +55,7 @@ def test_all_that_is_counted_arrives_with_its_unit_and_attributes() -> None:
 def test_a_histogram_has_the_buckets_that_prometheus_has() -> None:
     with collector() as (port, got):
         Push(f"http://127.0.0.1:{port}", counted(), lambda _: None).end()
-    point = told(got[0])[LATENCY][("sync", "fsync", "db", "vda")]
+    point = told(got[0])[LATENCY][("sync", "fsync", "db", "", "", "", "vda")]
     assert (point.count, point.sum) == (200, pytest.approx(0.2))
     assert list(point.explicit_bounds) == [bound / 1e9 for bound in BOUNDS_NS]
     assert sum(point.bucket_counts) == 200 and point.bucket_counts[1] == 196
@@ -82,7 +82,7 @@ def test_after_an_outage_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
     assert failures[0] is None and failures[1]
     with collector(port) as (_, got):
         push.end()
-    point = told(got[-1])[LATENCY][("sync", "fsync", "db", "vda")]
+    point = told(got[-1])[LATENCY][("sync", "fsync", "db", "", "", "", "vda")]
     assert failures[-1] is None and point.count == 400
 
 

@@ -156,14 +156,16 @@ def _syncs(name: str, percent: float) -> Callable[[Interval], Iterator[Seen]]:
 
 
 def _percentiles(
-    wanted: Callable[..., bool], percent: float, of: Callable[[Interval, Latency], str]
+    wanted: Callable[..., bool], percent: float, of: Callable[[Interval, Latency], tuple[str, str]]
 ) -> Callable[[Interval], Iterator[Seen]]:
+    """`of`: what tells whose it is from others, and what that is called."""
+
     def observe(interval: Interval) -> Iterator[Seen]:
-        groups: dict[str, list[Latency]] = {}
+        groups: dict[tuple[str, str], list[Latency]] = {}
         for row in interval.latencies:
             if wanted(row):
                 groups.setdefault(of(interval, row), []).append(row)
-        for name, rows in groups.items():
+        for (_, name), rows in groups.items():
             value = percentile_ns(rows, percent)
             if value is not None:
                 yield Seen(value, name)
@@ -171,12 +173,15 @@ def _percentiles(
     return observe
 
 
-def _service(_interval: Interval, row: Latency) -> str:
-    return row.service or row.path or "a control group that is gone"
+def _service(_interval: Interval, row: Latency) -> tuple[str, str]:
+    """A container is its id, whatever others are called."""
+    name = row.service or row.path or "a control group that is gone"
+    return row.id or row.path or "", name
 
 
-def _disk(interval: Interval, row: Latency) -> str:
-    return device_name(interval, row.dev)
+def _disk(interval: Interval, row: Latency) -> tuple[str, str]:
+    name = device_name(interval, row.dev)
+    return name, name
 
 
 def device_name(interval: Interval, dev: int | None) -> str:

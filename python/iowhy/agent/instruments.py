@@ -39,6 +39,8 @@ def in_prometheus(name: str, unit: str = "") -> str:
     return "_".join(words)
 
 
+#: Whose it is (totals.Group).
+_GROUP = ("service", "namespace", "pod", "container")
 _DISK = ("system.device", "disk.io.direction")
 INSTRUMENTS = (
     Instrument(
@@ -66,7 +68,7 @@ INSTRUMENTS = (
         "iowhy.page_cache",
         "By",
         "Pages that came into the page cache other than by a write (cache_missed), or left it (cache_evicted)",
-        ("kind", "service"),
+        ("kind", *_GROUP),
         lambda totals: totals.cache_bytes,
     ),
     Instrument(
@@ -153,4 +155,4 @@ INSTRUMENTS = (
 #: The one histogram.
 LATENCY, LATENCY_UNIT = "iowhy.latency", "s"
 LATENCY_WHAT = "Times of calls, waits, syncs, requests and pauses"
-LATENCY_ATTRIBUTES = ("measure", "name", "service", "place")
+LATENCY_ATTRIBUTES = ("measure", "name", *_GROUP, "place")

@@ -200,9 +200,10 @@ def _experiment(path: Path, say: "Say") -> _Page:
 
 
 def _names(relations: "Relations") -> tuple[list[str], list[str]]:
-    """Paths of its files, and names of its processes and threads and of those beside them."""
+    """Paths of its files, and names of its processes, threads and containers and of those beside them."""
     paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
     programs = relations.rows(
-        "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL"
+        "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL "
+        "UNION SELECT container FROM named_containers WHERE level <> 'session'"
     )
     return [str(row[0]) for row in paths], [str(row[0]) for row in programs]

@@ -232,9 +232,10 @@ def dirtied_by_others(facts: Facts) -> Link | None:
     found = facts.requests.dirtied_by
     if found is None:
         return None
+    dirtied = (found.load or 0) * facts.page_bytes
     return link(
-        f"{size(found.pages * facts.page_bytes)} on {facts.requests.device} were made dirty by {found.who}",
-        found.pages * facts.page_bytes,
+        f"{size(dirtied)} on {facts.requests.device} were made dirty by {found.who()}",
+        dirtied,
         "bytes",
         "dirtied-by-others",
     )

@@ -106,9 +106,13 @@ impl Live {
         self.before_ns = own::cpu_ns().unwrap_or(0);
     }
 
-    /// The command's time begins.
+    /// The command's time begins now.
     pub fn begin(&mut self) {
-        let now = host::now_ns();
+        self.begin_at(host::now_ns());
+    }
+
+    /// The same at a time that has passed.
+    pub fn begin_at(&mut self, now: i64) {
         let mut collector = self.collector.borrow_mut();
         self.begun_ns = now;
         collector.begin(now as u64);

@@ -20,6 +20,7 @@ use iowhy_store::Owner;
 
 use crate::collect::Seen;
 use crate::groups::Groups;
+pub use crate::kernel::Block;
 use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
@@ -65,6 +66,8 @@ pub enum Target {
         /// With those that they have started already.
         descendants: bool,
         duration: Option<Duration>,
+        /// A block of the first of them alone.
+        block: Option<Block>,
     },
     /// What runs in control groups, whole containers or pods.
     Groups {
@@ -139,7 +142,15 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             pids,
             descendants,
             duration,
-        } => attached::attach(&mut live, pids, *descendants, *duration, &signals, &parent),
+            block,
+        } => {
+            let which = attached::Which {
+                pids,
+                descendants: *descendants,
+                block: block.is_some(),
+            };
+            attached::attach(&mut live, &which, *duration, &signals, &parent)
+        }
         Target::Groups { duration, .. } => {
             in_groups(&mut live, &groups, *duration, &signals, &parent)
         }
@@ -198,6 +209,10 @@ fn load(
         group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
         stacks: request.stacks,
+        block: match request.target {
+            Target::Attach { block, .. } => block,
+            _ => None,
+        },
     };
     match Probe::load(&options) {
         Ok(probe) => Ok(Ok(probe)),
@@ -280,7 +295,7 @@ fn run(
             live.ended(at_ns, Some(status), io);
             Ok(Ended::With(spawn::shell_status(status)))
         }
-        None => {
+        Some(Fate::Asked) | None => {
             live.ended(host::now_ns(), None, None);
             Ok(Ended::With(130))
         }
@@ -322,7 +337,7 @@ fn in_groups(
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
     ready::say();
-    let (_never, fate) = channel();
+    let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || parent.died() || live.alive().is_empty() && !groups.exist()
     })?;
@@ -354,7 +369,7 @@ fn machine(
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
     ready::say();
-    let (_never, fate) = channel();
+    let fate = signals.wakes();
     live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");

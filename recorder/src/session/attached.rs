@@ -20,23 +20,15 @@ const BLOCK: &[u8] = b"--block";
 /// Between two looks whether a block has begun, which it does within a millisecond.
 const BEGINS_WITHIN: Duration = Duration::from_micros(200);
 
-/// What is recorded.
-pub struct Which<'a> {
-    pub pids: &'a [u32],
-    pub descendants: bool,
-    /// It says itself where it begins and ends.
-    pub block: bool,
-}
-
 /// Until the time is over or they have ended.
 pub fn attach(
     live: &mut Live,
-    which: &Which<'_>,
+    pids: &[u32],
+    descendants: bool,
     duration: Option<Duration>,
     signals: &Signals,
     parent: &Parent,
 ) -> Result<Ended, Failure> {
-    let pids = which.pids;
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
             let message = format!("--pid {pid}: there is no such process");
@@ -47,12 +39,12 @@ pub fn attach(
         live.follow(*pid);
     }
     live.prepare();
-    if !which.block {
+    if !live.block {
         live.begin();
     }
-    adopt(live, pids, which.descendants).context("cannot watch the processes")?;
+    adopt(live, pids, descendants).context("cannot watch the processes")?;
     ready::say();
-    if which.block {
+    if live.block {
         let asked = || signals.count() > 0 || parent.died();
         while live.watch.source() == Source::Live && live.watch.block().0.is_none() && !asked() {
             std::thread::sleep(BEGINS_WITHIN);

@@ -45,6 +45,8 @@ pub struct Live {
     begun_ns: i64,
     /// The bound that ended the recording.
     pub bound: Option<String>,
+    /// A block is recorded, which says itself where it begins and ends.
+    pub block: bool,
     /// CPU time of this process before the command's time began.
     before_ns: i64,
 }
@@ -87,6 +89,7 @@ impl Live {
             bounds: request.bounds.clone(),
             begun_ns: host::now_ns(),
             bound: None,
+            block: false,
             before_ns: 0,
         };
         live.collector

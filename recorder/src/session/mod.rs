@@ -144,12 +144,8 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             duration,
             block,
         } => {
-            let which = attached::Which {
-                pids,
-                descendants: *descendants,
-                block: block.is_some(),
-            };
-            attached::attach(&mut live, &which, *duration, &signals, &parent)
+            live.block = block.is_some();
+            attached::attach(&mut live, pids, *descendants, *duration, &signals, &parent)
         }
         Target::Groups { duration, .. } => {
             in_groups(&mut live, &groups, *duration, &signals, &parent)

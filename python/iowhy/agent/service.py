@@ -32,8 +32,8 @@ BY_HAND = Fired("by-hand", "asked for by hand")
 #: Why a trigger that holds starts nothing.
 REFUSED = {
     "recording": "a recording is under way",
-    "cool_down": "the last recording was a short time ago (cool-down)",
-    "budget": "there were as many in this hour as there may be (per-hour)",
+    "cool_down": "its last recording was a short time ago (cool-down)",
+    "budget": "it had as many in this hour as it may have (per-hour)",
     "disk": "it cannot be written down that it began",
 }
 #: Settings that only a new start takes, and their keys.
@@ -264,7 +264,7 @@ class Service:
             say(f"not written down: {interval.failed}")
         self._failed = interval.failed
         self._say_unseen(interval)
-        for fired in self.watch.look(interval):
+        for fired in self.budget.fairest(self.watch.look(interval)):
             self._start(fired)
         self._keep([*self._unmoved, *map(Path, interval.closed)])
         self._prune()

@@ -11,6 +11,7 @@ from iowhy.errors import Problem
 from iowhy.options.keywords import from_keywords, text_of
 from iowhy.recording import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
+from iowhy.sources.aside import aside
 
 if TYPE_CHECKING:  # slow to import, or not installed
     import pyarrow as pa
@@ -74,6 +75,7 @@ class Rows:
             self._asked(lambda asked: result(asked.execute(select), nullcontext).table()), select
         )
 
+    @aside()
     def _asked(self, ask: Callable[["DuckDBPyConnection"], Any]) -> Any:
         """What a question to a connection gives that has the rows as `rows`."""
         import duckdb
@@ -183,11 +185,13 @@ class Opened:
     broken: tuple[str, ...] = ()
 
     @cached_property
+    @aside()
     def recording(self) -> Recording:
         """The recording itself, with its manifest. Raises Problem where it cannot be opened."""
         return open_recording(self.path)
 
     @cached_property
+    @aside()
     def overview(self) -> "Overview":
         """The verdict and what stands beside it, all measures included."""
         from iowhy.overview import overview
@@ -209,12 +213,14 @@ class Opened:
         """How the command ended; None where it was killed, or nothing was waited for."""
         return self.recording.manifest.command.exit_status
 
+    @aside()
     def json(self) -> dict[str, Any]:
         """The object of `iowhy why --json` (docs/verdict.md)."""
         from iowhy.views import verdict_page
 
         return verdict_page.as_document(self.overview)
 
+    @aside()
     def report(
         self,
         name: str,
@@ -239,6 +245,7 @@ class Opened:
         )
         return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
 
+    @aside()
     def sql(self, select: str) -> Rows:
         """One SELECT over the tables (docs/recording.md). Raises Problem for anything else."""
         from iowhy.reports.engine import query
@@ -250,6 +257,7 @@ class Opened:
         """The names of the charts (docs/page.md)."""
         return tuple(one.name for one in _figures())
 
+    @aside()
     def chart(self, name: str) -> "Chart":
         """A chart of `iowhy html`; a notebook shows it. Raises Problem for one that does not exist."""
         from iowhy.charts import drawn
@@ -261,6 +269,7 @@ class Opened:
         with self.recording.damage_named(), Relations.of(self.recording) as relations:
             return Chart(drawn(relations, found), self.overview)
 
+    @aside()
     def expect(self, *texts: str) -> list[str]:
         """Expectations, as `--expect` has them: a sentence for each that is broken or not known, none where all hold."""
         from iowhy.expect import outcomes, read_expectation
@@ -312,6 +321,7 @@ def _needed(package: str, method: str, brought_by: str | None = None) -> Any:
         raise Problem(f".{method}() needs {package}: pip install {brought_by or package}") from None
 
 
+@aside()
 def _plain(draw: "Callable[[Console], None]") -> str:
     """As on a terminal without colours."""
     import io
@@ -323,6 +333,7 @@ def _plain(draw: "Callable[[Console], None]") -> str:
     return out.getvalue().rstrip("\n")
 
 
+@aside()
 def _as_html(draw: "Callable[[Console], None]") -> str:
     """As on a terminal, for a notebook: text alone, whatever names of files hold."""
     import io

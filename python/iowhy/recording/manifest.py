@@ -49,7 +49,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Command:
-    """What was watched. `mode` is run, attach, machine or paste; `groups` has the options of `iowhy run` that named
+    """What was watched. `mode` is run, attach, block (of a program, `iowhy.recording()`), machine or paste; `groups` has the options of `iowhy run` that named
     control groups, each before its name.
     """
 

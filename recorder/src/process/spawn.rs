@@ -27,6 +27,8 @@ pub enum Fate {
         at_ns: i64,
         io: Option<rows::ProcessIo>,
     },
+    /// The recorder was asked to end (signals.rs).
+    Asked,
 }
 
 /// A command that waits at its gate.

@@ -21,6 +21,7 @@ use iowhy_store::Owner;
 
 use crate::collect::Seen;
 use crate::groups::Groups;
+pub use crate::kernel::Block;
 use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
@@ -67,6 +68,8 @@ pub enum Target {
         /// With those that they have started already.
         descendants: bool,
         duration: Option<Duration>,
+        /// A block of the first of them alone.
+        block: Option<Block>,
     },
     /// What runs in control groups, whole containers or pods.
     Groups {
@@ -134,14 +137,18 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             pids,
             descendants,
             duration,
-        } => attached::attach(
-            &mut live,
-            pids,
-            *descendants,
-            *duration,
-            &signals,
-            &lifeline,
-        ),
+            block,
+        } => {
+            live.block = block.is_some();
+            attached::attach(
+                &mut live,
+                pids,
+                *descendants,
+                *duration,
+                &signals,
+                &lifeline,
+            )
+        }
         Target::Groups { duration, .. } => {
             in_groups(&mut live, &groups, *duration, &signals, &lifeline)
         }
@@ -209,6 +216,10 @@ fn load(
         group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
         stacks: request.stacks,
+        block: match request.target {
+            Target::Attach { block, .. } => block,
+            _ => None,
+        },
     };
     match Probe::load(&options) {
         Ok(probe) => Ok(Ok(probe)),
@@ -295,7 +306,7 @@ fn run(
             live.ended(at_ns, Some(status), io);
             Ok(Ended::With(spawn::shell_status(status)))
         }
-        None => {
+        Some(Fate::Asked) | None => {
             live.ended(host::now_ns(), None, None);
             Ok(Ended::With(130))
         }
@@ -319,7 +330,7 @@ fn in_groups(
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
     ready::say();
-    let (_never, fate) = channel();
+    let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
         signals.count() > 0 || lifeline.is_cut() || live.alive().is_empty() && !groups.exist()
     })?;
@@ -351,7 +362,7 @@ fn machine(
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
     ready::say();
-    let (_never, fate) = channel();
+    let fate = signals.wakes();
     live.until(&fate, duration, &|_| {
         signals.count() > 0 || lifeline.is_cut()
     })?;

@@ -8,6 +8,7 @@ from iowhy.relations import RecordedFacts
 #: By the mode of recording, or the option that named a control group.
 _WHO = {
     "attach": "the attached process",
+    "block": "the block",
     "machine": "the machine",
     "--container": "the container or service",
     "--pod": "the pod",

@@ -1,5 +1,7 @@
 """The house rules that a machine can look after; what breaks one for a reason stands in house.toml."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +17,7 @@ BASE = {
     "allocated",
     "errors",
     "invocation",
+    "masking",
     "messages",
     "quantities",
     "units",
@@ -27,11 +30,13 @@ BASE = {
     "free_name",
     "cache_folder",
     "package_files",
+    "written_files",
 }
 MAY_IMPORT = {
     "": set(),
     "allocated": set(),
     "errors": set(),
+    "masking": set(),
     "messages": set(),
     "quantities": BASE,
     "units": BASE,
@@ -45,6 +50,7 @@ MAY_IMPORT = {
     "free_name": set(),
     "cache_folder": {"users"},
     "package_files": set(),
+    "written_files": {"errors", "users"},
     "undo": BASE,
     "recording": BASE,
     "sources": BASE | {"recording"},
@@ -90,6 +96,15 @@ def unlisted_or_stale(rule: str, found: dict[str, str]) -> list[str]:
     assert all(listed.values()), "each entry of house.toml has a reason"
     stale = [f"house.toml lists {key}, which breaks no rule" for key in listed if key not in found]
     return [text for key, text in found.items() if key not in listed] + stale
+
+
+def test_plain_pytest_collects_modules_of_one_name() -> None:
+    paths = [
+        str(one.relative_to(house.ROOT)) for one in sorted(house.ROOT.glob("tests/*/test_top.py"))
+    ]
+    words = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", *paths]
+    done = subprocess.run(words, cwd=house.ROOT, capture_output=True, text=True)
+    assert len(paths) == 2 and done.returncode == 0, done.stdout
 
 
 def test_no_file_and_no_function_is_long_without_a_reason() -> None:

@@ -7,7 +7,7 @@ use iowhy_recorder::event::layout as requests;
 use iowhy_store::{rows, Name};
 use serde::Serialize;
 
-use crate::groups::{Groups, Named};
+use crate::groups::{Groups, Labels, Named};
 use crate::histogram::Histogram;
 use crate::levels::{Disk, Pressure};
 use crate::programs::Key;
@@ -48,6 +48,10 @@ pub struct Latency {
     pub measure: &'static str,
     pub name: Option<Name>,
     pub service: Option<Name>,
+    #[serde(flatten)]
+    pub labels: Labels,
+    /// Id of the container or service.
+    pub id: Option<Name>,
     pub path: Option<Name>,
     pub dev: Option<i64>,
     pub count: u64,
@@ -63,6 +67,10 @@ pub struct Latency {
 pub struct Count {
     pub name: &'static str,
     pub service: Option<Name>,
+    #[serde(flatten)]
+    pub labels: Labels,
+    /// Id of the container or service.
+    pub id: Option<Name>,
     pub path: Option<Name>,
     pub dev: Option<i64>,
     pub count: u64,
@@ -130,6 +138,8 @@ fn latency(
         measure,
         name: name_of(key),
         service: named.service,
+        labels: named.labels,
+        id: named.container.clone(),
         path: named.path.clone(),
         dev: number(key.dev),
         count: histogram.count,
@@ -185,6 +195,8 @@ fn count(
             false => "cache_evicted",
         },
         service: named.service,
+        labels: named.labels,
+        id: named.container.clone(),
         path: named.path.clone(),
         dev: number(key.dev),
         count: histogram.count,

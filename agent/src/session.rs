@@ -9,7 +9,7 @@ use anyhow::Result;
 use iowhy_readings::sampler::{Samplers, Scope};
 use iowhy_readings::{host, Roots};
 use iowhy_recorder::kernel::write_costs;
-use iowhy_recorder::process::parent::Parent;
+use iowhy_recorder::process::lifeline::Lifeline;
 use iowhy_recorder::process::signals::Signals;
 use iowhy_store::manifest::{Manifest, Mode, Sensor, Source};
 use iowhy_store::{Limits, Recording};
@@ -60,10 +60,10 @@ struct Agent<'a> {
     open: Option<Open>,
 }
 
-/// Records until a signal, or until the process that started it is gone. Each interval is a line of JSON on `out`.
+/// Records until a signal, or until nobody holds its lifeline. Each interval is a line of JSON on `out`.
 pub fn run(request: &Request, mut out: impl Write) -> Result<()> {
     let signals = Signals::catch()?;
-    let parent = Parent::named();
+    let lifeline = Lifeline::named()?;
     let mut programs = Programs::load(request.calls)?;
     programs.attach()?;
     let mut agent = Agent {
@@ -82,7 +82,7 @@ pub fn run(request: &Request, mut out: impl Write) -> Result<()> {
     let mut start_ns = host::now_ns();
     agent.sample(start_ns);
     loop {
-        let ends = || signals.count() > 0 || parent.died();
+        let ends = || signals.count() > 0 || lifeline.is_cut();
         wait_until(start_ns + nanoseconds(request.every), &ends);
         let ends = ends();
         let mut line = agent.interval(&mut start_ns)?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use iowhy_readings::containers::Wanted;
 use iowhy_readings::messages;
-use iowhy_recorder::session::{record, Backend, Bounds, Request, Target};
+use iowhy_recorder::session::{record, Backend, Block, Bounds, Request, Target};
 
 #[derive(Parser)]
 #[command(
@@ -53,6 +53,9 @@ enum Command {
         /// With the processes that these have started already
         #[arg(long)]
         descendants: bool,
+        /// A block of the process, which says itself where it begins and ends: its thread and number
+        #[arg(long, hide = true, value_parser = block, value_name = "TID:NUMBER")]
+        block: Option<Block>,
         /// Seconds to record; without it until they end, or Ctrl-C
         #[arg(long, value_parser = seconds, value_name = "SECONDS")]
         duration: Option<Duration>,
@@ -140,6 +143,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a number of seconds that is more than 0".to_owned())
 }
 
+fn block(text: &str) -> Result<Block, String> {
+    let read = |(tid, number): (&str, &str)| {
+        Some(Block {
+            tid: tid.parse().ok()?,
+            number: number.parse().ok()?,
+        })
+    };
+    text.split_once(':')
+        .and_then(read)
+        .ok_or_else(|| "give the number of a thread and that of the block".to_owned())
+}
+
 fn main() {
     let (common, user, target) = match Cli::parse().command {
         Command::Run { common, user, argv } => (common, user, Target::Run(argv)),
@@ -147,12 +162,14 @@ fn main() {
             common,
             pids,
             descendants,
+            block,
             duration,
         } => {
             let target = Target::Attach {
                 pids,
                 descendants,
                 duration,
+                block,
             };
             (common, None, target)
         }

@@ -16,6 +16,7 @@ import pytest
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
+from iowhy.sources.aside import aside
 
 if TYPE_CHECKING:
     from iowhy.expect import Expectation, Outcome
@@ -53,19 +54,23 @@ class Run(Struct):
     def measures(self) -> Mapping[str, float | None]:
         """All measures by name (`iowhy run --expect list`); None for what is not known."""
         if not self._values:
-            from iowhy.measures import measures, values
-            from iowhy.relations import Relations
-
-            recording = self._ended()
-            with recording.damage_named(), Relations.of(recording) as relations:
-                self._values = values(relations, measures().values())
+            with aside():
+                self._values = self._asked()
         return self._values
+
+    def _asked(self) -> dict[str, float | None]:
+        from iowhy.measures import measures, values
+        from iowhy.relations import Relations
+
+        recording = self._ended()
+        with recording.damage_named(), Relations.of(recording) as relations:
+            return values(relations, measures().values())
 
     def __getitem__(self, name: str) -> float:
         """A measure. Skips the test where it is not known, and says why."""
-        from iowhy.measures import find
+        with aside(), _problems_fail():
+            from iowhy.measures import find
 
-        with _problems_fail():
             measure = find(name)
             value = self.measures[measure.name]
             why = self._why(measure.sensor) if value is None else ""
@@ -75,9 +80,10 @@ class Run(Struct):
 
     def expect(self, *texts: str) -> None:
         """Fails the test where an expectation is broken, in one line; warns where it cannot be known."""
-        with _problems_fail():
-            recording = self._ended()
-        _hold(recording, _read("run.expect", texts, {}))
+        with aside():
+            with _problems_fail():
+                recording = self._ended()
+            _hold(recording, _read("run.expect", texts, {}))
 
     def _ended(self) -> "Recording":
         if self.recording is None:
@@ -97,9 +103,11 @@ class Recorder(Struct, frozen=True):
     @contextmanager
     def recording(self) -> Iterator[Run]:
         """Records this process, and what it starts, while the block runs."""
-        from iowhy.free_name import free_name
+        with aside():
+            from iowhy.free_name import free_name
 
-        with _recorded(free_name(self.folder, "test")) as run:
+            place = free_name(self.folder, "test")
+        with _recorded(place) as run:
             yield run
 
 
@@ -163,7 +171,7 @@ class _Session:
             if why is not None:
                 raise Problem(f"{path}: {why}; choose another --iowhy-baseline")
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Records the test itself, not its fixtures."""
         marks = list(item.iter_markers("iowhy"))
@@ -181,7 +189,7 @@ class _Session:
                 result = yield
             recording = run.recording
             assert recording is not None
-            with _problems_fail():
+            with aside(), _problems_fail():
                 self._note(item, recording)
             _hold(recording, expected)
         return result
@@ -243,7 +251,8 @@ class _Session:
 @contextmanager
 def _recorded(place: Path) -> Iterator[Run]:
     """Records the block; the recording is there when it has ended."""
-    from iowhy.sources.ongoing import recorded
+    with aside():
+        from iowhy.sources.ongoing import recorded
 
     run = Run(place)
     block = recorded(place)
@@ -257,9 +266,9 @@ def _recorded(place: Path) -> Iterator[Run]:
             block.__enter__()
         stack.push(end)
         yield run
-    from iowhy.recording import open_recording
+    with aside(), _problems_fail():
+        from iowhy.recording import open_recording
 
-    with _problems_fail():
         run.recording = open_recording(place)
 
 
@@ -311,10 +320,10 @@ def _hold(recording: "Recording", expected: "Sequence[Expectation]") -> None:
     """Fails the test with a line for each that is broken; warns of what is not known."""
     if not expected:
         return
-    from iowhy.expect import outcomes
-    from iowhy.whys.verdict import judge
+    with aside(), _problems_fail():
+        from iowhy.expect import outcomes
+        from iowhy.whys.verdict import judge
 
-    with _problems_fail():
         verdict = judge(recording) if any(one.cause for one in expected) else None
         found: list[Outcome] = outcomes(recording, verdict, expected)
     said = [f"iowhy: {one.sentence}" for one in found]

@@ -15,6 +15,7 @@ pub mod mounts;
 pub mod names;
 mod proc_file;
 mod reading;
+pub mod renamed;
 pub mod running;
 pub mod sampler;
 mod several_disks;

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What is at the end of an inode that was seen at `path`: its size, and whether it is gone. Another file at the
-/// path means that ours is gone (or renamed, which this cannot know).
+/// path means that ours is gone, or was renamed ([`crate::renamed`]).
 pub fn at_end(inode: i64, path: &Path) -> (Option<i64>, bool) {
     let now = std::fs::symlink_metadata(path)
         .ok()

@@ -211,8 +211,14 @@ struct event_clock {
 	char comm[16];
 };
 
+/* Values of event_exit.header.flags; 0: it begins to end. */
+enum exit_flag {
+	EXIT_LAST = 1, /* it is off the CPU for good */
+	EXIT_ASIDE = 2, /* it leaves the scope, and comes back with a clock that begins anew (aside.h) */
+};
+
 struct event_exit {
-	struct event_header header; /* flags bit 0: last word, the thread is off the CPU for good */
+	struct event_header header;
 	struct event_clock clock;
 };
 

@@ -145,7 +145,7 @@ static __always_inline int switched(void *ctx, bool preempt, struct task_struct 
 			advance(t, now, RUNNABLE);
 		} else if (prev_state & TASK_DEAD) {
 			advance(t, now, SLEEPING);
-			emit_exit(prev, t, 1);
+			emit_exit(prev, t, EXIT_LAST);
 			forget_thread(prev);
 		} else if ((wait = wait_of(t, prev, prev_state)) >= 0) {
 			advance(t, now, BLOCKED);
@@ -212,11 +212,12 @@ SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
 {
 	struct task_struct *leader = task->group_leader;
-	struct thread *t = thread_of(task);
+	struct thread *of, *t;
 
-	if (t || !leader || leader == task || tgid_of(task) == recorder_tgid)
+	if (any_thread_of(task) || !leader || leader == task || tgid_of(task) == recorder_tgid)
 		return 0;
-	if (!whole_machine && !thread_of(leader))
+	of = any_thread_of(leader);
+	if (!whole_machine && (!of || of->aside == OUTSIDE))
 		return 0;
 	t = adopt(task, RUNNABLE);
 	if (t)
@@ -227,8 +228,12 @@ int BPF_PROG(on_sched_wakeup_new, struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct thread *t;
+	struct thread *t = any_thread_of(parent);
 
+	if (t && t->aside) {
+		keep_outside(child);
+		return 0;
+	}
 	if (whole_machine ? tgid_of(parent) == recorder_tgid : !thread_of(parent) && !in_chosen_group(child))
 		return 0;
 	t = adopt(child, RUNNABLE);
@@ -263,10 +268,11 @@ static __always_inline __u32 state_of(struct task_struct *task)
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
 {
-	struct thread *t = thread_of(task);
+	struct thread *t = any_thread_of(task);
 
 	if (t) {
-		emit_thread(task, t, THREAD_MOVED);
+		if (!t->aside)
+			emit_thread(task, t, THREAD_MOVED);
 		return 0;
 	}
 	if (!in_chosen_group(task) || tgid_of(task) == recorder_tgid)
@@ -289,14 +295,9 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	if (t->tid != tid_of(task)) {
 		/* A thread that runs exec takes over its process's id: its clock begins again under that. */
 		emit_calls(t);
-		emit_exit(task, t, 1);
+		emit_exit(task, t, EXIT_LAST);
 		t->tid = tid_of(task);
-		for (int i = 0; i < STATES; i++)
-			t->states[i] = 0;
-		t->start = t->since = bpf_ktime_get_ns();
-		t->call_runnable = t->call_blocked = t->call_sleeping = 0;
-		t->sampled_cpu = 0;
-		begin_accounts(t, task, t->start);
+		begin_again(t, task, bpf_ktime_get_ns());
 	}
 	t->ran_exec = 1;
 	emit_thread(task, t, THREAD_RAN_EXEC);
@@ -309,8 +310,11 @@ int BPF_PROG(on_exec, struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct thread *t = thread_of(task);
+	struct thread *t = any_thread_of(task);
 
+	if (t && t->aside == STEPPED_ASIDE)
+		come_back(t, task);
+	t = thread_of(task);
 	if (!t)
 		return 0;
 	add_unreturned(t);
@@ -331,7 +335,7 @@ int each_thread(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	t = thread_of(task);
+	t = any_thread_of(task);
 	if (!t && adopting) {
 		__u32 tgid;
 
@@ -345,11 +349,13 @@ int each_thread(struct bpf_iter__task *ctx)
 			return 0;
 		/* What it does at this moment is not known: its first switch or wake-up shows it. */
 		t = adopt(task, state_of(task));
-		if (t)
+		if (t && block && tid_of(task) == block_tid)
+			t->aside = STEPPED_ASIDE;
+		else if (t)
 			emit_thread(task, t, 0);
 		return 0;
 	}
-	if (!t)
+	if (!t || t->aside)
 		return 0;
 	if (ended)
 		emit_calls(t);

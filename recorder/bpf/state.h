@@ -37,6 +37,9 @@ struct call_shape {
 const volatile struct call_shape calls[CALLS] = {};
 const volatile bool whole_machine = false;
 const volatile __u32 recorder_tgid = 0;
+/* A block of a program is recorded: its number, and the thread that runs it, which is aside until it begins (aside.h); 0: none is. */
+const volatile __u64 block = 0;
+const volatile __u32 block_tid = 0;
 /* There is no tracepoint for look-ups in the page cache (kernels before 6.12): every buffered read is taken for one. */
 const volatile bool estimate_lookups = false;
 /* There is no tracepoint for the beginning of a request (kernels before 6.5). */
@@ -49,6 +52,9 @@ bool adopting = false;
 bool only_targets = false;
 /* Set at the end, when no other program runs any more. */
 bool ended = false;
+/* When the block began and ended; 0: not yet. Once it has ended, nothing is in scope and the clocks stand still. */
+__u64 block_began = 0;
+__u64 block_ended = 0;
 __u32 half = 0; /* which of the two halves of a drained table is written */
 __u64 lost[EVENT_KINDS] = {};
 __u64 lost_counts = 0;
@@ -87,6 +93,13 @@ enum thread_state {
 
 /* Bytes of parts that wait in a thread: some thirty calls. */
 #define PARTS_BYTES 1024
+
+/* Values of thread.aside: what iowhy does itself in a process is not that process's (aside.h). */
+enum aside {
+	IN_SCOPE,
+	STEPPED_ASIDE, /* iowhy works in it, and will give it back */
+	OUTSIDE, /* iowhy started it */
+};
 
 struct thread {
 	__u64 start;
@@ -157,7 +170,7 @@ struct thread {
 	__u64 written_from;
 	__u64 force_start;
 	__u32 force_dev;
-	__u32 pad_force;
+	__u32 aside; /* enum aside */
 	/* the bitmap that was last found to hold nothing of readahead, and when */
 	__u64 none_ahead;
 	struct file_id none_file;
@@ -238,13 +251,22 @@ static __always_inline void count_lost(__u32 kind)
 /* User space polls: waking it for each record would cost the command more than the record. */
 #define SUBMIT(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 
-static __always_inline struct thread *thread_of(struct task_struct *task)
+/* The task's storage, in scope or aside. */
+static __always_inline struct thread *any_thread_of(struct task_struct *task)
 {
 	__u64 address = (__u64)task;
 
 	if (HAS_TASKS)
 		return bpf_task_storage_get(&threads, task, 0, 0);
 	return bpf_map_lookup_elem(&threads_by_address, &address);
+}
+
+/* A thread in scope, or NULL. */
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	struct thread *t = any_thread_of(task);
+
+	return t && !t->aside && !block_ended ? t : NULL;
 }
 
 /* The task's storage, made where there is none; NULL when there is no room. */

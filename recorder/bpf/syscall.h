@@ -5,6 +5,7 @@
 
 #include "thread.h"
 #include "calls.h"
+#include "aside.h"
 #include "totals.h"
 #include "file.h"
 #include "durable.h"
@@ -228,10 +229,14 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task = current_task();
-	struct thread *t = thread_of(task);
+	struct thread *t = any_thread_of(task);
 	__u64 now;
 
 	if (!t)
+		return 0;
+	if (id == NR_FADVISE64 && take_mark(t, task, regs))
+		return 0;
+	if (t->aside || block_ended)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(t, now, ON_CPU_KERNEL);

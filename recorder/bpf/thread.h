@@ -49,6 +49,17 @@ static __always_inline void begin_accounts(struct thread *t, struct task_struct 
 	choose_timed(t, now);
 }
 
+/* Its clock and accounts begin anew. */
+static __always_inline void begin_again(struct thread *t, struct task_struct *task, __u64 now)
+{
+	for (int i = 0; i < STATES; i++)
+		t->states[i] = 0;
+	t->start = t->since = now;
+	t->call_runnable = t->call_blocked = t->call_sleeping = 0;
+	t->sampled_cpu = 0;
+	begin_accounts(t, task, now);
+}
+
 static __always_inline struct thread *adopt(struct task_struct *task, __u32 state)
 {
 	__u32 tid = tid_of(task);
@@ -120,7 +131,7 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 		}
 		if (t->since != since || sum != since - t->start)
 			continue;
-		now = bpf_ktime_get_ns();
+		now = block_ended ?: bpf_ktime_get_ns();
 		if (now < since)
 			now = since;
 		if (state < STATES)
@@ -152,14 +163,14 @@ static __always_inline bool read_clock(struct task_struct *task, const volatile 
 	return false;
 }
 
-static __always_inline void emit_exit(struct task_struct *task, const struct thread *t, __u8 last)
+static __always_inline void emit_exit(struct task_struct *task, const struct thread *t, __u8 flags)
 {
 	struct event_exit *e = RESERVE(struct event_exit, EVENT_EXIT);
 
 	if (!e)
 		return;
 	e->header.kind = EVENT_EXIT;
-	e->header.flags = last;
+	e->header.flags = flags;
 	e->header.nr = 0xffff;
 	e->header.tid = t->tid;
 	if (!read_clock(task, t, &e->clock)) {

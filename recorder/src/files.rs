@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use iowhy_readings::layout::{Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
+use iowhy_readings::renamed::Renamed;
 use iowhy_readings::{names, Roots};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
@@ -54,6 +55,13 @@ impl Known {
             .as_deref()
             .and_then(|path| path.rsplit(|&c| c == b'/').next());
         name == Some(format!("#{}", self.inode).as_bytes())
+    }
+
+    /// Where it can be looked up at the end.
+    fn path_here(&self) -> Option<PathBuf> {
+        let path = self.path.as_ref().filter(|path| path.starts_with(b"/"))?;
+        let named = matches!(self.kind, "file" | "directory") && !self.replaced && !self.copied;
+        named.then(|| PathBuf::from(OsString::from_vec(path.clone())))
     }
 }
 
@@ -220,6 +228,9 @@ impl Files {
     /// `elsewhere`: some paths may be those of another mount namespace, where a file may be there that is not here.
     pub fn finish(mut self, recording: &mut Recording, elsewhere: bool) -> anyhow::Result<Sensor> {
         self.settle();
+        if !elsewhere {
+            self.follow();
+        }
         for (key, known) in self.known.iter().filter(|(_, k)| !k.named) {
             recording.push(last_row(*key, known, elsewhere))?;
         }
@@ -229,6 +240,22 @@ impl Files {
             None => Sensor::ran("extents"),
             Some(why) => Sensor::missing("extents", why),
         })
+    }
+
+    /// Files that were renamed have the name that they have now.
+    fn follow(&mut self) {
+        let mut renamed = Renamed::new();
+        for (key, known) in self.known.iter_mut().filter(|(_, k)| !k.named) {
+            let Some(path) = known.path_here().filter(|_| !known.shown.overlay) else {
+                continue;
+            };
+            if names::at_end(known.inode as i64, &path).1 {
+                let now = renamed.name(key.0, known.inode, known.generation, &path);
+                if let Some(now) = now {
+                    known.path = Some(now.into_os_string().into_vec());
+                }
+            }
+        }
     }
 
     /// Writes the extents of the heaviest files, before and after; None, or why not one could be read.
@@ -293,14 +320,8 @@ fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
 
 /// The row with the file's size and whether it is still there, as far as that can be seen from here.
 fn last_row(key: Key, known: &Known, elsewhere: bool) -> rows::Files {
-    match &known.path {
-        Some(path)
-            if matches!(known.kind, "file" | "directory")
-                && path.starts_with(b"/")
-                && !known.replaced
-                && !known.copied =>
-        {
-            let path = PathBuf::from(OsString::from_vec(path.clone()));
+    match known.path_here() {
+        Some(path) => {
             let (size_bytes, deleted) = names::at_end(known.shown.inode as i64, &path);
             // An overlay may have given the number of one of its files to another layer's.
             let unsure = elsewhere || (known.shown.overlay && path.exists());
@@ -310,7 +331,7 @@ fn last_row(key: Key, known: &Known, elsewhere: bool) -> rows::Files {
                 ..name_row(key, known)
             }
         }
-        _ => name_row(key, known),
+        None => name_row(key, known),
     }
 }
 

@@ -204,6 +204,16 @@ impl Watch {
         }
     }
 
+    /// When a block that says it itself began and ended; None: not yet, or what watches does not see it.
+    pub fn block(&self) -> (Option<i64>, Option<i64>) {
+        let Watch::Programs(programs) = self else {
+            return (None, None);
+        };
+        let (began, ended) = programs.probe.block();
+        let known = |ns: u64| (ns > 0).then_some(ns as i64);
+        (known(began), known(ended))
+    }
+
     /// Processes that are watched and have not ended.
     pub fn alive(&self, collector: &Shared) -> Vec<i64> {
         match self {

@@ -83,6 +83,8 @@ pub enum Mode {
     #[default]
     Run,
     Attach,
+    /// A block of a program.
+    Block,
     Machine,
     Paste,
 }

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iowhy.agent import conditions
+from iowhy.agent.conditions import Scope
 from iowhy.agent.counted import OPEN_NS, lower_ns, percentile_ns
-from tests.agent.made import S, disk, interval, latency
+from tests.agent.made import VDA, S, disk, interval, latency
 
 
 def above(text: str, *arguments: object, **more: object) -> tuple[float, str] | None:
     seen = conditions.read(text).above(interval(*arguments, **more))  # type: ignore[arg-type]
-    return None if seen is None else (seen.value, seen.of)
+    return (seen[0].value, seen[0].of) if seen else None
 
 
 def test_a_percentile_holds_only_where_it_is_certain() -> None:
@@ -25,10 +26,39 @@ def test_a_percentile_holds_only_where_it_is_certain() -> None:
     assert above("fsync p99 > 50 ms") is None
 
 
+def test_a_container_is_judged_by_its_id_and_named_by_its_pod() -> None:
+    apps = [
+        latency(name="fsync", service=f"{pod}/app", id=pod, up_to_ns=[end], counts=[50])
+        for pod, end in (("prod/db", 2048), ("ops/backup", 7 << 23))
+    ]
+    seen = {
+        one.of: one.value for one in conditions.read("fsync p99 > 50 ms").observe(interval(*apps))
+    }
+    assert set(seen) == {"prod/db/app", "ops/backup/app"}
+    same = [latency(name="fsync", service="app", id=id_) for id_ in ("a", "b")]
+    assert len(list(conditions.read("fsync p99 > 50 ms").observe(interval(*same)))) == 2
+
+
 def test_services_are_judged_each_by_itself_and_the_worst_is_named() -> None:
     quick = latency(service=None, path="/quick", up_to_ns=[2048], counts=[10_000])
     slow = latency(service=None, path="/slow", up_to_ns=[OPEN_NS], counts=[1])
     assert above("fsync p99 > 50 ms", quick, latency(), slow) == (2**36, "/slow")
+
+
+def test_a_condition_is_limited_to_a_service_and_a_device() -> None:
+    def found(service: str | None, device: str | None) -> list[str]:
+        condition = conditions.read("fsync p99 > 50 ms")
+        limited = conditions.limited(condition, Scope(service, device), None)
+        return [seen.of for seen in limited.above(interval(*rows, mounts={VDA + 1: "/data"}))]
+
+    other = latency(service="writer", path="/writer", dev=VDA + 1, up_to_ns=[OPEN_NS], counts=[1])
+    rows = (latency(), other)
+    assert found(None, None) == ["writer", "db"]
+    assert found("db", None) == ["db"] and found("db", "vda") == ["db"]
+    assert found(None, "/data") == ["writer"] and found("db", "/data") == []
+    assert found("/system.slice/db.service", None) == ["db"]
+    with pytest.raises(conditions.Unreadable, match="is of the whole machine"):
+        conditions.limited(conditions.read("threads in D > 8"), Scope("db"), None)
 
 
 def test_where_calls_are_traced_syncs_are_not_counted_twice() -> None:

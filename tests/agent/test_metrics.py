@@ -6,6 +6,7 @@ import urllib.request
 import pytest
 
 from iowhy.agent import totals
+from iowhy.agent.counted import Latency
 from iowhy.agent.totals import OTHER, Totals
 from iowhy.errors import Problem
 from tests.agent.made import disk, interval, latency
@@ -30,10 +31,11 @@ def test_intervals_add_up_to_counters_and_histograms() -> None:
     for _ in range(2):
         of.add(interval(latency(), disks=[disk(0.5)], pressure={"io": {"some": 0.1}}, waiting=3))
     found = values(of)
-    labels = 'measure="sync",name="fsync",place="vda",service="db"'
+    labels = 'container="",measure="sync",name="fsync",namespace="",place="vda",pod="",service="db"'
     assert found[f"iowhy_latency_seconds_count{{{labels}}}"] == 200
     assert found[f"iowhy_latency_seconds_sum{{{labels}}}"] == pytest.approx(0.2)
-    bucket = 'iowhy_latency_seconds_bucket{{le="{}",{}}}'
+    first, labels = labels.split(",", 1)
+    bucket = f'iowhy_latency_seconds_bucket{{{{{first},le="{{}}",{{}}}}}}'
     # A bound is the end of a bucket: what is below 2 µs is below 4.096 µs, not below 1.024 µs.
     assert found[bucket.format("1.024e-06", labels)] == 0
     assert found[bucket.format("4.096e-06", labels)] == 196
@@ -60,12 +62,37 @@ def test_services_that_come_and_go_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     for number in range(5000):
         row = latency(service=f"job-{number}", name=("fsync", "fdatasync")[number % 2])
         of.add(interval(row))
-    assert len(of.services) == totals.SERVICES
+    assert len(of.groups) == totals.SERVICES
     assert {key[2] for key in of.histograms} == {*(f"job-{n}" for n in range(100)), OTHER}
     counted = sum(sum(histogram.counts) for histogram in of.histograms.values())
     assert counted + of.left_out == 5000 * 100
     of.add(interval(*(latency(name=f"call_{number}") for number in range(100))))
     assert len(of.histograms) <= 120 and of.left_out > 0
+
+
+def of_pod(namespace: str, pod: str, container: str = "app", **more: object) -> Latency:
+    names = {"namespace": namespace, "pod": pod, "container": container, "id": f"{pod}-id"}
+    return latency(service=f"{namespace}/{pod}/{container}", **names | more)
+
+
+def test_containers_of_one_name_in_two_pods_are_two_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(totals, "SERVICES", 3)
+    of = Totals()
+    of.add(
+        interval(of_pod("prod", "db"), of_pod("ops", "backup"), of_pod("ops", "backup", id="again"))
+    )
+    of.add(interval(latency(), of_pod("x", "y"), of_pod("x", "z")))
+    found = {
+        dict(re.findall(r'(\w+)="([^"]*)"', name))["service"]: (name, value)
+        for name, value in values(of).items()
+        if name.startswith("iowhy_latency_seconds_count")
+    }
+    assert {service: value for service, (_, value) in found.items()} == {
+        "prod/db/app": 100, "ops/backup/app": 200, "db": 100, OTHER: 200,
+    }  # fmt: skip
+    assert 'container="app"' in found["prod/db/app"][0] and 'pod="db"' in found["prod/db/app"][0]
+    assert 'namespace="ops"' in found["ops/backup/app"][0]
+    assert all(f'{name}="{OTHER}"' in found[OTHER][0] for name in ("namespace", "pod", "container"))
 
 
 def test_names_are_prometheus_names_and_no_label_is_a_process_or_file() -> None:
@@ -83,6 +110,9 @@ def test_names_are_prometheus_names_and_no_label_is_a_process_or_file() -> None:
         "measure",
         "name",
         "service",
+        "namespace",
+        "pod",
+        "container",
         "place",
         "kind",
         "trigger",
@@ -105,3 +135,10 @@ def test_the_endpoint_answers_and_a_taken_port_is_a_problem() -> None:
         assert b"iowhy_lost_events_total 0.0" in answer.read()
     with pytest.raises(Problem, match="Address already in use"):
         serve(("127.0.0.1", port), Totals())
+
+
+def test_names_of_control_groups_cannot_act_on_a_terminal() -> None:
+    of = Totals(cache_bytes={("cache_missed", "a\x1b[31mb"): 4096})
+    of.add(interval(latency(service="d\x1b]0;x\x07b")))
+    assert text(of).replace("\n", "").isprintable()
+    assert r"a\\x1b[31mb" in text(of)

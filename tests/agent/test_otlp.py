@@ -13,6 +13,7 @@ pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
 from iowhy.agent import otlp
 from iowhy.agent.otlp import Push, endpoint
 from tests.agent.collector import collector, told
+from tests.agent.dripping import BODY, HEADERS, dripping
 
 
 def counted() -> Totals:
@@ -54,7 +55,7 @@ def test_all_that_is_counted_arrives_with_its_unit_and_attributes() -> None:
 def test_a_histogram_has_the_buckets_that_prometheus_has() -> None:
     with collector() as (port, got):
         Push(f"http://127.0.0.1:{port}", counted(), lambda _: None).end()
-    point = told(got[0])[LATENCY][("sync", "fsync", "db", "vda")]
+    point = told(got[0])[LATENCY][("sync", "fsync", "db", "", "", "", "vda")]
     assert (point.count, point.sum) == (200, pytest.approx(0.2))
     assert list(point.explicit_bounds) == [bound / 1e9 for bound in BOUNDS_NS]
     assert sum(point.bucket_counts) == 200 and point.bucket_counts[1] == 196
@@ -81,7 +82,7 @@ def test_after_an_outage_nothing_is_missing(monkeypatch: pytest.MonkeyPatch) -> 
     assert failures[0] is None and failures[1]
     with collector(port) as (_, got):
         push.end()
-    point = told(got[-1])[LATENCY][("sync", "fsync", "db", "vda")]
+    point = told(got[-1])[LATENCY][("sync", "fsync", "db", "", "", "", "vda")]
     assert failures[-1] is None and point.count == 400
 
 
@@ -104,3 +105,17 @@ def test_without_the_library_it_says_what_brings_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
     with pytest.raises(Problem, match=r"iowhy\[otlp\]"):
         Push("http://127.0.0.1:1", Totals(), lambda _: None)
+
+
+@pytest.mark.timeout(60)  # without a deadline it takes as long as the collector likes
+@pytest.mark.parametrize("begins", [HEADERS, BODY])
+def test_a_collector_that_drips_does_not_hold_up_the_next_push(
+    monkeypatch: pytest.MonkeyPatch, begins: bytes
+) -> None:
+    monkeypatch.setattr(otlp, "WITHIN_S", 0.3)
+    failures: list[str | None] = []
+    with dripping(begins) as address:
+        push = Push(address, counted(), failures.append)
+        for _ in range(2):
+            push.end()
+    assert len(failures) == 2 and all(failures)

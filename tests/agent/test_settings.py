@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.agent import settings
+from iowhy.agent.conditions import Scope
 from iowhy.errors import Problem
 from iowhy.recording import object_store
 from tests.command_line import invoke
@@ -30,7 +31,14 @@ black-box-size = "1GiB"
 [triggers]
 slow-fsync = "fsync p99 > 50 ms for 10 s"
 slow-read = "pread64 p99 > 5 ms"
+
+[triggers.slow-db]
+when = "fsync p99 > 5 ms"
+container = "db"
+device = "vda"
+per-hour = 2
 """
+WHEN = "when = 'fsync p99 > 5 ms'"
 
 
 def written(folder: Path, text: str) -> Path:
@@ -55,7 +63,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert (
         found.upload is not None and object_store.written(found.upload) == "s3://bucket/some/where"
     )
-    assert [*found.triggers] == ["slow-fsync", "slow-read"]
+    assert [*found.triggers] == ["slow-fsync", "slow-read", "slow-db"]
+    limited = found.triggers["slow-db"]
+    assert (limited.scope, limited.per_hour) == (Scope("db", "vda"), 2)
+    assert limited.said == "fsync p99 > 5 ms of db on vda"
 
 
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
@@ -80,7 +91,20 @@ def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
         ("[agent]\n[trigers]\n", "line 2: trigers: there are the tables"),
         ("every = '5 s'", "line 1: every: there are the tables"),
         ("[triggers]\nA = 'fsync p99 > 5 ms'", "line 2: A: a name has small letters"),
-        ("[triggers]\na = 5", "line 2: a: give a condition as text"),
+        ("[triggers]\na = 5", "line 2: a: give a condition"),
+        ("[triggers.a]\nservice = 'db'", "line 1: a: give a condition"),
+        ("[triggers.a]\nwhen = 'x'", "line 2: a: no condition"),
+        (f"[triggers.a]\n{WHEN}\nservice = 5", "line 3: a: service: give a name"),
+        (f"[triggers.a]\n{WHEN}\nsevrice = 'x'", "line 3: a: sevrice: no such key of a trigger"),
+        (f"[triggers.a]\n{WHEN}\nper-hour = 0", "line 3: a: per-hour: give a number"),
+        (
+            "[triggers]\na = {when = 'threads in D > 8', device = 'vda'}",
+            "line 2: a: threads in D is of the whole machine",
+        ),
+        (
+            f"[triggers.a]\n{WHEN}\nservice = 'a'\ncontainer = 'a'",
+            "line 4: a: container: give `service` or `container`",
+        ),
         ("[agent]\na = 1\n[triggers]\na = 'x'", "line 2: a: no such key"),
         ("[triggers]\na = 'fsync p99 > 5 ms'\nb = 'x'", "line 3: b: no condition"),
         ("[triggers]\na = 'pread64 p99 > 5 ms'", "line 2: a: this needs every call .* traced"),

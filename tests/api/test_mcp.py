@@ -3,13 +3,16 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from iowhy.undo import process
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
 
@@ -29,11 +32,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(folder: Path, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+def asked(folder: Path, ask: Callable[[Any], Awaitable[Any]], *options: str) -> Any:
     """What a client has of a server that was started in the folder."""
     server = mcp.StdioServerParameters(
         command=sys.executable,
-        args=["-m", "iowhy", "mcp"],
+        args=["-m", "iowhy", "mcp", *options],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         cwd=str(folder),
     )
@@ -73,6 +76,66 @@ def test_each_tool_answers_a_client_and_changes_nothing(
     rows = json.loads(answers["sql"].content[0].text)
     assert (len(rows["rows"]), rows["more"]) == (7, True)
     assert sorted(folder.rglob("*")) == before
+
+
+#: Has no end that anybody waits for.
+ENDLESS = "SELECT count(*) FROM range(100000000000) AS a, range(100000) AS b"
+
+
+def test_a_question_without_an_answer_ends_and_the_next_is_answered(folder: Path) -> None:
+    asks = [ENDLESS, "SELECT repeat('x', 50000000) AS big, [1, 2] AS list, now() AS at"]
+
+    async def ask(client: Any) -> Any:
+        return [
+            await client.call_tool("sql", {"recording": "made.iowhy", "select": text})
+            for text in asks
+        ]
+
+    endless, large = asked(folder, ask, "--max-time", "20s")
+    assert endless.is_error and "no answer within 20 s" in endless.content[0].text
+    (row,) = json.loads(large.content[0].text)["rows"]
+    assert row["big"] == f"{'x' * 4096}… (cut, 50000000 characters)"
+    assert row["list"] == "[1, 2]"
+
+
+@pytest.mark.parametrize("closed", [("stdin",), ("stdout", "stdin")], ids="+".join)
+def test_it_ends_with_its_client_and_says_nothing(
+    folder: Path, closed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = os.urandom(8).hex()
+    monkeypatch.setenv("IOWHY_TEST", mark)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "iowhy", "mcp"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with server:
+        assert server.stdin is not None and server.stdout is not None
+        about = {"protocolVersion": "2025-03-26", "capabilities": {}}
+        begin = about | {"clientInfo": {"name": "test", "version": "1"}}
+        words = {"recording": "made.iowhy", "select": ENDLESS}
+        for number, method, given in (
+            (1, "initialize", begin),
+            (None, "notifications/initialized", {}),
+            (2, "tools/call", {"name": "sql", "arguments": words}),
+        ):
+            message = {"jsonrpc": "2.0", "method": method, "params": given}
+            message |= {} if number is None else {"id": number}
+            server.stdin.write(json.dumps(message).encode() + b"\n")
+            server.stdin.flush()
+            if number == 1:
+                server.stdout.readline()
+        while len(process.marked("IOWHY_TEST", mark).found) < 2:
+            assert server.poll() is None
+            time.sleep(0.05)
+        for name in closed:
+            getattr(server, name).close()
+        assert server.stderr is not None and server.stderr.read() == b""
+        assert server.wait() == 0
+    assert process.marked("IOWHY_TEST", mark).found == []
 
 
 def test_what_is_wrong_is_said_to_the_agent_in_one_line(folder: Path) -> None:

@@ -257,10 +257,12 @@ def test_a_change_from_nothing_is_a_change(tmp_path):
     assert view._change_of(changes["device.writes"]) == "from 0"
 
 
-def timed(folder, name, calls, *, bytes_=4 * KIB, seconds=4.0):
+def timed(folder, name, calls, *, bytes_=4 * KIB, seconds=4.0, mode="run"):
     """A benchmark of a fixed duration: as many calls as it gets done in it."""
     length = round(seconds * 0.9e9 / calls)
-    story = Story(seconds=seconds).caller("pread64", calls, blocked=length, bytes_=bytes_)
+    story = Story(seconds=seconds, mode=mode).caller(
+        "pread64", calls, blocked=length, bytes_=bytes_
+    )
     story.write(folder / f"{name}.iowhy")
     return str(folder / f"{name}.iowhy")
 
@@ -281,6 +283,18 @@ def test_the_same_work_in_the_same_time_is_no_fixed_duration(tmp_path):
     before, after = timed(tmp_path, "before", 200), timed(tmp_path, "after", 204)
     found = comparison.compare(open_side(before), open_side(after))
     assert found.rates == () and "1.00 times as long" in view.headline(found)
+
+
+def test_a_block_is_a_run_with_a_length_of_its_own_and_what_is_attached_to_is_not(tmp_path):
+    found = {
+        mode: comparison.compare(
+            open_side(timed(tmp_path, f"{mode}-before", 200, seconds=0.8, mode=mode)),
+            open_side(timed(tmp_path, f"{mode}-after", 20, seconds=0.1, mode=mode)),
+        )
+        for mode in ("block", "attach")
+    }
+    assert found["block"].rates == () and found["attach"].rates != ()
+    assert found["block"].slower.value == pytest.approx(0.125, abs=0.01)
 
 
 def test_fewer_calls_for_the_same_bytes_are_a_change_and_no_rate(tmp_path):

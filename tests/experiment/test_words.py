@@ -223,7 +223,7 @@ def test_results_are_numbered_in_the_recording(tmp_path):
 
 def test_a_directory_that_is_not_there_is_told(tmp_path):
     with pytest.raises(Problem, match=r"nowhere/r\.json"):
-        result.save(tmp_path / "nowhere" / "r.json", "")
+        result.save_json(tmp_path / "nowhere" / "r.json", made({}))
 
 
 def test_metric_takes_the_last_match():

@@ -4,6 +4,7 @@ import csv
 import io
 import shutil
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -153,3 +154,17 @@ def test_of_an_outline_only_the_ends_of_rows_are_copied(
             continue
         assert pq.read_metadata(outline / name).equals(pq.read_metadata(file))
         assert len(end) == len(content) and end.startswith(bytes(4)) and content.startswith(b"PAR1")
+
+
+def test_a_listing_without_end_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object) -> Iterator[list[dict[str, object]]]:
+        while True:
+            yield [{"path": "kept/x/y/z", "size": 1, "last_modified": datetime.now()}] * 1000
+
+    import obstore
+
+    monkeypatch.setattr(obstore, "list", endless)
+    monkeypatch.setattr(stored, "_store", lambda *_: None)
+    for ask in (lambda: copied(path_of(FLEET)), lambda: list(stored.below(path_of(FLEET), 5000))):
+        with pytest.raises(Problem, match=r"s3://fleet/kept: the store lists more than [\d,]+"):
+            ask()

@@ -6,8 +6,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from iowhy import proc_stat
 
 HOST = "root@127.0.0.1"
 _CONFIGURATION = """
@@ -21,6 +23,22 @@ UsePAM no
 PermitRootLogin yes
 PasswordAuthentication no
 """
+
+
+def server(folder: Path) -> int:
+    """The process of the server whose files are in the folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            # It writes its words anew, as a title.
+            if f"-f {folder}/sshd ".encode() in (process / "cmdline").read_bytes():
+                return int(process.name)
+    raise AssertionError("no server")
+
+
+def children_of(parent: int) -> list[int]:
+    """Those that a process has started: of a server, one for each connection."""
+    found = proc_stat.all_fields()
+    return [pid for pid, of in found.items() if int(of[proc_stat.PARENT]) == parent]
 
 
 @contextmanager

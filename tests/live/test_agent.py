@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("live")
 
 def test_a_trigger_records_fully_and_is_judged_and_the_next_one_is_bounded(tmp_path: Path) -> None:
     root = tmp_path / "agent"
-    with agent(root) as (running, log):
+    with agent(root, triggers="") as (running, log):
         within(
             60,
             lambda: "recordings in" in log.read_text() and list(root.glob(".open/*/agent_counts")),
@@ -28,7 +28,7 @@ def test_a_trigger_records_fully_and_is_judged_and_the_next_one_is_bounded(tmp_p
         within(120, lambda: re.search(r"trigger [a-z-]+: .*kept in", log.read_text()))
         assert command("agent", "trigger", root).returncode == 0
         within(
-            30, lambda: "not recorded: the last recording was a short time ago" in log.read_text()
+            30, lambda: "not recorded: its last recording was a short time ago" in log.read_text()
         )
         second = command("agent", "run", "-c", root.with_suffix(".toml"))
         assert second.returncode == 2 and "another agent works here" in second.stderr

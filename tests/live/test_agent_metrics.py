@@ -21,7 +21,7 @@ from tests.agent.prometheus import BIN, free_port, prometheus
 pytestmark = pytest.mark.usefixtures("live")
 
 #: What a board fills in.
-VARIABLES = {"$__rate_interval": "1m", "$instance": ".*"}
+VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$namespace": ".*", "$pod": ".*"}
 
 
 def ask(server: str, path: str, **words: str) -> Any:

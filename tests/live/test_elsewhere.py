@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from hosts import HOST, ssh_to_here
+from hosts import HOST, children_of, server, ssh_to_here
 from iowhy.recording import open_recording
+from iowhy.sources.descendants import name_of, with_descendants
 from machine import ask
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -114,6 +115,45 @@ def test_what_a_killed_iowhy_left_there_is_named(tmp_path: Path, ssh: str) -> No
         assert f"has a recording that was never fetched: {left[0]}\n" in again.stderr
     finally:
         shutil.rmtree(left[0].parent)
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["killed", "connection lost"])
+@pytest.mark.parametrize(
+    "words", [["-a"], ["--on-death", "end", "--", "sleep", "300"]], ids=" ".join
+)
+def test_a_recorder_there_ends_with_who_started_it_here(
+    tmp_path: Path, ssh: str, words: list[str], lost: bool
+) -> None:
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_SSH": ssh}
+    name = f"held-{os.getpid()}.iowhy"
+    typed = [sys.executable, "-m", "iowhy", "run", "-q", "--on", HOST, "-o", name, *words]
+    with subprocess.Popen(typed, cwd=tmp_path, env=here, stderr=subprocess.PIPE) as front:
+        (left,) = _within(30, lambda: list(Path("/var/tmp").glob(f"iowhy.??????/{name}")))
+        manifest = left / "manifest.json"
+        try:
+            _within(
+                30, lambda: (manifest.exists() and not words[1:]) or "sleep" in _comms(tmp_path)
+            )
+            if lost:
+                for pid in children_of(server(tmp_path)):
+                    os.kill(pid, signal.SIGKILL)
+            else:
+                front.kill()
+            front.communicate(timeout=60)
+            kept = tmp_path / name if lost else left
+            _within(30, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
+            made = open_recording(kept).manifest
+            _within(30, lambda: not Path(f"/proc/{made.recorder.pid}").exists())
+            assert made.command.signal == (signal.SIGINT if words[1:] else None)
+            assert lost is not left.exists()
+        finally:
+            front.kill()
+            shutil.rmtree(left.parent, ignore_errors=True)
+
+
+def _comms(folder: Path) -> list[str]:
+    """What runs below the server of the test."""
+    return [name_of(pid) or "" for pid in with_descendants([server(folder)])]
 
 
 def _within(seconds: float, found: Callable[[], Any]) -> Any:

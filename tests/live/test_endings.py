@@ -244,3 +244,20 @@ def test_a_recording_leaves_room_to_others_and_the_command_its_status(tmp_path: 
         assert made(small).manifest.complete
     finally:
         subprocess.run(["umount", small], check=True)
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=4", "tmpfs", full], check=True)
+    try:
+        for name in ("a", "b"):
+            (full / name).touch()
+        done = subprocess.run(
+            [sys.executable, "-m", "iowhy", "run", "-q", "--", "true"],
+            cwd=full, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 125 and done.stderr.count("\n") == 1
+        assert sorted(one.name for one in full.iterdir()) == ["a", "b"]
+    finally:
+        subprocess.run(["umount", full], check=True)

@@ -71,3 +71,38 @@ def test_a_file_that_gets_the_inode_of_a_deleted_one_is_another_file(
             " WHERE dev = ? AND phase = 'after' GROUP BY f.path",
             scratch.dev,
         ) == [(f"{scratch.mount}/{last}", PAGES[last] * PAGE)]
+
+
+# Written, synced and renamed, then the directory too; one of them is removed.
+RENAMED = """
+import os, sys
+os.mkdir(f"{sys.argv[1]}/before")
+for name in "abc":
+    path = f"{sys.argv[1]}/before/{name}"
+    with open(f"{path}.tmp", "w") as file:
+        file.write("x" * 1000)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(f"{path}.tmp", f"{path}.json")
+os.unlink(f"{sys.argv[1]}/before/b.json")
+os.rename(f"{sys.argv[1]}/before", f"{sys.argv[1]}/after")
+"""
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+def test_a_file_that_was_renamed_has_the_name_that_it_has_at_the_end(
+    tmp_path: Path, kind: str
+) -> None:
+    with filesystem(kind, tmp_path) as scratch:
+        recording = record(python(RENAMED, scratch.mount), tmp_path / "a.iowhy")
+        found = ask(
+            recording,
+            """SELECT f.path, f.deleted, f.size_bytes FROM files f JOIN syscalls s USING (dev, ino)
+            WHERE f.dev = ? AND s.name = 'fsync' ORDER BY f.path""",
+            scratch.dev,
+        )
+    assert found == [
+        (f"{scratch.mount}/after/a.json", False, 1000),
+        (f"{scratch.mount}/after/c.json", False, 1000),
+        (f"{scratch.mount}/before/b.tmp", True, None),
+    ]

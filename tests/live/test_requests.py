@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iowhy.reports import run
 from machine import ask, counters, disk_number, filesystem, one, python, record
 
 pytestmark = pytest.mark.usefixtures("live")
@@ -71,6 +72,10 @@ def test_counts_and_bytes_are_those_of_diskstats(tmp_path: Path, kind: str) -> N
     assert counted == tuple(after[name] - before[name] for name in after)
     assert after["writes"] - before["writes"] >= 20 and after["reads"] > before["reads"]
     assert recording.manifest.lost() == 0
+    told = next(
+        row for row in run(recording, "devices").to_pylist() if row["device"] == scratch.disk
+    )
+    assert (told["reads"], told["writes"], told["flushes"]) == (counted[0], counted[2], counted[6])
 
 
 def test_a_request_goes_through_its_states_in_order(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The live view on a real terminal: a command is watched, the terminal is closed, and what is recorded goes on."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -85,6 +87,21 @@ def test_a_machine_that_is_watched_is_recorded_until_the_view_is_left(
     terminal.until(lambda seen: "status 0" in seen)
     whole = manifest(tmp_path / "all.iowhy")
     assert whole["complete"] is True and whole["command"]["mode"] == "machine"  # type: ignore[index]
+
+
+def test_what_is_left_by_d_goes_on(terminal: Terminal, tmp_path: Path) -> None:
+    rec = tmp_path / "all.iowhy"
+    terminal.start("top", "-a", "-o", "all.iowhy")
+    terminal.until(lambda seen: "recording" in seen and "Processes" in seen)
+    terminal.tmux("send-keys", "d")
+    terminal.until(lambda seen: "status 0" in seen)
+    terminal.close()
+    recorder = manifest(rec)["recorder"]["pid"]  # type: ignore[index]
+    closed = (rec / "manifest.json").stat().st_mtime_ns
+    within(60, lambda: (rec / "manifest.json").stat().st_mtime_ns > closed)
+    assert manifest(rec)["complete"] is False
+    os.kill(recorder, signal.SIGTERM)
+    within(60, lambda: manifest(rec)["complete"])
 
 
 def test_processes_that_run_already_are_watched_and_run_on(

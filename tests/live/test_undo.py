@@ -170,28 +170,6 @@ def recorded(out):
 
 
 @pytest.mark.usefixtures("live")
-def test_run_killed_ends_the_command_and_the_recording_where_that_was_asked(tmp_path):
-    mark, out = f"{random.getrandbits(64):x}", tmp_path / "killed.iowhy"
-    # A child of the command's own, which would live on by itself.
-    child_of_it = f"sh -c 'env > {tmp_path}/runs; exec sleep 300'"
-    command = ["sh", "-c", f"{child_of_it}; echo not reached"]
-    child = subprocess.Popen(
-        [sys.executable, "-m", "iowhy", "run", "--on-death", "end", "-o", out, "--", *command],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "IOWHY_TEST": mark},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    recorded(out)
-    child.kill()
-    child.wait()
-    manifest = gone(mark, out).manifest
-    assert manifest.complete
-    assert manifest.command.signal == signal.SIGINT
-    # What the recorder is told is not for recorders that the command may start.
-    assert "IOWHY_PARENT" not in (tmp_path / "runs").read_text()
-
-
-@pytest.mark.usefixtures("live")
 def test_a_recorder_started_by_hand_outlives_its_shell(tmp_path):
     mark, out = f"{random.getrandbits(64):x}", tmp_path / "alone.iowhy"
     command = f"{program(RECORDER)} run -o {out} -- sh -c 'touch {tmp_path}/runs; sleep 1' &"

@@ -7,7 +7,7 @@ from iowhy.recording.manifest import Host, Manifest
 from iowhy.recording.writer import write_recording
 from iowhy.views.html.redaction import Redactor
 from tests.page.test_recording_page import page_of
-from tests.reports.conftest import MS, Make, S, call
+from tests.reports.conftest import MS, Make, S, call, request
 from tests.stacks.conftest import frames, sample, spent, wait
 
 SECRETS = ("customer-acme", "ledger 2026.db", "--token=hunter2", "alice", "db17.internal")
@@ -76,7 +76,10 @@ def test_the_same_name_is_the_same_token_and_sentences_stay_sentences() -> None:
 def test_names_of_programs_are_tokens_but_for_those_that_everybody_knows(tmp_path: object) -> None:
     argv = ["/opt/acme/bin/acme-billing-server", "--once"]
     manifest = Manifest.made(
-        argv=argv, start_ns=7_000 * S, end_ns=7_001 * S, sensors=["syscalls", "threads"]
+        argv=argv,
+        start_ns=7_000 * S,
+        end_ns=7_001 * S,
+        sensors=["syscalls", "threads", "block_requests"],
     )
     names = {10: "acme-billing-se", 11: "ledger writer 2", 12: "postgres", 13: "sh", 14: "rotator"}
     tables = {
@@ -90,14 +93,37 @@ def test_names_of_programs_are_tokens_but_for_those_that_everybody_knows(tmp_pat
             for tid in names
         ],
         "neighbours": [
-            {"tgid": 1, "comm": "acme-backup", "container": None},
+            {"tgid": 1, "comm": "acme-backup", "container": "c1"},
             {"tgid": 2, "comm": "kworker/u8:3", "container": None},
+        ],
+        "containers": [
+            {
+                "id": "c1",
+                "name": "vault",
+                "pod": "vault-0",
+                "pod_namespace": "ledger",
+                "cgroup": "/a",
+            }
+        ],
+        "block_requests": [
+            request(
+                0,
+                S // 2,
+                "read",
+                dev=7,
+                tgid=tgid,
+                in_scope=tgid == 10,
+                owner_dev=None,
+                owner_ino=None,
+            )
+            for tgid in (10, 1)
         ],
     }
     recording = write_recording(tmp_path / "billing.iowhy", manifest, tables)  # type: ignore[operator]
-    assert "rotator" in page_of(recording.path)
+    page = page_of(recording.path)
+    assert "rotator" in page and "ledger/vault-0/vault" in page
     page = page_of(recording.path, "--redact")
-    for word in ("acme", "ledger", "billing", "rotator"):
+    for word in ("acme", "ledger", "billing", "rotator", "vault"):
         assert word not in page, word
     assert "postgres" in page and "program-1" in page
 

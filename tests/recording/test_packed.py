@@ -1,6 +1,10 @@
 """A recording goes into one file and is read from there; a file from anybody writes nothing that is not its own."""
 
 import io
+import os
+import resource
+import subprocess
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -12,7 +16,7 @@ from iowhy.errors import Problem
 from iowhy.overview import overview
 from iowhy.recording import Recording, open_recording
 from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import Manifest
+from iowhy.recording.manifest import MOST_TABLES, Manifest
 from iowhy.recording.packed import unpacked
 from iowhy.recording.packer import pack
 from iowhy.recording.writer import write_recording
@@ -173,3 +177,33 @@ def test_every_command_reads_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_an_incomplete_recording_stays_incomplete(tmp_path: Path) -> None:
     cut = write_recording(tmp_path / "a.iowhy", replace(Manifest.made(), complete=False), {})
     assert not open_recording(pack(cut, tmp_path / "b.zip").file).manifest.complete
+
+
+def test_a_pack_of_many_folders_is_one_line_before_they_are_made(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.iowhy/manifest.json", "{}")
+        for number in range(MOST_TABLES):
+            archive.writestr(f"a.iowhy/t{number}/000001.parquet", b"")
+    with pytest.raises(Problem, match=r"a\.zip: more than 1,000 folders"):
+        unpacked(tmp_path / "a.zip")
+
+
+@pytest.mark.parametrize("kib", [120_000, 256_000, 1_000_000])
+def test_too_little_address_space_is_one_line(
+    tmp_path: Path, recording: Recording, kib: int
+) -> None:
+    words = [sys.executable, "-m", "iowhy", "report", "syscalls", str(recording.path)]
+    limits = (kib << 10, kib << 10)
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "XDG_CACHE_HOME": str(tmp_path),
+        },
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ulimit -v" in done.stderr and done.stderr.count("\n") == 1

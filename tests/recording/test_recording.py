@@ -103,9 +103,15 @@ def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
         ('{"schema": 1, "host": 3}', r"`object`, got `int` - at `\$\.host`"),
         ('{"schema": 1, "command": {"start_ns": "now"}}', r"`int \| null`, got `str`"),
         ('{"schema": 1, "command": {"start_ns": 1e3}}', "got `float`"),
-        ('{"schema": 1, "command": {"argv": [1]}}', r"`str`, got `int` - at `\$\.command\.argv\[0\]`"),
+        (
+            '{"schema": 1, "command": {"argv": [1]}}',
+            r"`str`, got `int` - at `\$\.command\.argv\[0\]`",
+        ),
         ('{"schema": 1, "sensors": [{"ran": true}]}', "required field `name`"),
-        ('{"schema": 1, "tables": {"waits": {"kept": 99999999999999999999}}}', "9223372036854775807"),
+        (
+            '{"schema": 1, "tables": {"waits": {"kept": 99999999999999999999}}}',
+            "9223372036854775807",
+        ),
         ("[" * 100_000, "Expected `object`"),
         ('{"schema": 1, "host": ' + "[" * 100_000, "not JSON"),
     ],

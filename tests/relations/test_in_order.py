@@ -235,15 +235,17 @@ def test_in_each_slice_devices_are_as_busy_as_what_is_in_flight(
     expected = []
     slice_ns, end = 100 * MS, T0 + 500 * MS
     for dev in (80, 90):
+        done = [
+            q
+            for q in slow
+            if q["dev"] == dev and q["complete_ns"] is not None and int(q["queue_ns"]) < end  # type: ignore[call-overload]
+        ]
         flights = [
             (int(q["queue_ns"]), min(int(q["complete_ns"]), end))  # type: ignore[call-overload]
-            for q in slow
-            if q["dev"] == dev
-            and q["complete_ns"] is not None
-            and (q["op"] != "write" or q["bytes"])
-            and int(q["queue_ns"]) < end  # type: ignore[call-overload]
+            for q in done
+            if q["op"] != "write" or q["bytes"]
         ]
-        for number in range(5 if flights else 0):
+        for number in range(5 if done else 0):
             moments = range(T0 + number * slice_ns, T0 + (number + 1) * slice_ns, MS)
             depths = [sum(begin <= at < until for begin, until in flights) for at in moments]
             busy, deep = (sum(depth >= least for depth in depths) * MS for least in (1, 2))

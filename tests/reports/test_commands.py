@@ -150,3 +150,34 @@ def test_sql_reads_this_recording_only(rec: Recording, tmp_path: Path, statement
 def test_messages(rec: Recording, words: list[str], message: str) -> None:
     with pytest.raises(Problem, match=message):
         iowhy(*[rec.path if word == "REC" else word for word in words])
+
+
+def test_times_with_a_zone_are_texts_and_the_object_is_whole(rec: Recording) -> None:
+    asked = "SELECT now() AS t, [now()] AS l, now() AS t, 7 AS n -- at night"
+    found = json.loads(iowhy("sql", rec.path, asked, "--json"))
+    (row,) = found["rows"]
+    assert [one["type"] for one in found["columns"]] == ["string"] * 3 + ["int32"]
+    assert row["n"] == 7 and row["t"] == row["t_1"] and row["t"] in row["l"]
+
+
+def test_what_cannot_be_read_leaves_no_half_of_an_object(rec: Recording) -> None:
+    for form in ("json", "csv"):
+        done = invoke(["sql", str(rec.path), "SELECT CAST(path AS INT) FROM files", "-f", form])
+        assert isinstance(done.exception, Problem) and (form == "csv" or done.stdout == "")
+
+
+def test_a_report_says_what_its_tables_lost_and_no_other(rec: Recording) -> None:
+    path = rec.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["tables"]["syscalls"]["lost"] = 3_300_000
+    manifest["tables"]["journal_commits"] = {"kept": 0, "lost": 5}
+    path.write_text(json.dumps(manifest))
+    place = str(rec.path)
+    for words in (
+        ["report", "syscalls", place],
+        ["report", "syscalls", place, "--json"],
+        ["sql", place, "SELECT count(*) FROM syscalls"],
+    ):
+        said = invoke(words).stderr
+        assert "3,300,000 events of syscalls" in said and "journal_commits" not in said, words
+    assert "lost" not in invoke(["report", "devices", place]).stderr

@@ -12,6 +12,34 @@ from tests.reports.conftest import MS, T0, Make, S, file, filesystem, request
 VDA = {"dev": 80, "name": "vda"}
 
 
+def test_a_devices_writes_are_those_that_the_kernel_counts(make: Make) -> None:
+    """Two writes, and three of no bytes that ask for a flush, of which the device did two: queue and shares have these once."""
+    rec = make(
+        {
+            "devices": [VDA],
+            "block_requests": [
+                request(0, 100 * MS, bytes=4096),
+                request(0, 100 * MS, bytes=8192, in_scope=False, tgid=77),
+                *(request(500 * MS, 40 * MS, bytes=0, issue_ns=None) for _ in range(3)),
+                request(500 * MS, 20 * MS, "flush", in_scope=None),
+                request(520 * MS, 20 * MS, "flush", in_scope=None),
+            ],
+        },
+        end_s=1,
+    )
+    (row,) = run(rec, "devices").to_pylist()
+    assert (row["writes"], row["writes_per_s"], row["flushes"]) == (5, 5, 2)
+    assert (row["written_bytes"], row["write_await_ns"]) == (12288, (2 * 100 + 3 * 40) / 5 * MS)
+    assert (row["utilisation"], row["mean_queue"]) == (pytest.approx(0.14), pytest.approx(0.24))
+    assert (row["others_share"], row["shared_share"]) == (0.5, 0.5)
+    slices = run(rec, "devices-over-time").to_pylist()
+    assert sum(one["writes_per_s"] for one in slices) / 10 == pytest.approx(5)
+    assert sum(one["flushes_per_s"] for one in slices) / 10 == pytest.approx(2)
+    layers = {(one["layer"], one["what"]): one for one in run(rec, "amplification").to_pylist()}
+    assert layers["device vda", "write"]["operations"] == 5
+    assert layers["requests", "write data"]["operations"] == 1
+
+
 def test_device_known_by_its_requests(make: Make) -> None:
     """2 s; one read in flight for 500 ms, two writes at once for 250 ms, one flush for 50 ms."""
     rec = make(

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from iowhy.whys.facts import Facts
 
 from .conftest import Judge, absent, chain, leads
@@ -27,9 +29,9 @@ def behind_others(depth: int = 8) -> Story:
     )
 
 
-def dirtied(story: Story, tgid: int, dev: int = FS) -> Story:
+def dirtied(story: Story, tgid: int, dev: int = FS, pages: int = 9000) -> Story:
     return story.add(
-        "dirtied_by_others", ts_ns=START, interval_ns=story.elapsed, tgid=tgid, dev=dev, pages=9000
+        "dirtied_by_others", ts_ns=START, interval_ns=story.elapsed, tgid=tgid, dev=dev, pages=pages
     )
 
 
@@ -43,6 +45,20 @@ def test_a_sync_behind_what_others_made_dirty(judged: Judge) -> None:
     # Their pages are written by the kernel, in nobody's name: no weight of the command's helps.
     assert any("vm.dirty_bytes" in one for one in found.remedies)
     assert not any("ionice" in one for one in found.remedies)
+
+
+@pytest.mark.parametrize(
+    ("alone", "who"),
+    [(9000, "container prod/db/noisy (dd, 19 processes)"), (9600, "cp (process 77)")],
+)
+def test_the_group_that_did_most_is_named(judged: Judge, alone: int, who: str) -> None:
+    """19 of one container did 500 pages each: one process elsewhere did less than they, or more."""
+    story = dirtied(behind_others(), 77, pages=alone).add("neighbours", tgid=77, comm="cp")
+    story.add("containers", id="c1", name="noisy", pod="db", pod_namespace="prod", cgroup="/a")
+    for tgid in range(100, 119):
+        dirtied(story, tgid, pages=500).add("neighbours", tgid=tgid, comm="dd", container="c1")
+    found = leads(judged(story), "device-contended", 0.85)
+    assert f"writing what {who} made dirty" in found.summary
 
 
 def test_without_a_name_it_is_a_number(judged: Judge) -> None:

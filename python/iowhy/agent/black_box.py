@@ -26,8 +26,9 @@ from iowhy.agent.settings import S
 from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST
-from iowhy.recording.plain_file import write_whole
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
+from iowhy.written_files import write_whole
 
 MEMORY = Path("/dev/shm")
 TAKEN = "trigger-"
@@ -160,9 +161,8 @@ class BlackBox:
         argv += ["--max-size", str(self.each_bytes), "--close-every", str(CLOSED_EVERY_S)]
         try:
             with path.with_suffix(".said").open("wb") as said:
-                process = subprocess.Popen(
+                process = Recorder(
                     argv,
-                    env=os.environ | {PARENT: str(os.getpid())},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=said,
@@ -203,7 +203,7 @@ def move(path: Path, to: Path, note: str | None = None) -> None:
 def _note(manifest: Path, note: str) -> None:
     found = json.loads(manifest.read_bytes())
     found["notes"] = [*found.get("notes", []), note]
-    write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode(), 0o600)
+    write_whole(manifest, (json.dumps(found, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def left_in_memory(folder: Path) -> list[Path]:

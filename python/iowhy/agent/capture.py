@@ -1,7 +1,6 @@
 """The full recording that a trigger starts: made, judged on the spot, moved to where it belongs, and said to who asked."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -10,24 +9,27 @@ import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.agent import keeping
 from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
+from iowhy.agent.deadline import Connections
 from iowhy.agent.settings import S, Settings
-from iowhy.agent.triggers import Budget, Fired, boot_ns
+from iowhy.agent.triggers import Budget, Event, Fired, boot_ns
 from iowhy.recording.manifest import MANIFEST
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
 
 #: A full recording takes at most this part of what is kept.
 PART = 4
 JUDGED_WITHIN_S = 300
-JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.cli.main", "why", "--json")
+JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.agent.answered")
 POSTED_WITHIN_S = 10
 #: A webhook that does not take a verdict is asked again after each of these.
 AGAIN_S = (2, 8)
@@ -38,8 +40,8 @@ PATIENCE_S = 20
 
 
 class Judged(Struct, frozen=True):
-    """What became of a trigger's recording. `answer` is the verdict in a sentence, `cause` its first finding and `share` what that
-    takes of the time; None: none was found. `failed` says why there is no recording, or no verdict."""
+    """What became of a trigger's recording. `answer` says what triggered and then the verdict of who suffered it, `cause` is its first finding
+    and `share` what that takes of the time; None: none was found. `of` is the service or disk that the trigger held of. `failed` says why there is no recording, or no verdict."""
 
     trigger: str
     why: str
@@ -48,12 +50,14 @@ class Judged(Struct, frozen=True):
     cause: str | None = None
     share: float | None = None
     failed: str | None = None
+    of: str | None = None
 
     def as_json(self) -> dict[str, object]:
         """What a webhook gets."""
         return {
             "trigger": self.trigger,
             "why": self.why,
+            "of": self.of,
             "host": socket.gethostname(),
             "recording": None if self.recording is None else str(self.recording),
             "answer": self.answer,
@@ -93,11 +97,11 @@ class Captures:
         if self.under_way():
             return "recording"
         now = boot_ns()
-        refused = self.budget.refusal(now)
+        refused = self.budget.refusal(fired, now)
         if refused is not None:
             return refused
         try:
-            self.budget.start(fired.name, now)
+            self.budget.start(fired, now)
         except OSError:
             return "disk"
         self._thread = threading.Thread(target=self._capture, args=[fired], daemon=True)
@@ -120,7 +124,8 @@ class Captures:
             judged = self._recorded(fired)
         except OSError as error:
             judged = Judged(fired.name, fired.why, None, failed=str(error))
-        self.budget.end(boot_ns())
+        judged = replace(judged, of=fired.of or None)
+        self.budget.end(fired, boot_ns())
         self.judged(judged)
         if self.settings.webhook is not None:
             self.posted(post(self.settings.webhook, judged))
@@ -135,7 +140,9 @@ class Captures:
         if self._ends or why is not None:
             kept = keeping.close(settings.directory, path)
             return Judged(fired.name, fired.why, kept, failed=why or "the agent ends")
-        found, failed = self._verdict(path)
+        before_s = 0 if taken is None else taken[1]
+        event = Event.of(fired, settings.every_ns, before_s)
+        found, failed = self._verdict(path, "null" if event is None else event.as_json())
         findings = found.get("findings") or [{}]
         return Judged(
             fired.name,
@@ -159,9 +166,8 @@ class Captures:
             str(settings.record_ns / 1e9),
         ]
         argv += ["--max-size", str(settings.keep_bytes // PART)]
-        with subprocess.Popen(
+        with Recorder(
             argv,
-            env=os.environ | {PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -189,10 +195,10 @@ class Captures:
         move(running.path, path, note)
         return None if status == 0 else f"the recorder ended with status {status}"
 
-    def _verdict(self, path: Path) -> tuple[dict[str, Any], str | None]:
-        """What `iowhy why --json` says, or why there is no verdict: in a process of its own, so that what it takes of memory is given back."""
+    def _verdict(self, path: Path, event: str) -> tuple[dict[str, Any], str | None]:
+        """What the recording says of the event, or why there is no verdict: in a process of its own, so that what it takes of memory is given back."""
         with subprocess.Popen(
-            [*JUDGE, path],
+            [*JUDGE, event, path],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -211,6 +217,28 @@ class Captures:
         return found, None
 
 
+class _Opened(urllib.request.HTTPHandler):
+    """Over connections that have a deadline."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__()
+        self._kind = connections.watched(HTTPConnection)
+
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._kind, request)
+
+
+class _OpenedSafely(urllib.request.HTTPSHandler):
+    """The same with TLS."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__()
+        self._kind = connections.watched(HTTPSConnection)
+
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        return self.do_open(self._kind, request)
+
+
 def post(address: str, judged: Judged) -> str | None:
     """Sends what became of a trigger to a webhook; gives why it did not get there, at the last try."""
     request = urllib.request.Request(
@@ -219,10 +247,17 @@ def post(address: str, judged: Judged) -> str | None:
         {"Content-Type": "application/json"},
         method="POST",
     )
+    connections = Connections()
+    opener = urllib.request.build_opener(_Opened(connections), _OpenedSafely(connections))
     for wait_s in (*AGAIN_S, None):
         try:
-            with urllib.request.urlopen(request, timeout=POSTED_WITHIN_S):
-                return None
+            with (
+                connections.within(POSTED_WITHIN_S),
+                opener.open(request, timeout=POSTED_WITHIN_S),
+            ):
+                if not connections.late:
+                    return None
+            why = f"no whole answer within {POSTED_WITHIN_S} s"
         except (OSError, HTTPException) as error:
             why = str(error)
         if wait_s is not None:

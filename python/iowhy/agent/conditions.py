@@ -7,7 +7,8 @@
     device NAME utilisation > SHARE
     threads in D > NUMBER
 
-and, after each, `for TIME`: as long as it must hold without a break. What is not known does not hold.
+and, after each, `for TIME`: as long as it must hold without a break. What is not known does not hold. Calls, waits and requests can be
+limited to those of a service or on a device (`Scope`).
 """
 
 import re
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from iowhy.agent.counted import Interval, Latency, percentile_ns
 from iowhy.quantities import duration_ns
@@ -24,7 +26,7 @@ EXAMPLES = (
     "fsync p99 > 50 ms for 10 s",
     "request write p99 > 20 ms",
     "io pressure some > 20 %",
-    "device vda utilisation > 95 % for 30 s",
+    "wait p99 > 100 ms for 30 s",
     "threads in D > 8",
 )
 #: Syncs that filesystems tell of without every call being traced.
@@ -46,22 +48,77 @@ class Seen(Struct, frozen=True):
     of: str
 
 
+class Scope(Struct, frozen=True):
+    """What a trigger is limited to: `service` is a container's or service's name, `device` a disk's, or where it is mounted. None: all."""
+
+    service: str | None = None
+    device: str | None = None
+
+    def has(self, interval: Interval, row: Latency) -> bool:
+        """Whether these times are in it."""
+        if self.service is not None and not {row.service, row.path} & self.names:
+            return False
+        return self.device is None or self._is_on(interval, row.dev)
+
+    @property
+    def names(self) -> set[str]:
+        """What the service may be called: systemd's have an ending that nobody types."""
+        return set() if self.service is None else {self.service, f"{self.service}.service"}
+
+    def _is_on(self, interval: Interval, dev: int | None) -> bool:
+        """A filesystem on a part of the disk is on the disk."""
+        if dev is None:
+            return False
+        part = re.compile(re.escape(str(self.device)) + r"(p?[0-9]+)?")
+        mounted = interval.mounts.get(dev) == self.device
+        return mounted or part.fullmatch(device_name(interval, dev)) is not None
+
+
+EVERYTHING = Scope()
+
+
+class Subject(Struct, frozen=True):
+    """What a condition is about, for who looks for the same in a recording: `kind` is call, sync, io_wait, request, or machine;
+    `name` of the call or of the request's operation; `device` of a disk that it names itself."""
+
+    kind: str
+    name: str | None = None
+    device: str | None = None
+
+
 class Condition(Struct, frozen=True):
     """`text` as it was typed. `observe` gives what an interval says of it, nothing where that is not known; it holds where
     any of that is above `limit`, for `for_ns` on end. `unseen` gives in words what it cannot see of this machine, None where it
-    sees all. `calls`: only where all calls are traced."""
+    sees all. `calls`: only where all calls are traced. `scope`: of which service, on which device; `per_hour`: recordings that it may start,
+    where that is not as the agent's file has it for all."""
 
     text: str
     observe: Callable[[Interval], Iterator[Seen]]
     limit: float
     for_ns: int
     unseen: Callable[[Interval], str | None]
+    subject: Subject
     calls: bool = False
+    scope: Scope = EVERYTHING
+    per_hour: int | None = None
 
-    def above(self, interval: Interval) -> Seen | None:
-        """The highest value of the interval, if it is above the limit."""
+    def above(self, interval: Interval) -> list[Seen]:
+        """The values of the interval that are above the limit, of each service or disk, the highest first."""
+        if self.scope != EVERYTHING:
+            rows = [row for row in interval.latencies if self.scope.has(interval, row)]
+            interval = replace(interval, latencies=rows)
         values = [seen for seen in self.observe(interval) if seen.value > self.limit]
-        return max(values, key=lambda seen: seen.value, default=None)
+        return sorted(values, key=lambda seen: -seen.value)
+
+    @property
+    def said(self) -> str:
+        """As it was typed, with what it is limited to."""
+        words = [self.text]
+        if self.scope.service is not None:
+            words.append(f"of {self.scope.service}")
+        if self.scope.device is not None:
+            words.append(f"on {self.scope.device}")
+        return " ".join(words)
 
 
 _FORM = re.compile(r"(?P<what>.+?)\s*>\s*(?P<limit>\S.*?)(?:\s+for\s+(?P<for>\S.*))?\Z")
@@ -84,18 +141,44 @@ def read(text: str) -> Condition:
     if found := _PERCENTILE.match(what):
         observe, sensors = _latency(found["name"], found["op"], float(found["percent"]))
         unseen, calls = partial(_not_run, sensors), sensors == (CALLS,)
-        return Condition(text, observe, _time(limit), for_ns, unseen, calls)
+        about = _subject(found["name"], found["op"])
+        return Condition(text, observe, _time(limit), for_ns, unseen, about, calls)
     if found := _PRESSURE.match(what):
         of = found[1], found[2]
-        return Condition(text, _pressure(*of), _share(limit), for_ns, partial(_no_pressure, *of))
+        unseen = partial(_no_pressure, *of)
+        return Condition(text, _pressure(*of), _share(limit), for_ns, unseen, Subject("machine"))
     if found := _DEVICE.match(what):
-        unseen = partial(_no_disk, found[1])
-        return Condition(text, _utilisation(found[1]), _share(limit), for_ns, unseen)
+        unseen, about = partial(_no_disk, found[1]), Subject("request", None, found[1])
+        return Condition(text, _utilisation(found[1]), _share(limit), for_ns, unseen, about)
     if _THREADS.match(what):
         if not limit.isdecimal():
             raise Unreadable(f"{limit}: give a number of threads")
-        return Condition(text, _waiting, float(limit), for_ns, partial(_not_run, (WAITS,)))
+        unseen = partial(_not_run, (WAITS,))
+        return Condition(text, _waiting, float(limit), for_ns, unseen, Subject("io_wait"))
     raise Unreadable(f"{what}: nothing that can be watched; examples: {'; '.join(EXAMPLES)}")
+
+
+def limited(condition: Condition, scope: Scope, per_hour: int | None) -> Condition:
+    """The same of a service or device alone. Raises Unreadable where it is of the whole machine, which has neither."""
+    of_rows = _PERCENTILE.match(_what(condition.text))
+    if scope != EVERYTHING and of_rows is None:
+        raise Unreadable(
+            f"{_what(condition.text)} is of the whole machine: only calls, waits and requests can be limited to a service or device"
+        )
+    return replace(condition, scope=scope, per_hour=per_hour)
+
+
+def _what(text: str) -> str:
+    form = _FORM.match(text.strip())
+    return text if form is None else form["what"]
+
+
+def _subject(name: str, operation: str | None) -> Subject:
+    if name == "request":
+        return Subject("request", operation)
+    if name == "wait":
+        return Subject("io_wait")
+    return Subject("sync" if name in SYNCS else "call", name)
 
 
 def _time(text: str) -> int:
@@ -155,14 +238,16 @@ def _syncs(name: str, percent: float) -> Callable[[Interval], Iterator[Seen]]:
 
 
 def _percentiles(
-    wanted: Callable[..., bool], percent: float, of: Callable[[Interval, Latency], str]
+    wanted: Callable[..., bool], percent: float, of: Callable[[Interval, Latency], tuple[str, str]]
 ) -> Callable[[Interval], Iterator[Seen]]:
+    """`of`: what tells whose it is from others, and what that is called."""
+
     def observe(interval: Interval) -> Iterator[Seen]:
-        groups: dict[str, list[Latency]] = {}
+        groups: dict[tuple[str, str], list[Latency]] = {}
         for row in interval.latencies:
             if wanted(row):
                 groups.setdefault(of(interval, row), []).append(row)
-        for name, rows in groups.items():
+        for (_, name), rows in groups.items():
             value = percentile_ns(rows, percent)
             if value is not None:
                 yield Seen(value, name)
@@ -170,12 +255,15 @@ def _percentiles(
     return observe
 
 
-def _service(_interval: Interval, row: Latency) -> str:
-    return row.service or row.path or "a control group that is gone"
+def _service(_interval: Interval, row: Latency) -> tuple[str, str]:
+    """A container is its id, whatever others are called."""
+    name = row.service or row.path or "a control group that is gone"
+    return row.id or row.path or "", name
 
 
-def _disk(interval: Interval, row: Latency) -> str:
-    return device_name(interval, row.dev)
+def _disk(interval: Interval, row: Latency) -> tuple[str, str]:
+    name = device_name(interval, row.dev)
+    return name, name
 
 
 def device_name(interval: Interval, dev: int | None) -> str:

@@ -16,7 +16,8 @@ SHORTEST_NS = 2**10
 
 class Latency(Struct, frozen=True):
     """Times of one kind, of one control group on one device. `up_to_ns` and `counts`: the buckets that hold any, by the
-    first time that is too long for each. None: not known, or none."""
+    first time that is too long for each. `id` is the container's or service's, `service` what it is called; `namespace`, `pod` and
+    `container` are of a container. None: not known, or none."""
 
     measure: str
     name: str | None
@@ -29,10 +30,14 @@ class Latency(Struct, frozen=True):
     bytes: int
     up_to_ns: Sequence[int]
     counts: Sequence[int]
+    id: str | None = None
+    namespace: str | None = None
+    pod: str | None = None
+    container: str | None = None
 
 
 class Count(Struct, frozen=True):
-    """How often something happened, of one control group on one device."""
+    """How often something happened, of one control group on one device; whose it is as in Latency."""
 
     name: str
     service: str | None
@@ -40,6 +45,10 @@ class Count(Struct, frozen=True):
     dev: int | None
     count: int
     bytes: int
+    id: str | None = None
+    namespace: str | None = None
+    pod: str | None = None
+    container: str | None = None
 
 
 class Disk(Struct, frozen=True):

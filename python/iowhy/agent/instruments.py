@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from iowhy.agent.totals import Totals
+from iowhy.messages import printable
 
 #: How Prometheus writes a unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/).
 _UNITS = {"By": "bytes", "s": "seconds"}
@@ -26,9 +27,10 @@ class Instrument(Struct, frozen=True):
     adds_up: bool = True
 
     def points(self, totals: Totals) -> list[tuple[tuple[str, ...], float]]:
-        """What it comes to now."""
+        """What it comes to now; names of control groups come from anybody, and scrapes are read on terminals."""
         found = list(self.values(totals).items())
-        return [((key,) if isinstance(key, str) else key, value) for key, value in found]
+        keys = [((key,) if isinstance(key, str) else key, value) for key, value in found]
+        return [(tuple(map(printable, key)), value) for key, value in keys]
 
 
 def in_prometheus(name: str, unit: str = "") -> str:
@@ -37,6 +39,8 @@ def in_prometheus(name: str, unit: str = "") -> str:
     return "_".join(words)
 
 
+#: Whose it is (totals.Group).
+_GROUP = ("service", "namespace", "pod", "container")
 _DISK = ("system.device", "disk.io.direction")
 INSTRUMENTS = (
     Instrument(
@@ -64,7 +68,7 @@ INSTRUMENTS = (
         "iowhy.page_cache",
         "By",
         "Pages that came into the page cache other than by a write (cache_missed), or left it (cache_evicted)",
-        ("kind", "service"),
+        ("kind", *_GROUP),
         lambda totals: totals.cache_bytes,
     ),
     Instrument(
@@ -151,4 +155,4 @@ INSTRUMENTS = (
 #: The one histogram.
 LATENCY, LATENCY_UNIT = "iowhy.latency", "s"
 LATENCY_WHAT = "Times of calls, waits, syncs, requests and pauses"
-LATENCY_ATTRIBUTES = ("measure", "name", "service", "place")
+LATENCY_ATTRIBUTES = ("measure", "name", *_GROUP, "place")

@@ -7,6 +7,7 @@ from iowhy.agent import instruments
 from iowhy.agent.instruments import INSTRUMENTS, in_prometheus
 from iowhy.agent.totals import BOUNDS_NS, S, Totals, cumulative
 from iowhy.errors import Problem
+from iowhy.messages import printable
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -43,7 +44,7 @@ class Collector:
         for key, histogram in list(self.totals.histograms.items()):
             counts = cumulative(histogram.counts)
             buckets = list(zip(bounds, map(float, counts), strict=True))
-            family.add_metric(list(key), buckets, sum_value=histogram.sum_ns / S)
+            family.add_metric(list(map(printable, key)), buckets, sum_value=histogram.sum_ns / S)
         return family
 
 

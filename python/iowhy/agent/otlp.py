@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from iowhy.agent import instruments
+from iowhy.agent.deadline import Connections
 from iowhy.agent.instruments import INSTRUMENTS, Instrument
 from iowhy.agent.totals import BOUNDS_NS, S, Totals
 from iowhy.errors import Problem
+from iowhy.messages import printable
 from iowhy.version import VERSION
 
 if TYPE_CHECKING:
@@ -46,8 +48,12 @@ class Push:
         self._why = _Kept()
         log = logging.getLogger("opentelemetry.exporter.otlp.proto.http.metric_exporter")
         log.handlers, log.propagate = [self._why], False
+        self._connections = Connections()
         self._exporter = OTLPMetricExporter(
-            endpoint(address), compression=Compression.Gzip, timeout=WITHIN_S
+            endpoint(address),
+            compression=Compression.Gzip,
+            timeout=WITHIN_S,
+            session=self._connections.session(),
         )
         self._resource = Resource.create(
             {
@@ -76,9 +82,12 @@ class Push:
             from opentelemetry.sdk.metrics.export import MetricExportResult
 
             self._why.last = ""
-            done = self._exporter.export(data, timeout_millis=WITHIN_S * 1000)
-            worked = done is MetricExportResult.SUCCESS
-            self.pushed(None if worked else self._why.last or "no answer")
+            with self._connections.within(WITHIN_S):
+                done = self._exporter.export(data, timeout_millis=WITHIN_S * 1000)
+            worked = done is MetricExportResult.SUCCESS and not self._connections.late
+            self.pushed(
+                None if worked else self._why.last or f"no whole answer within {WITHIN_S} s"
+            )
         finally:
             if locked:
                 self._under_way.release()
@@ -148,7 +157,7 @@ def _latencies(totals: Totals, times: tuple[int, int]) -> "Metric":
     bounds = [bound / S for bound in BOUNDS_NS]
     points = [
         HistogramDataPoint(
-            dict(zip(instruments.LATENCY_ATTRIBUTES, key, strict=True)),
+            dict(zip(instruments.LATENCY_ATTRIBUTES, map(printable, key), strict=True)),
             *times,
             count=sum(histogram.counts),
             sum=histogram.sum_ns / S,

@@ -1,6 +1,5 @@
 """The agent while it runs: it follows what is counted, starts recordings, keeps within its bounds, and says what it does."""
 
-import os
 import signal
 import subprocess
 import time
@@ -25,7 +24,8 @@ from iowhy.agent.wall_clock import WallClock
 from iowhy.errors import Problem
 from iowhy.messages import printable
 from iowhy.recording.folder_lock import alone_in, holder
-from iowhy.sources.live import PARENT, RECORDER, program
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, program
 from iowhy.users import is_own
 
 LOCK = ".agent"
@@ -33,8 +33,8 @@ BY_HAND = Fired("by-hand", "asked for by hand")
 #: Why a trigger that holds starts nothing.
 REFUSED = {
     "recording": "a recording is under way",
-    "cool_down": "the last recording was a short time ago (cool-down)",
-    "budget": "there were as many in this hour as there may be (per-hour)",
+    "cool_down": "its last recording was a short time ago (cool-down)",
+    "budget": "it had as many in this hour as it may have (per-hour)",
     "disk": "it cannot be written down that it began",
 }
 #: Settings that only a new start takes, and their keys.
@@ -210,9 +210,8 @@ class Service:
         argv: list[str | Path] = [program(RECORDER), "aggregate", "-o", folder]
         argv += ["--every", str(settings.every_ns / 1e9), "--rotate", str(settings.rotate_ns / 1e9)]
         argv += ["--calls"] if settings.calls else []
-        with subprocess.Popen(
+        with Recorder(
             argv,
-            env=os.environ | {PARENT: str(os.getpid())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             pass_fds=self._inherited,
@@ -266,7 +265,7 @@ class Service:
             say(f"not written down: {interval.failed}")
         self._failed = interval.failed
         self._say_unseen(interval)
-        for fired in self.watch.look(interval):
+        for fired in self.budget.fairest(self.watch.look(interval)):
             self._start(fired)
         self._keep([*self._unmoved, *map(Path, interval.closed)])
         self._prune()

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from iowhy.agent import conditions
-from iowhy.agent.conditions import Condition
+from iowhy.agent.conditions import Condition, Scope
 from iowhy.errors import Problem
 from iowhy.quantities import MOST, duration_ns, size_bytes
 from iowhy.recording.object_store import path_of
@@ -21,8 +21,8 @@ _HOST = re.compile(r"(.*):([0-9]{1,5})\Z")
 
 
 class Settings(Struct, frozen=True):
-    """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. A trigger records for
-    `record_ns`, at least `cool_down_ns` after the recording before it ended, `per_hour` times at most. `calls`: every I/O
+    """`keep_bytes`: all that lies in `directory`, at most; `keep_ns`: no recording is kept longer. Each trigger records for
+    `record_ns`, at least `cool_down_ns` after its recording before ended, `per_hour` times at most. `calls`: every I/O
     call is timed. `metrics`: host and port of the Prometheus endpoint, None: there is none. `upload`: the prefix in an object store that all
     recordings go to as well; `otlp`: the address that metrics are pushed to. `black_box_ns`:
     what is recorded fully of the time before a trigger, in memory, which takes `black_box_bytes` at most; None: nothing."""
@@ -154,11 +154,19 @@ class _Places(Struct, frozen=True):
         where = f"{self.file}: line {line}" if line else f"{self.file}"
         return Problem(f"{where}: {key}: {what}")
 
+    def of_trigger(self, trigger: str, key: str | None, what: str) -> Problem:
+        """Of a trigger, whose keys stand in a table of its own, or in its line."""
+        line = self._line(f"triggers.{trigger}", key) if key else None
+        line = line or self._line(None, f"triggers.{trigger}") or self._line("triggers", trigger)
+        where = f"{self.file}: line {line}" if line else f"{self.file}"
+        named = trigger if key in (None, "when") else f"{trigger}: {key}"
+        return Problem(f"{where}: {named}: {what}")
+
     def _line(self, table: str | None, key: str) -> int | None:
         """The line of a key in a table, or of a table; None where it is written in a way of its own."""
         inside = table is None
         for number, line in enumerate(self.text.splitlines(), 1):
-            head = re.match(r"\s*\[\s*([\w-]+)\s*\]", line)
+            head = re.match(r"\s*\[\s*([\w.-]+)\s*\]", line)
             if head and table is None and head[1] == key:
                 return number
             if head:
@@ -188,15 +196,44 @@ def _settings(places: _Places, found: Mapping[str, Any]) -> Settings:
     return Settings(**values, triggers=triggers)
 
 
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("give a name as text")
+    return value
+
+
+#: Keys of a trigger's own table.
+_TRIGGER: Mapping[str, Callable[[Any], Any]] = {
+    "when": _name,
+    "service": _name,
+    "container": _name,
+    "device": _name,
+    "per-hour": _number,
+}
+
+
 def _trigger(places: _Places, key: str, value: Any, calls: bool) -> Condition:
     if not _NAME.match(key):
         raise places.problem("triggers", key, "a name has small letters, digits and hyphens")
-    if not isinstance(value, str):
-        raise places.problem("triggers", key, f"give a condition as text: {conditions.EXAMPLES[0]}")
+    given = {"when": value} if isinstance(value, str) else value
+    example = f'`{key} = "{conditions.EXAMPLES[0]}"`, or a table with `when`'
+    if not isinstance(given, dict) or "when" not in given:
+        raise places.of_trigger(key, None, f"give a condition: {example}")
+    for name, one in given.items():
+        if name not in _TRIGGER:
+            known = ", ".join(_TRIGGER)
+            raise places.of_trigger(key, name, f"no such key of a trigger; there are {known}")
+        try:
+            _TRIGGER[name](one)
+        except ValueError as error:
+            raise places.of_trigger(key, name, str(error)) from None
+    if "service" in given and "container" in given:
+        raise places.of_trigger(key, "container", "give `service` or `container`, not both")
+    scope = Scope(given.get("service", given.get("container")), given.get("device"))
     try:
-        condition = conditions.read(value)
+        condition = conditions.limited(conditions.read(given["when"]), scope, given.get("per-hour"))
     except conditions.Unreadable as error:
-        raise places.problem("triggers", key, str(error)) from None
+        raise places.of_trigger(key, "when", str(error)) from None
     if condition.calls and not calls:
         what = "this needs every call of the machine traced: `calls = true` in [agent], which costs"
         raise places.problem("triggers", key, f"{what} each call some 150 ns")

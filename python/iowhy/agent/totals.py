@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from iowhy.agent.conditions import device_name
-from iowhy.agent.counted import Interval, Latency
+from iowhy.agent.counted import Count, Interval, Latency
 
 S = 10**9
-#: Services that have metrics of their own; all others together are OTHER.
+#: Containers and services that have metrics of their own; all others together are OTHER.
 SERVICES = 100
 OTHER = "other"
 #: Histograms, of all keys together; what comes after that is only counted as left out.
@@ -35,8 +35,10 @@ class Histogram(Struct):
         self.bytes += row.bytes
 
 
-#: Measure, name, service, device; empty where there is none.
-Key = tuple[str, str, str, str]
+#: Whose something is: service (what a container in a pod, too, is called), namespace, pod, container; empty where there is none.
+Group = tuple[str, str, str, str]
+#: Measure, name, then the group, device; empty where there is none.
+Key = tuple[str, str, str, str, str, str, str]
 
 
 class Totals(Struct):
@@ -47,7 +49,7 @@ class Totals(Struct):
     disk_bytes: dict[tuple[str, str], int] = field(default_factory=dict)
     disk_operations: dict[tuple[str, str], int] = field(default_factory=dict)
     disk_busy_s: dict[str, float] = field(default_factory=dict)
-    cache_bytes: dict[tuple[str, str], int] = field(default_factory=dict)
+    cache_bytes: dict[tuple[str, str, str, str, str], int] = field(default_factory=dict)
     stalled_s: dict[tuple[str, str], float] = field(default_factory=dict)
     waiting: int | None = None
     lost: int = 0
@@ -58,23 +60,18 @@ class Totals(Struct):
     kept_bytes: int = 0
     sent: dict[tuple[str, str], int] = field(default_factory=dict)
     to_upload: int = 0
-    services: set[str] = field(default_factory=set)
+    groups: set[Group] = field(default_factory=set)
 
     def add(self, interval: Interval) -> None:
         """Adds one interval."""
         for row in interval.latencies:
-            key = (
-                row.measure,
-                row.name or "",
-                self._service(row.service or row.path),
-                _place(interval, row),
-            )
+            key = (row.measure, row.name or "", *self._group(row), _place(interval, row))
             if key not in self.histograms and len(self.histograms) >= HISTOGRAMS:
                 self.left_out += row.count
                 continue
             self.histograms.setdefault(key, Histogram()).add(row)
         for count in interval.counts:
-            of = (count.name, self._service(count.service or count.path))
+            of = (count.name, *self._group(count))
             self.cache_bytes[of] = self.cache_bytes.get(of, 0) + count.bytes
         self._add_disks(interval)
         for resource, kinds in interval.pressure.items():
@@ -99,13 +96,20 @@ class Totals(Struct):
                 busy = disk.utilisation * interval.interval_ns / S
                 self.disk_busy_s[name] = self.disk_busy_s.get(name, 0) + busy
 
-    def _service(self, name: str | None) -> str:
-        if name is None:
-            return ""
-        if name not in self.services and len(self.services) >= SERVICES:
-            return OTHER
-        self.services.add(name)
-        return name
+    def _group(self, row: Latency | Count) -> Group:
+        """Containers that have all of that in common (one that was started again) are one series."""
+        group = (
+            row.service or row.path or "",
+            row.namespace or "",
+            row.pod or "",
+            row.container or "",
+        )
+        if not any(group):
+            return group
+        if group not in self.groups and len(self.groups) >= SERVICES:
+            return (OTHER, OTHER, OTHER, OTHER)
+        self.groups.add(group)
+        return group
 
 
 def _place(interval: Interval, row: Latency) -> str:

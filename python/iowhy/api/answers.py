@@ -12,6 +12,7 @@ from iowhy.errors import Problem
 from iowhy.options.keywords import from_keywords, text_of
 from iowhy.recording import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
+from iowhy.sources.aside import aside
 
 if TYPE_CHECKING:  # slow to import, or not installed
     import pyarrow as pa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # slow to import, or not installed
     from iowhy import charts
     from iowhy.charts import Drawn
     from iowhy.overview import Overview
+    from iowhy.reports import Filters
     from iowhy.whys.verdict import Verdict
 
 _COLUMNS = 100
@@ -74,6 +76,7 @@ class Rows:
             self._asked(lambda asked: result(asked.execute(select), nullcontext).table()), select
         )
 
+    @aside()
     def _asked(self, ask: Callable[["DuckDBPyConnection"], Any]) -> Any:
         """What a question to a connection gives that has the rows as `rows`."""
         import duckdb
@@ -181,11 +184,13 @@ class Opened(Struct, frozen=True, dict=True):
     broken: tuple[str, ...] = ()
 
     @cached_property
+    @aside()
     def recording(self) -> Recording:
         """The recording itself, with its manifest. Raises Problem where it cannot be opened."""
         return open_recording(self.path)
 
     @cached_property
+    @aside()
     def overview(self) -> "Overview":
         """The verdict and what stands beside it, all measures included."""
         from iowhy.overview import overview
@@ -207,12 +212,14 @@ class Opened(Struct, frozen=True, dict=True):
         """How the command ended; None where it was killed, or nothing was waited for."""
         return self.recording.manifest.command.exit_status
 
+    @aside()
     def json(self) -> dict[str, Any]:
         """The object of `iowhy why --json` (docs/verdict.md)."""
         from iowhy.views import verdict_page
 
         return verdict_page.as_document(self.overview)
 
+    @aside()
     def report(
         self,
         name: str,
@@ -229,22 +236,15 @@ class Opened(Struct, frozen=True, dict=True):
         since, until: seconds after the start, or text as on the command line. Raises Problem for a report that does
         not exist and a filter that does not apply.
         """
-        from iowhy.cli.report import Part
-        from iowhy.reports import Filters, run, statement
+        from iowhy.reports import run, statement
 
-        given = {
-            "since": since,
-            "until": until,
-            "pid": pid,
-            "container": container,
-            "file": file,
-            "device": device,
-        }
-        part = from_keywords(Part, "report", {}, given)
         name = text_of("report: name", name, "the name of a report")
-        filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+        filters = filters_of(
+            since=since, until=until, pid=pid, container=container, file=file, device=device
+        )
         return Rows(run(self.recording, name, filters), statement(self.recording, name, filters))
 
+    @aside()
     def sql(self, select: str) -> Rows:
         """One SELECT over the tables (docs/recording.md). Raises Problem for anything else."""
         from iowhy.reports.engine import query
@@ -256,6 +256,7 @@ class Opened(Struct, frozen=True, dict=True):
         """The names of the charts (docs/page.md)."""
         return tuple(one.name for one in _figures())
 
+    @aside()
     def chart(self, name: str) -> "Chart":
         """A chart of `iowhy html`; a notebook shows it. Raises Problem for one that does not exist."""
         from iowhy.charts import drawn
@@ -267,6 +268,7 @@ class Opened(Struct, frozen=True, dict=True):
         with self.recording.damage_named(), Relations.of(self.recording) as relations:
             return Chart(drawn(relations, found), self.overview)
 
+    @aside()
     def expect(self, *texts: str) -> list[str]:
         """Expectations, as `--expect` has them: a sentence for each that is broken or not known, none where all hold."""
         from iowhy.expect import outcomes, read_expectation
@@ -293,6 +295,15 @@ class Opened(Struct, frozen=True, dict=True):
         verdict_page.show(self.overview, out)
 
 
+def filters_of(**given: Any) -> "Filters":
+    """The part of a recording that keywords choose. Raises Problem."""
+    from iowhy.cli.report import Part
+    from iowhy.reports import Filters
+
+    part = from_keywords(Part, "report", {}, given)
+    return Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+
+
 def _figures() -> "list[charts.Chart]":
     """Those that stand for themselves, not beside a table that they narrow."""
     from iowhy.charts import NARROWED, charts
@@ -309,6 +320,7 @@ def _needed(package: str, method: str, brought_by: str | None = None) -> Any:
         raise Problem(f".{method}() needs {package}: pip install {brought_by or package}") from None
 
 
+@aside()
 def _plain(draw: "Callable[[Console], None]") -> str:
     """As on a terminal without colours."""
     import io
@@ -320,6 +332,7 @@ def _plain(draw: "Callable[[Console], None]") -> str:
     return out.getvalue().rstrip("\n")
 
 
+@aside()
 def _as_html(draw: "Callable[[Console], None]") -> str:
     """As on a terminal, for a notebook: text alone, whatever names of files hold."""
     import io

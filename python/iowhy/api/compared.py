@@ -27,7 +27,7 @@ def of_commands(asked: command.Options) -> Answer:
     line = TrialsLine(asked.trials.quiet)
     result, found = command.trials_of(asked, [*asked.sides, *asked.others], line)
     if asked.exports.export_json is not None:
-        results.save_json(asked.exports.export_json, result)
+        results.save_json(asked.exports.export_json, result, force=asked.exports.force)
     return Answer(
         result,
         lambda: results.as_json(result),

@@ -95,14 +95,17 @@ def recording(output: Place | None = None, *, mode: str = "auto") -> Iterator[Op
     output: where it is kept, by itself python.iowhy here. mode: as of `iowhy run`. Without the rights for eBPF it
     records from /proc alone. Raises Problem where it cannot record.
     """
-    from iowhy.options.recordings import check_new
-    from iowhy.sources.live import name_for
-    from iowhy.sources.ongoing import recorded
+    from iowhy.sources.aside import aside
 
     if mode not in ("auto", "bpf", "proc"):
         raise Problem(f"mode {mode}: choose auto, bpf or proc")
-    place = _new_place("iowhy.recording", output) or name_for(["python"], Path.cwd())
-    check_new(place)
+    with aside():
+        from iowhy.options.recordings import check_new
+        from iowhy.sources.live import name_for
+        from iowhy.sources.ongoing import recorded
+
+        place = _new_place("iowhy.recording", output) or name_for(["python"], Path.cwd())
+        check_new(place)
     with recorded(place, mode=mode):
         yield Opened(place)
 

@@ -5,10 +5,12 @@ Each function is a tool; its docstring is what the agent reads.
 
 from typing import Any
 
-from iowhy.api.answers import Opened, Rows
+from iowhy.api.answers import Opened, filters_of
 from iowhy.api.functions import compare as compare_recordings
 from iowhy.api.functions import open as open_recording
+from iowhy.api.within_bounds import bounded_select, cut, shown, whole
 from iowhy.errors import Problem
+from iowhy.options.keywords import text_of
 
 MOST_ROWS = 200
 _ROWS = 50
@@ -17,7 +19,8 @@ _ROWS = 50
 def verdict(recording: str) -> dict[str, Any]:
     """Why a recording (a NAME.iowhy folder that `iowhy run` made) is slow: answer, findings with their chains of measured
     numbers and remedies, time budget, measures by name. null is unknown, never 0."""
-    return open_recording(recording).json()
+    found: dict[str, Any] = whole(open_recording(recording).json())
+    return found
 
 
 def reports() -> list[dict[str, Any]]:
@@ -40,33 +43,42 @@ def report(
     limit: int = _ROWS,
 ) -> dict[str, Any]:
     """The first rows of a report, the heaviest first. since, until: 1.5s after the start; file: a file's name or path, `*` and
-    `?` stand for anything. At most 200 rows; `rows_in_all` says how many there are."""
+    `?` stand for anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit."""
+    from iowhy.reports import result_of
+
     opened = open_recording(recording)
     kept = _rows(limit)
     pids = () if pid is None else (pid,)
-    found = opened.report(name, since=since, until=until, pid=pids, file=file)
-    return {**_shown(found, kept), "rows_in_all": len(found)}
+    name = text_of("report: name", name, "the name of a report")
+    filters = filters_of(since=since, until=until, pid=pids, file=file)
+    with result_of(opened.recording, name, filters, kept) as result:
+        found, in_all = result.head(kept)
+    return {**shown(found.column_names, cut(found.to_pylist())), "rows_in_all": in_all}
 
 
 def sql(recording: str, select: str, limit: int = _ROWS) -> dict[str, Any]:
-    """One SELECT (DuckDB) over the tables of a recording; `DESCRIBE syscalls` shows columns. At most 200 rows; `more` says
-    whether there are others."""
+    """One SELECT (DuckDB) over the tables of a recording; `DESCRIBE syscalls` shows columns. At most 200 rows and 256 KiB; `more`
+    says whether there are others, `cut` how many fit. Texts of more than 4,096 characters are cut; lists and structures are text."""
+    import duckdb
+
+    from iowhy.reports.engine import only_select
+
     opened: Opened = open_recording(recording)
     kept = _rows(limit)
-    text = select.strip().rstrip(";").rstrip()
-    if text.split(maxsplit=1)[:1] and text.split(maxsplit=1)[0].upper() in (
-        "SELECT",
-        "WITH",
-        "FROM",
-    ):
-        text = f"SELECT * FROM (\n{text}\n) AS asked LIMIT {kept + 1}"
-    found = opened.sql(text)
-    return {**_shown(found, kept), "more": len(found) > kept}
+    text = only_select(duckdb.extract_statements, select, "SQL")
+
+    def types(text: str) -> list[tuple[str, str]]:
+        described = opened.sql(f"DESCRIBE {text}").rows()
+        return [(row["column_name"], row["column_type"]) for row in described]
+
+    found = opened.sql(bounded_select(text, kept + 1, types))
+    more = len(found) > kept
+    return {**shown(found.columns, found.head(kept)), "more": more}
 
 
 def compare(before: str, after: str) -> list[dict[str, Any]]:
     """What changed from one recording to another: time, classes of it, layers, findings that went or came."""
-    found: list[dict[str, Any]] = compare_recordings(before, after).json()
+    found: list[dict[str, Any]] = whole(compare_recordings(before, after).json())
     return found
 
 
@@ -77,13 +89,3 @@ def _rows(limit: int) -> int:
     if limit < 1:
         raise Problem(f"limit {limit}: give 1 to {MOST_ROWS}")
     return min(limit, MOST_ROWS)
-
-
-def _shown(found: Rows, kept: int) -> dict[str, Any]:
-    """Rows as JSON has them: what it lacks is text."""
-    import json
-
-    from iowhy.messages import json_text
-
-    rows = found.head(kept)
-    return {"columns": list(found.columns), "rows": json.loads(json_text(rows))}

@@ -27,6 +27,6 @@ SELECT
 FROM block_requests q
 CROSS JOIN chart_cells c
 LEFT JOIN devices d ON d.dev = q.dev
-WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
+WHERE q.complete_ns IS NOT NULL
 GROUP BY greatest(least((q.queue_ns - c.start_ns) // c.cell_ns, c.last_cell), 0), q.dev
 ORDER BY request_ns DESC, device, at_s

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
-from iowhy.cli._files import opened
 from iowhy.errors import Problem
-from iowhy.options.output import ROWS, TableOutput, check_free
+from iowhy.messages import say
+from iowhy.options.output import ROWS, TableOutput
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, opened
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.relations.relation import Column
@@ -51,21 +52,30 @@ def write(
     check_destination(to)
     shown = rows_shown(to, report)
     if to.format == "table":
-        _print(asked, to, doing, report)
+        notes = _print(asked, to, doing, report)
+        _say(notes)
         return
     on_terminal = to.output is None and sys.stdout.isatty()
     with working(doing, quiet=on_terminal), asked as result:
+        notes = result.notes
         if shown is not None:
             from iowhy.reports.batches import Result
 
             result = Result.of(result.head(shown)[0])
         _export(result, to, report.name if report else None, report.columns if report else ())
+    _say(notes)
+
+
+def _say(notes: Sequence[str]) -> None:
+    """On stderr, where no program takes it for rows."""
+    for note in notes:
+        say(note)
 
 
 def _print(
     asked: "AbstractContextManager[Result]", to: TableOutput, doing: str, report: "Report | None"
-) -> None:
-    """On the terminal: as a table, with what is drawn below it, or drawn whole."""
+) -> Sequence[str]:
+    """On the terminal: as a table, with what is drawn below it, or drawn whole; the notes about it."""
     from iowhy.reports.drawing import Drawing
     from iowhy.views import heat_map, histogram, rows_table, small_plots
     from iowhy.views.terminal import console
@@ -92,6 +102,7 @@ def _print(
         rows_table.show(out, first, columns, rows, to.wide)
         if whole and drawing.small_plots:
             small_plots.show(out, table.to_pylist(), drawing.small_plots, columns)
+    return result.notes
 
 
 def _export(

@@ -25,14 +25,16 @@ def must_be_terminal(option: str) -> None:
         )
 
 
-def watch(options: Sequence[str], out: Path) -> "tuple[Background, bool]":
+def watch(options: Sequence[str], out: Path, *, outlives_us: bool) -> "tuple[Background, bool]":
     """Begins the recorder and shows the view until it is left, after which the recorder may run on; whether it shall.
+
+    `outlives_us`: also when this process is ended or killed.
 
     Raises Problem.
     """
     from iowhy.sources.background import begin
 
-    began = begin(options, out)
+    began = begin(options, out, outlives_us=outlives_us)
     leave_root()
     return began, show(out, began.printed, began)
 

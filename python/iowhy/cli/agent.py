@@ -107,7 +107,7 @@ def check(options: Check) -> None:
     found = settings.read(options.settings)
     print(f"{options.settings}: recordings in {found.directory}")
     for name, condition in found.triggers.items():
-        print(f"  {name}: {condition.text}")
+        print(f"  {name}: {condition.said}")
 
 
 def show(options: Show) -> None:

@@ -14,6 +14,7 @@ from iowhy.options.output import Exports
 from iowhy.options.trial_options import Trials
 from iowhy.quantities import percentage
 from iowhy.views.progress import TrialsLine
+from iowhy.written_files import put
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.compare.commands import CommandComparison
@@ -156,7 +157,7 @@ def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> li
 
     result, found = trials_of(options, commands, line)
     if options.exports.export_json is not None:
-        results.save_json(options.exports.export_json, result)
+        results.save_json(options.exports.export_json, result, force=options.exports.force)
     if options.exports.as_json:
         print(json_text(results.as_json(result)))
     else:
@@ -234,10 +235,8 @@ def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> lis
 
 
 def _save(options: Options, text: str) -> None:
-    from iowhy.experiment import result as results
-
     if options.exports.export_json is not None:
-        results.save(options.exports.export_json, text + "\n")
+        put(options.exports.export_json, text + "\n", force=options.exports.force)
 
 
 def split_commands(words: Sequence[str]) -> list[str]:

@@ -12,12 +12,14 @@ from msgspec.structs import asdict
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
 from iowhy.invocation import joined
+from iowhy.masking import masked
 from iowhy.messages import json_text, say
 from iowhy.options.described import group, option, switch, word
-from iowhy.options.output import Exports
+from iowhy.options.output import KEEP_SECRETS, Exports
 from iowhy.options.trial_options import Trials
 from iowhy.users import leave_root
 from iowhy.views.progress import TrialsLine
+from iowhy.written_files import put
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
     from iowhy.experiment.result import Result
@@ -58,6 +60,7 @@ class Options:
     )
     allow_unsafe: bool = switch("--allow-unsafe", help="Let levers run that give up durability.")
     export_markdown: Path | None = option("--export-markdown", help="Save as Markdown.")
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
     exports: Exports = group(Exports)
     trials: Trials = group(Trials(max_runs=15), panel="Trials, as in hyperfine")
 
@@ -107,11 +110,16 @@ def save(found: "Result", options: Options) -> None:
     from iowhy.experiment import result as results
 
     if options.exports.export_json is not None:
-        results.save_json(options.exports.export_json, found)
+        results.save_json(options.exports.export_json, found, force=options.exports.force)
     if options.export_markdown is not None:
         from iowhy.views import experiment_page as view
 
-        results.save(options.export_markdown, view.markdown(found))
+        text = view.markdown(found)
+        put(
+            options.export_markdown,
+            text if options.keep_secrets else masked(text),
+            force=options.exports.force,
+        )
 
 
 def result_of(options: Options, *, leave: bool = True) -> "Result":

@@ -6,14 +6,14 @@ from typing import IO, TYPE_CHECKING
 
 from msgspec import Struct
 
-from iowhy.cli._files import opened, opened_folder
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.messages import printable
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
+from iowhy.options.output import KEEP_SECRETS
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, opened, opened_folder
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording
@@ -84,12 +84,11 @@ class Options:
         help="Show the trace in Perfetto's UI, which fetches it from 127.0.0.1 and sends it nowhere.",
     )
     force: bool = switch("--force", help="A file that exists is overwritten.")
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
 
 def command(options: Options) -> None:
     """Write a recording for other viewers and programs: a trace, stacks for a flame graph, tables."""
-    from iowhy.recording import open_recording
-
     form = FORMS[options.to]
     to = options.output or Path(f"{_stem(options.recording)}{form.suffix}")
     if options.open_ and (options.to != "perfetto" or str(to) == "-"):
@@ -99,7 +98,7 @@ def command(options: Options) -> None:
         return
     if not form.folder:
         check_free(to, options.force)
-    recording = open_recording(options.recording)
+    recording = _opened(options)
     with working(f"exporting {options.recording}"):
         if form.folder:
             with opened_folder(to, force=options.force) as folder:
@@ -113,10 +112,15 @@ def command(options: Options) -> None:
         print(printable(f"{to}: {form.viewer}"))
 
 
+def _opened(options: Options) -> "Recording":
+    from iowhy.recording import open_recording
+
+    recording = open_recording(options.recording)
+    return recording if options.keep_secrets else recording.without_secrets()
+
+
 def _to_stdout(options: Options) -> None:
     import sys
-
-    from iowhy.recording import open_recording
 
     if FORMS[options.to].folder:
         raise Problem(
@@ -125,7 +129,7 @@ def _to_stdout(options: Options) -> None:
         )
     if options.to == "perfetto" and sys.stdout.isatty():
         raise Problem("--to perfetto is binary: give -o FILE, or redirect stdout")
-    recording = open_recording(options.recording)
+    recording = _opened(options)
     with working(f"exporting {options.recording}", quiet=sys.stdout.isatty()):
         _write(options.to, recording, sys.stdout.buffer)
         sys.stdout.buffer.flush()

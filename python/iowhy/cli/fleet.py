@@ -80,6 +80,13 @@ def _say_left_out(left_out: "LeftOut") -> None:
     more = len(left_out.reasons) - MOST_LINES
     if more > 0:
         say(f"and {more:,} more recordings were left out")
+    if left_out.not_whole:
+        first = written(min(left_out.not_whole))
+        others = len(left_out.not_whole) - 1
+        rest = f" and {others:,} others" if others else ""
+        say(
+            f"{first}{rest}: not whole, the files are not those that the manifest counts; `iowhy fleet check` says what is wrong"
+        )
     if left_out.counts:
         say(
             f"{left_out.counts:,} recordings of the agent's counts are not judged here; outliers and trend read them"

@@ -9,15 +9,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.messages import say
+from iowhy.masking import kept, masked, masked_words
+from iowhy.messages import say as tell
 from iowhy.options.described import option, switch, word
-from iowhy.options.output import check_free
+from iowhy.options.output import KEEP_SECRETS
 from iowhy.views.progress import working
+from iowhy.written_files import check_free, put
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.compare.sides import Side
     from iowhy.recording import Recording
     from iowhy.relations import Relations
+    from iowhy.views.html.markup import Say
 
 EPILOG = """Examples:
 
@@ -53,6 +56,7 @@ class Options:
     redact: bool = switch(
         "--redact", help="Tokens in place of paths, arguments, names of hosts, users and programs."
     )
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
 
 def command(options: Options) -> None:
@@ -60,13 +64,13 @@ def command(options: Options) -> None:
 
     One recording is judged, several are compared with the first of them; a JSON file is what `--export-json` of experiment or compare saved.
     """
-    made = _page(options.results)
+    made = _page(options.results, kept if options.keep_secrets else masked)
     to = options.output or Path(f"{made.name}.html")
     check_free(to, options.force)
     with working(f"drawing {' and '.join(options.results)}"):
         page = made.write(options.redact)
-    _save(to, page)
-    say(f"{to}: {len(page.encode()):,} bytes")
+    put(to, page, force=options.force)
+    tell(f"{to}: {len(page.encode()):,} bytes")
     if options.open_:
         import webbrowser
 
@@ -80,22 +84,26 @@ class _Page(Struct, frozen=True):
     write: Callable[[bool], str]
 
 
-def _page(results: tuple[str, ...]) -> _Page:
+def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
         raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
     if len(results) > 1:
         from iowhy.compare.sides import open_sides
 
-        return _comparison(open_sides(results))
+        return _comparison(open_sides(results), say)
     if results[0].endswith(".json"):
         from iowhy.compare.exported import read_exported
 
         sides = read_exported(Path(results[0]))
-        return _experiment(Path(results[0])) if sides is None else _comparison(sides)
+        return _experiment(Path(results[0]), say) if sides is None else _comparison(sides, say)
     from iowhy.recording import open_recording
 
-    recording = open_recording(results[0])
-    return _Page(_name(recording.path), lambda redact: _of_recording(recording, redact))
+    recording = _said(open_recording(results[0]), say)
+    return _Page(_name(recording.path), lambda redact: _of_recording(recording, redact, say))
+
+
+def _said(recording: "Recording", say: "Say") -> "Recording":
+    return recording if say is kept else recording.without_secrets()
 
 
 def _name(path: Path) -> str:
@@ -105,7 +113,7 @@ def _name(path: Path) -> str:
     return name
 
 
-def _of_recording(recording: "Recording", redact: bool) -> str:
+def _of_recording(recording: "Recording", redact: bool, say: "Say") -> str:
     from iowhy.charts import drawn_charts, without_functions
     from iowhy.overview import overview
     from iowhy.relations import Relations
@@ -129,16 +137,24 @@ def _of_recording(recording: "Recording", redact: bool) -> str:
         for name, one in zip(names, rows, strict=True)
     ]
     if not redact:
-        return recording_page(found, drawn, tables)
+        return recording_page(found, drawn, tables, say)
     drawn = [without_functions(one) for one in drawn]
     return recording_page(
         found, drawn, tables, redactor_of([recording], paths, programs=programs).say, redacted=True
     )
 
 
-def _comparison(sides: "Sequence[Side]") -> _Page:
+def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
     if len(sides) < 2:
         raise Problem("give at least two recordings to compare: iowhy html BEFORE AFTER")
+    sides = [
+        replace(
+            one,
+            recordings=tuple(_said(recording, say) for recording in one.recordings),
+            typical=_said(one.typical, say),
+        )
+        for one in sides
+    ]
     names = [Path(one.label).name for one in sides]
     name = f"{names[0]}-against-{names[1]}" if len(names) == 2 else f"{names[0]}-and-others"
 
@@ -156,7 +172,7 @@ def _comparison(sides: "Sequence[Side]") -> _Page:
                 drawn.append(drawn_charts(relations))
                 names += [_names(relations)] if redact else []
         if not redact:
-            return comparison_html(found, drawn)
+            return comparison_html(found, drawn, say)
         recordings = [side.typical for side in sides]
         paths, programs = ([name for one in names for name in one[at]] for at in (0, 1))
         redactor = redactor_of(recordings, paths, [side.label for side in sides], programs)
@@ -167,37 +183,28 @@ def _comparison(sides: "Sequence[Side]") -> _Page:
     return _Page(name, write)
 
 
-def _experiment(path: Path) -> _Page:
+def _experiment(path: Path, say: "Say") -> _Page:
     from iowhy.experiment.saved import read_saved
     from iowhy.views.html.experiment_html import experiment_html, name_of
     from iowhy.views.html.redaction import Redactor
 
     saved, name = read_saved(path), name_of(path)
+    if say is not kept:
+        saved = replace(saved, command=masked_words(saved.command))
 
     def write(redact: bool) -> str:
         if not redact:
-            return experiment_html(saved, name)
+            return experiment_html(saved, name, say)
         return experiment_html(saved, "experiment", Redactor([], [], commands=[saved.command]).say)
 
     return _Page(name, write)
 
 
 def _names(relations: "Relations") -> tuple[list[str], list[str]]:
-    """Paths of its files, and names of its processes and threads and of those beside them."""
+    """Paths of its files, and names of its processes, threads and containers and of those beside them."""
     paths = relations.rows("SELECT DISTINCT path FROM files WHERE path IS NOT NULL")
     programs = relations.rows(
-        "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL"
+        "SELECT comm FROM threads WHERE comm IS NOT NULL UNION SELECT comm FROM neighbours WHERE comm IS NOT NULL "
+        "UNION SELECT container FROM named_containers WHERE level <> 'session'"
     )
     return [str(row[0]) for row in paths], [str(row[0]) for row in programs]
-
-
-def _save(to: Path, text: str) -> None:
-    from iowhy.recording.plain_file import write_whole
-
-    try:
-        # What is no file, as /dev/stdout, cannot be replaced by one.
-        to.write_text(text, "utf-8") if to.exists() and not to.is_file() else write_whole(
-            to, text.encode()
-        )
-    except OSError as error:
-        raise Problem(f"{to}: {error.strerror}") from None

@@ -7,9 +7,10 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.messages import printable
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
+from iowhy.options.output import KEEP_SECRETS
 from iowhy.options.recordings import recording_read
 from iowhy.views.progress import working
+from iowhy.written_files import check_free
 
 EPILOG = """Examples:
 
@@ -28,6 +29,7 @@ class Options:
     recording: Path = recording_read()
     output: Path | None = option("-o", "--output", help="The file; by itself REC.zip, here.")
     force: bool = switch("--force", help="A file that exists is overwritten.")
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
 
 def command(options: Options) -> None:
@@ -43,7 +45,9 @@ def command(options: Options) -> None:
     to = options.output or Path(f"{options.recording.resolve().name}{SUFFIX}")
     check_free(to, options.force)
     with working(f"packing {options.recording}"):
-        made = pack(recording, to)
+        made = pack(recording, to, force=options.force, keep_secrets=options.keep_secrets)
     place = quoted(str(made.file))
     print(printable(f"{made.file}: {size(made.bytes)}; `iowhy why {place}` reads it as it is"))
-    print("it holds the paths, arguments and names that were recorded: send it to who may see them")
+    print(
+        "it holds the paths, arguments and names that were recorded: share it only with people who may see them"
+    )

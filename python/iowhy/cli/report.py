@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.cli._files import opened as file_opened
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.errors import Problem
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput
 from iowhy.options.process_ids import pids_given
 from iowhy.views.progress import working
+from iowhy.written_files import opened as file_opened
 
 if TYPE_CHECKING:
     from iowhy.recording import Recording

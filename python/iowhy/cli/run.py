@@ -1,5 +1,7 @@
 """`iowhy run`: record a command, or what runs already, and say why it is slow."""
+# long: one command, whose options go together or do not in one place
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from iowhy.cli._expected import (
     keep_counts,
     list_expected,
     read_asked,
+    save_error,
     status_of,
 )
 from iowhy.cli._rise import rise
@@ -144,7 +147,11 @@ class Options:
     live: bool = switch(
         "--live", help="Show the live view meanwhile; what CMD prints goes to REC.output."
     )
-    quiet: bool = switch("-q", "--quiet", help="Record, and print nothing.")
+    quiet: bool = switch(
+        "-q",
+        "--quiet",
+        help="Print nothing; if all that is expected holds, only -o keeps the recording.",
+    )
     as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
     budgets: Budgets = group(Budgets, panel="What it may cost")
 
@@ -158,25 +165,31 @@ def command(options: Options) -> None:
         list_expected()
         return
     check_asked(options)
-    expected = read_asked(options.budgets)
+    expected = read_asked(options.budgets, runs=bool(options.argv))
     if options.sudo and options.on is None:
         rise(options.argv)
     out = options.output or live.name_for(named_after(options), Path.cwd())
     check_new(out)
     judges = expected.anything or not options.quiet
-    if options.live:
-        watched = _watched(options, out)
-        if watched is None:
-            return
-        status = watched
-    else:
-        status = record_asked(options, out)
+    try:
+        if options.live:
+            watched = _watched(options, out)
+            if watched is None:
+                return
+            status = watched
+        else:
+            status = record_asked(options, out)
+    except (Problem, SystemExit):
+        save_error(expected, options.argv, "nothing was recorded")
+        raise
+    if not options.live:
         leave_root()
     asked = DONE
     if judges:
         try:
-            asked = _verdict(out, options, expected)
+            asked = _verdict(out, options, expected, status)
         except Problem as problem:
+            save_error(expected, options.argv, str(problem))
             if status == DONE:
                 raise
             say(str(problem))  # what CMD ended with is its user's first question
@@ -230,9 +243,11 @@ def _watched(options: Options, out: Path) -> int | None:
     invoking = invoking_user()
     user = options.user or (invoking.name if invoking is not None else None)
     words = ["run", *_how(options), *(["--user", user] if user is not None else [])]
-    began, _ = watch([*words, "--", *options.argv], out)
+    outlives_us = options.on_death == "keep"
+    began, _ = watch([*words, "--", *options.argv], out, outlives_us=outlives_us)
     status = began.status()
     if status is None:
+        began.leave()
         say_how_to_come_back(out)
     return status
 
@@ -298,8 +313,11 @@ def _what(options: Options, what: str) -> str | None:
     return f"recording {what}{until}; Ctrl-C ends it"
 
 
-def _verdict(out: Path, options: Options, expected: Asked) -> int:
-    """Prints it, and what became of what was expected; the exit status of that."""
+def _verdict(out: Path, options: Options, expected: Asked, status: int) -> int:
+    """Prints it, and what became of what was expected; the exit status of that.
+
+    A recording that was made only to be held against something, with -q and without -o, goes where all of it holds.
+    """
     # Not before the command has ended: it need not wait for what only the verdict needs.
     from iowhy.overview import overview
     from iowhy.recording import open_recording
@@ -319,7 +337,16 @@ def _verdict(out: Path, options: Options, expected: Asked) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     keep_counts(recording, expected, judged)
-    return status_of(judged, expected, found.verdict)
+    asked = status_of(judged, expected, found.verdict)
+    only_held = options.quiet and options.output is None
+    if (
+        only_held
+        and (judged.outcomes or expected.baseline)
+        and status == asked == DONE
+        and judged.held
+    ):
+        shutil.rmtree(out, ignore_errors=True)
+    return asked
 
 
 def named_after(options: Options) -> list[str]:
@@ -332,33 +359,14 @@ def named_after(options: Options) -> list[str]:
     return [groups[0][1].rstrip("/")] if groups else []
 
 
-def _check_live(options: Options) -> None:
-    from iowhy.cli._watched import must_be_terminal
-
-    if not options.argv or options.on is not None:
-        raise Problem("--live goes with a command on this machine; for others there is `iowhy top`")
-    if options.as_json or options.quiet:
-        raise Problem(
-            "--live shows what -q and --json keep from the terminal: leave one of them out"
-        )
-    must_be_terminal("--live")
-
-
-def _check_elsewhere(options: Options) -> None:
-    checked_name(options.on or "")
-    if options.on_death == "end":
-        raise Problem(
-            "--on-death end goes with what runs here: another machine does not hear that iowhy was killed"
-        )
-    if options.as_json and options.argv:
-        raise Problem(
-            "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
-        )
-
-
 def check_asked(options: Options) -> None:
     """Is one thing asked for, and does what is said of it go together? Raises Problem."""
-    targets = [bool(options.argv), bool(options.pids), options.all_, bool(_groups(options))]
+    targets = [
+        bool(options.argv),
+        bool(options.pids),
+        options.all_,
+        bool(_groups(options)),
+    ]
     if sum(targets) == 0:
         raise Problem(
             "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
@@ -378,4 +386,24 @@ def check_asked(options: Options) -> None:
     if options.argv and options.duration_ns is not None:
         raise Problem(
             "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
+        )
+
+
+def _check_live(options: Options) -> None:
+    from iowhy.cli._watched import must_be_terminal
+
+    if not options.argv or options.on is not None:
+        raise Problem("--live goes with a command on this machine; for others there is `iowhy top`")
+    if options.as_json or options.quiet:
+        raise Problem(
+            "--live shows what -q and --json keep from the terminal: leave one of them out"
+        )
+    must_be_terminal("--live")
+
+
+def _check_elsewhere(options: Options) -> None:
+    checked_name(options.on or "")
+    if options.as_json and options.argv:
+        raise Problem(
+            "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
         )

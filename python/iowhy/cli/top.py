@@ -21,7 +21,7 @@ EPILOG = """Examples:
 
   sudo iowhy run --live -- make -j2
 
-Press ? for the keys. A recording of a recorder that still runs is followed; a closed terminal does not end it.
+Press ? for the keys. A recording of a recorder that still runs is followed, and goes on when the terminal is closed; what -a and -p began ends with it.
 """
 
 #: A view that is forgotten fills no disk.
@@ -98,12 +98,13 @@ def _record(options: Options) -> None:
     words += ["--max-size", str(options.max_size_bytes)]
     if options.duration_ns is not None:
         words += ["--duration", str(options.duration_ns / 1e9)]
-    began, goes_on = watch(words, out)
+    began, goes_on = watch(words, out, outlives_us=False)
     if goes_on and began.status() is None:
+        began.leave()
         say_how_to_come_back(out)
         return
     began.end()
     began.wait()
-    if not began.printed.stat().st_size:
-        began.printed.unlink()
+    if said := began.words():
+        say(said)
     say(f"kept in {typed(out)}; `iowhy why {typed(out)}` says more")

@@ -13,6 +13,7 @@ from iowhy.compare.layers import Changed, Part, changed, parts
 from iowhy.compare.sides import Side
 from iowhy.compare.work import Rate, agree, rates
 from iowhy.experiment.interval import Interval, TwoSamples
+from iowhy.recording.promised import in_words
 from iowhy.relations import Relations
 from iowhy.whys.verdict import Verdict, judge
 
@@ -33,6 +34,8 @@ class Comparison(Struct, frozen=True):
     call_latencies: tuple[Latency, ...] = ()
     #: Of recordings with user stacks.
     paths: tuple[ChangedPath, ...] = ()
+    #: What is to be known of the recordings: one that is not whole.
+    notes: tuple[str, ...] = ()
 
     @property
     def slower(self) -> Interval | None:
@@ -109,6 +112,11 @@ def _compare(one: _Known, other: _Known) -> Comparison:
         latencies=latencies(asked, asked_after),
         call_latencies=call_latencies(asked, asked_after),
         paths=changed_paths(asked, asked_after),
+        notes=tuple(
+            in_words(verdict.mismatches, side.typical.path)
+            for side, verdict in ((before, first), (after, second))
+            if verdict.mismatches
+        ),
     )
 
 

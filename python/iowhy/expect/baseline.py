@@ -22,8 +22,8 @@ from iowhy.expect.growth import read_growth
 from iowhy.expect.outcome import lost_events
 from iowhy.measures import Measure, measures, values
 from iowhy.recording import Recording
-from iowhy.recording.plain_file import write_whole
 from iowhy.relations import Relations
+from iowhy.written_files import SHARED_FILE, write_whole
 
 VERSION = 1
 RUNS = 3
@@ -95,7 +95,7 @@ class Baseline(Struct, frozen=True):
     def save(self, option: str = "--baseline") -> None:
         """Writes the file, which `option` named, whole or not at all. Raises Problem where it cannot be written."""
         try:
-            write_whole(self.path, self._text().encode())
+            write_whole(self.path, self._text().encode(), SHARED_FILE)
         except OSError as error:
             raise Problem(
                 f"{self.path}: cannot be written: {error.strerror or error}; choose another {option}"
@@ -130,12 +130,12 @@ def read_baseline(path: Path, *, new: bool = False, update: str = "--update") ->
 
 
 def counts(recording: Recording) -> dict[str, int]:
-    """All counts of a recording that are known; of a cut one, or where events were lost, none is."""
+    """All counts of a recording that are known; of one that is cut or not whole, or where events were lost, none is."""
     if not recording.manifest.complete:
         return {}
     asked = [one for one in measures().values() if _is_count(recording, one)]
     with recording.damage_named(), Relations.of(recording) as relations:
-        found = values(relations, asked)
+        found = {} if relations.facts.mismatches else values(relations, asked)
     return {key: round(value) for key, value in found.items() if value is not None}
 
 

@@ -116,6 +116,11 @@ def _of_measure(relations: Relations, expected: Expectation, value: float | None
         return Outcome(
             expected, None, why=f"{measure.sensor} did not run{f': {why}' if why else ''}"
         )
+    of = _tables_of(measure)
+    wrong = next((one for one in relations.facts.mismatches if one.table in of), None)
+    if wrong is not None:
+        why = f"the recording is not whole ({wrong.table}: {wrong.words})"
+        return Outcome(expected, None, value, why)
     held = expected.holds(value)
     lost = lost_events(relations.recording, measure)
     # What was lost would have added to it: a bound above that was kept to may have been passed.
@@ -133,5 +138,9 @@ def _of_measure(relations: Relations, expected: Expectation, value: float | None
 def lost_events(recording: Recording, measure: Measure) -> int:
     """How many events that a measure counts were lost; 0 where none."""
     kept = recording.manifest.tables
+    return sum(kept[name].lost for name in _tables_of(measure) if name in kept)
+
+
+def _tables_of(measure: Measure) -> tuple[str, ...]:
     known = sensors().get(measure.sensor)
-    return sum(kept[name].lost for name in (known.tables if known else ()) if name in kept)
+    return tuple(known.tables) if known else ()

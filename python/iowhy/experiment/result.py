@@ -14,9 +14,9 @@ from iowhy.errors import Problem
 from iowhy.experiment.command import shown
 from iowhy.experiment.condition import Condition, Trial
 from iowhy.experiment.lever_answer import Answer
-from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE, write_whole
 from iowhy.users import inside_as_owner
 from iowhy.version import VERSION
+from iowhy.written_files import PRIVATE_DIRECTORY, put, write_whole
 
 
 class Judged(Struct, frozen=True):
@@ -119,17 +119,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def save(path: Path, text: str) -> None:
-    """Writes a file whole or not at all. Raises Problem that names it."""
-    try:
-        write_whole(path, text.encode())
-    except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from None
-
-
-def save_json(path: Path, result: Result) -> None:
-    """Saves a result in hyperfine's form plus ours."""
-    save(path, _text(result))
+def save_json(path: Path, result: Result, *, force: bool = False) -> None:
+    """Saves a result in hyperfine's form plus ours. Raises Problem where it cannot be written."""
+    put(path, _text(result), force=force)
 
 
 def _text(result: Result) -> str:
@@ -153,7 +145,7 @@ def save_beside(recording: Path, result: Result) -> Path:
                 if re.fullmatch(r"[0-9]{1,9}", one.stem)
             ]
             name = f"{max(taken, default=0) + 1:06}.json"
-            write_whole(within / name, _text(result).encode(), PRIVATE_FILE)
+            write_whole(within / name, _text(result).encode())
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
     return folder / name

@@ -109,6 +109,7 @@ class Gathering:
             part = self.folder / f"{next(self._numbers):06}.parquet"
             self.write(asked, mine, {name: lies[name].of(numbers) for name in names}, part)
             parts.append(part)
+        self.left_out.not_whole.update(one.path for one, facts, _ in found if facts.mismatches)
         return parts
 
     def write(
@@ -191,7 +192,7 @@ def _measured(
             with member.alone() as recording, recording.opened() as tables_of:
                 facts = recorded_facts(recording, tables_of)
         else:
-            facts = facts_by_rows(member.recording, rows[member.number])
+            facts = facts_by_rows(member.recording, rows[member.number], of=lies)
         measured.append((member, facts, resolve(filters, member.recording.manifest, facts)))
     return measured
 

@@ -29,6 +29,7 @@ def judged(path: str) -> dict[str, object]:
         "answer": verdict.answer,
         "judged_s": verdict.shares_of_s,
         "lost": sum(verdict.lost.values()),
+        "whole": not verdict.mismatches,
         "findings": [_finding(verdict, one) for one in verdict.findings if not one.healthy],
     }
 

@@ -153,10 +153,11 @@ COLUMNS = {
 
 class LeftOut(Struct):
     """Recordings that could not be read, each with its reason in one line. `counts`: how many were not judged because they are
-    the agent's counts."""
+    the agent's counts. `not_whole`: those that were read, and hold other rows than their manifests count."""
 
     reasons: dict[Path, str] = field(default_factory=dict)
     counts: int = 0
+    not_whole: set[Path] = field(default_factory=set)
 
     def add(self, path: Path, why: object) -> None:
         """Leave a recording out."""

@@ -67,21 +67,29 @@ def verdicts(
             left_out.counts += len(every) - len(together)
             packed = {one.number: carried(one.entry) for one in together if one.entry is not None}
             known = {number: verdict for number, verdict in packed.items() if verdict is not None}
-            yield from known.items()
+            for number, verdict in known.items():
+                yield number, _noted(paths[number], verdict, left_out)
             asked = [one for one in together if one.number not in known]
             keys = {one.number: one.fingerprint(VERDICT_DEFINITIONS) for one in asked}
             found = _kept(store, [key for key in keys.values() if key])
             new = {one.number: one.place for one in asked if keys[one.number] not in found}
             for one in asked:
                 if keys[one.number] in found:
-                    yield one.number, found[keys[one.number]]
+                    verdict = found[keys[one.number]]
+                    yield one.number, _noted(paths[one.number], verdict, left_out)
             for number, verdict in _judged(new if judge else {}):
                 if "problem" in verdict:
                     why = verdict["problem"].replace(str(new[number]), written(paths[number]))
                     left_out.add(paths[number], why)
                     continue
                 keep(store, keys[number], verdict)
-                yield number, verdict
+                yield number, _noted(paths[number], verdict, left_out)
+
+
+def _noted(path: Path, verdict: Verdict, left_out: LeftOut) -> Verdict:
+    if not verdict["whole"]:
+        left_out.not_whole.add(path)
+    return verdict
 
 
 def to_carry(paths: Sequence[Path], judge: bool) -> dict[Path, str]:
@@ -117,6 +125,7 @@ def _is_one(found: Verdict) -> bool:
         all(isinstance(text, str) for text in texts)
         and all(one is None or (isinstance(one, int | float) and isfinite(one)) for one in numbers)
         and isinstance(found["lost"], int)
+        and isinstance(found["whole"], bool)
     )
 
 

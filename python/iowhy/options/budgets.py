@@ -5,7 +5,8 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
-from iowhy.options.output import check_free
+from iowhy.options.output import KEEP_SECRETS
+from iowhy.written_files import check_free
 
 ANNOTATE = ("auto", "github", "none")
 
@@ -37,6 +38,8 @@ class Budgets:
         choices=ANNOTATE,
         help="github: as annotations and step summary. auto: where GITHUB_ACTIONS is set.",
     )
+
+    keep_secrets: bool = switch("--keep-secrets", help=KEEP_SECRETS)
 
     def check(self) -> None:
         """Before the run, which may take an hour: do they go together, can all be written? Raises Problem."""

@@ -5,11 +5,16 @@ from pathlib import Path
 
 from iowhy.errors import Problem
 from iowhy.options.described import option, switch
+from iowhy.written_files import check_free
 
 FORMATS = ("table", "csv", "json", "parquet")
 #: Of the rows of `report callers`, for flame graphs.
 STACK_FORMATS = ("folded", "speedscope")
 ROWS = 40  # of a table on a terminal: the heaviest come first
+
+
+#: What it does, for every command that makes something to be passed on.
+KEEP_SECRETS = "Keep passwords, tokens and keys of command lines, which are masked (***) otherwise."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +71,3 @@ class Exports:
         for path in (self.export_json, *others):
             if path is not None:
                 check_free(path, self.force)
-
-
-def check_free(path: Path, force: bool) -> None:
-    """Raises Problem where a file must not or cannot be written: it exists, or its folder does not."""
-    if path.is_dir():
-        raise Problem(f"{path}: is a directory; give the name of a file")
-    # What is no file, as /dev/null or a pipe, loses nothing.
-    if path.is_file() and not force:
-        raise Problem(f"{path}: exists already; --force overwrites it, or choose another name")
-    if not path.absolute().parent.is_dir():
-        raise Problem(f"{path}: its directory does not exist")

@@ -57,11 +57,22 @@ def private_folder() -> Path | None:
     return made
 
 
+def remove_left_behind() -> None:
+    """Removes those of the user's processes that were killed."""
+    for place in _places():
+        for left in _left_behind(place):
+            _remove(left)
+
+
+def _places() -> list[Path]:
+    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    return [Path(place).absolute() for place in (*filter(None, places), "/tmp", "/var/tmp")]
+
+
 def _new_folder() -> Path | None:
     """A new one in the first place where one can be made, as `tempfile.mkdtemp` does, which is slow to import."""
-    places = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
-    for place in (*filter(None, places), "/tmp", "/var/tmp"):
-        made = Path(place).absolute() / f"{PREFIX}{os.urandom(8).hex()}"
+    for place in _places():
+        made = place / f"{PREFIX}{os.urandom(8).hex()}"
         with suppress(OSError):
             made.mkdir(mode=0o700)
             _hold(made)

@@ -6,7 +6,9 @@ import duckdb
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.recording.manifest import Kept
 from iowhy.recording.open_tables import file_sizes, listed, reading
+from iowhy.recording.promised import mismatches
 from iowhy.recording.query_errors import is_query_error
 from iowhy.recording.recording import Recording
 from iowhy.recording.schema import Table, tables
@@ -83,14 +85,10 @@ def _table(recording: Recording, table: Table, files: _Files) -> list[Check]:
         if problem is not None:
             return [Check(f"{table.name}/{file.name}", False, problem)]
         rows += read
-    counted = recording.manifest.tables.get(table.name)
-    if counted is None:
-        return [Check(table.name, True, f"{rows:,} rows")] if rows else []
-    checks = []
-    if recording.manifest.complete and counted.kept != rows:
-        found = f"{rows:,} rows, the manifest counts {counted.kept:,}"
-        checks.append(Check(table.name, False, found))
-    elif rows or counted.lost:
+    counted = recording.manifest.tables.get(table.name, Kept())
+    wrong = mismatches(recording.manifest, {table.name: rows}, (table.name,))
+    checks = [Check(table.name, False, one.words) for one in wrong]
+    if not wrong and (rows or counted.lost):
         found = f"{rows:,} rows" + (f", {counted.lost:,} lost" if counted.lost else "")
         checks.append(Check(table.name, True, found))
     if rows:

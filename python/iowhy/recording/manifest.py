@@ -52,7 +52,7 @@ class Clock(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """What was watched. `mode` is run, attach, machine or paste; `groups` has the options of `iowhy run` that named
+    """What was watched. `mode` is run, attach, block (of a program, `iowhy.recording()`), machine or paste; `groups` has the options of `iowhy run` that named
     control groups, each before its name.
     """
 

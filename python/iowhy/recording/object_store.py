@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # an extra
 
 SCHEME = "s3:"
 #: Files that are copied at a time: each waits for the network most of its time.
+#: Objects of a fleet: ten thousand recordings in five hundred files each.
+MOST_LISTED = 5_000_000
 _TOGETHER = 16
 _RETRIES = 3
 _CHUNK_BYTES = 8 << 20
@@ -62,13 +64,19 @@ def written(path: Path) -> str:
     return f"{SCHEME}//{path.relative_to(SCHEME)}" if is_stored(path) else str(path)
 
 
-def below(folder: Path) -> Iterator[Stored]:
-    """All objects whose key begins with the folder's. Raises Problem that says what the store answered."""
+def below(folder: Path, most: int = MOST_LISTED) -> Iterator[Stored]:
+    """All objects whose key begins with the folder's. Raises Problem that says what the store answered, and for more than `most`."""
     store, prefix = _store(folder.parts[1]), "/".join(folder.parts[2:])
     import obstore
 
+    listed = 0
     with _answers(folder):
         for some in obstore.list(store, f"{prefix}/" if prefix else None):
+            listed += len(some)
+            if listed > most:
+                raise Problem(
+                    f"{written(folder)}: the store lists more than {most:,} objects; give a folder with fewer"
+                )
             for one in some:
                 path = Path(SCHEME, folder.parts[1], one["path"])
                 yield Stored(path, one["size"], int(one["last_modified"].timestamp()) * 10**9)
@@ -88,9 +96,7 @@ def copied(path: Path, outline: bool = False) -> Path:
         raise Problem(f"{written(path)}: no directory to copy it to; set TMPDIR to one")
     folder = Path(tempfile.mkdtemp(prefix="stored-", dir=above))
     try:
-        found = [one for one in below(path) if _is_plain(one.path.relative_to(path))]
-        if len(found) > MOST_FILES:
-            raise Problem(f"{written(path)}: {len(found):,} files, more than {MOST_FILES:,}")
+        found = [one for one in below(path, MOST_FILES) if _is_plain(one.path.relative_to(path))]
         if not found:
             _copy(Stored(path, 0, 0), folder / path.name)
             return folder / path.name

@@ -17,6 +17,7 @@ from typing import IO
 
 from iowhy.errors import Problem
 from iowhy.recording.bounds import private_folder
+from iowhy.recording.manifest import MOST_TABLES
 from iowhy.recording.sizes import MOST_FILES
 
 SUFFIX = ".zip"
@@ -60,7 +61,15 @@ def unpacked(path: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="packed-", dir=above))
     try:
         with path.open("rb") as file:
-            names = {_unpack_entry(path, file, folder, header) for header in _headers(path, file)}
+            names: set[str] = set()
+            folders: set[str] = set()
+            for header in _headers(path, file):
+                names.add(_unpack_entry(path, file, folder, header))
+                folders.add(header[2].rpartition("/")[0])
+                if len(folders) > MOST_TABLES:
+                    raise Problem(
+                        f"{path}: more than {MOST_TABLES:,} folders; iowhy writes no such recording"
+                    )
             changed = os.fstat(file.fileno()).st_mtime_ns
         if (folder / "manifest.json").exists() and len(names) == 1:
             for one in folder.rglob("*"):

@@ -1,5 +1,6 @@
 """Packs a recording into one file, to send round (packed.py reads it)."""
 
+import json
 import os
 import re
 import stat
@@ -10,11 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
 from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
 from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
 from iowhy.recording.packed import MOST_FILE_BYTES, SUFFIX, copy_bytes
 from iowhy.recording.plain_file import open_plain
 from iowhy.recording.recording import Recording
+from iowhy.written_files import opened
 
 _TABLE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _DAY = (1980, 1, 1, 0, 0, 0)  # the first that a ZIP knows: packs of the same are the same
@@ -28,33 +31,26 @@ class Packed(Struct, frozen=True):
     bytes: int
 
 
-def pack(recording: Recording, to: Path) -> Packed:
+def pack(
+    recording: Recording, to: Path, *, force: bool = False, keep_secrets: bool = True
+) -> Packed:
     """Writes a recording as one file, which appears under its name when it is whole, for its owner alone.
 
-    Raises Problem where that cannot be; a file that is there is replaced.
+    Raises Problem where that cannot be; `force`: a file that is there is replaced. Without `keep_secrets` the secrets in its
+    command lines are masked.
     """
-    fresh = to.with_name(f".{to.name}.{os.urandom(4).hex()}")
     files = 0
-    try:
-        with (
-            os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
-            zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive,
-        ):
+    with opened(to, binary=True, force=force) as out:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
             # One that was packed before has the name that it had.
             folder = recording.path.resolve().name
             if recording.unpacked is not None:
                 folder = folder.removesuffix(SUFFIX)
             for name, file, most in _contents(recording):
-                _add(archive, f"{folder}/{name}", file, most)
+                _add(archive, f"{folder}/{name}", file, most, keep_secrets)
                 files += 1
-        bytes_packed = fresh.stat().st_size
-        fresh.replace(to)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise Problem(f"{to}: cannot be written: {error.strerror or error}") from None
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+        out.flush()
+        bytes_packed = os.fstat(out.fileno()).st_size
     return Packed(to, files, bytes_packed)
 
 
@@ -79,13 +75,30 @@ def _is_plain(path: Path) -> bool:
     return stat.S_ISREG(path.lstat().st_mode)
 
 
-def _add(archive: zipfile.ZipFile, name: str, file: Path, most_bytes: int) -> None:
+def _add(
+    archive: zipfile.ZipFile, name: str, file: Path, most_bytes: int, keep_secrets: bool
+) -> None:
     entry = zipfile.ZipInfo(name, _DAY)
     entry.external_attr = 0o600 << 16
     with open_plain(file) as source:
         entry.file_size = os.fstat(source.fileno()).st_size
         if entry.file_size > most_bytes:
             raise Problem(f"{file}: larger than {most_bytes:,} bytes; iowhy writes no such file")
+        if not keep_secrets and file.suffix == ".json":
+            archive.writestr(entry, _without_secrets(source.read(entry.file_size)))
+            return
         with archive.open(entry, "w") as target:
             # No more than there was: a recording may still grow.
             copy_bytes(source, target, entry.file_size, file)
+
+
+def _without_secrets(data: bytes) -> bytes:
+    """A manifest, or a result: byte for byte the same where there is none."""
+    try:
+        loaded = json.loads(data)
+        made = masked_json(loaded)
+    except (ValueError, RecursionError):  # it is no result of ours
+        return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return (
+        data if made == loaded else (json.dumps(made, indent=1, ensure_ascii=False) + "\n").encode()
+    )

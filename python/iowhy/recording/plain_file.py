@@ -1,4 +1,4 @@
-"""Plain files: one of a recording, which may come from anybody, is read with care; ours are written whole."""
+"""Plain files of a recording, which may come from anybody: they are read with care."""
 
 import os
 import stat
@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from iowhy.errors import Problem
-
-#: As the recorder makes them (store/src/folder.rs): what a text tells of a machine is its user's, too.
-PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -39,18 +36,6 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     if len(data) > most_bytes:
         raise Problem(f"{path}: larger than {most_bytes:,} bytes; iowhy writes no such file")
     return data
-
-
-def write_whole(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Writes a file whole or not at all; who reads it meanwhile sees the old one. Raises OSError."""
-    fresh = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 def synced(path: Path) -> None:

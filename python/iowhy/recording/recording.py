@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
+from iowhy.masking import masked, masked_words
 from iowhy.recording.bounds import MEMORY_VARIABLE, memory_bytes
 from iowhy.recording.days import PACK_SUFFIX
 from iowhy.recording.gone import went
@@ -35,6 +36,12 @@ class Recording(Struct, frozen=True):
     def folder(self) -> Path:
         """The directory that holds its files: the recording itself, or where its pack was unpacked."""
         return self.unpacked or self.path
+
+    def without_secrets(self) -> "Recording":
+        """The same with the secrets in its command line masked: for what is passed on."""
+        command = replace(self.manifest.command, argv=masked_words(self.manifest.command.argv))
+        notes = tuple(map(masked, self.manifest.notes))
+        return replace(self, manifest=replace(self.manifest, command=command, notes=notes))
 
     def ran(self, sensor: str) -> bool:
         """Whether a sensor ran: without it, what it would have told is unknown, not 0."""

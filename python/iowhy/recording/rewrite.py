@@ -16,10 +16,11 @@ from iowhy.errors import Problem
 from iowhy.recording.manifest import MANIFEST_MAX_BYTES
 from iowhy.recording.object_store import is_stored
 from iowhy.recording.packer import pack
-from iowhy.recording.plain_file import PRIVATE_FILE, read_plain, write_whole
+from iowhy.recording.plain_file import read_plain
 from iowhy.recording.recording import Recording
 from iowhy.recording.writer import in_schema, write_rows
 from iowhy.users import inside_as_owner
+from iowhy.written_files import PRIVATE_FILE, write_whole
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
@@ -71,7 +72,7 @@ def _rewrite_packed(
             f"{recording.path}: is none of a file of its own; `iowhy pack` makes one of it"
         )
     rewrite(replace(recording, path=unpacked, unpacked=None), table, rows)
-    made = pack(recording, unpacked.with_name(f"{unpacked.name}.anew")).file
+    made = pack(recording, unpacked.with_name(f"{unpacked.name}.anew"), force=True).file
     to = recording.path.resolve()
     try:
         with made.open("rb") as source, inside_as_owner(to.parent) as inside:

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from iowhy.errors import Problem
 from iowhy.recording.arrays import masked, objects
 from iowhy.recording.manifest import Kept, Manifest
-from iowhy.recording.plain_file import PRIVATE_DIRECTORY, PRIVATE_FILE
 from iowhy.recording.recording import Recording, open_recording
 from iowhy.recording.schema import Column, Table, tables
 from iowhy.recording.stored_rows import StoredRows
+from iowhy.written_files import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 Rows: TypeAlias = Sequence[Mapping[str, object]] | StoredRows
 """The rows of one table: mappings from column to value, or rows that are stored."""

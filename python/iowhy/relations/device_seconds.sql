@@ -1,10 +1,11 @@
 -- title: A device's requests of one kind in one second of the command's run
--- As the recorder summed them up; else by the rows. Of the requests that were queued while the command ran, anybody's,
--- without writes of nothing: these ask for a flush, which is there as a request of its own.
+-- As the recorder summed them up; else by the rows. Of the requests that were queued while the command ran, anybody's.
+-- Writes of nothing ask for a flush, which is there as a request of its own; the recorder's sums do not have them.
 -- column dev: block device, id
 -- column op: read, write, flush, discard, zone or other, text
 -- column in_scope: the command's; NULL: shared work, bool
 -- column unowned: neither a file nor the filesystem's own use is known, bool
+-- column empty: writes of no bytes, bool
 -- column second: in which they were over, from 0 at the start; NULL for those that were not, number
 -- column requests: requests, count
 -- column bytes: their lengths, bytes
@@ -16,14 +17,35 @@
 -- column requeues: times that the driver gave one back; NULL where that was not seen, count
 -- when second_sums
 SELECT
-    dev, op, in_scope, unowned, second, requests, bytes, seen, time_ns, served, service_ns, failed, requeues
+    dev, op, in_scope, unowned, false AS empty, second, requests, bytes, seen, time_ns, served, service_ns, failed, requeues
 FROM second_sums
+UNION ALL
+SELECT
+    q.dev,
+    q.op,
+    q.in_scope,
+    q.owner_kind = 'unknown',
+    true,
+    CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT),
+    count(*),
+    sum(q.bytes),
+    count(q.complete_ns),
+    sum(q.complete_ns - q.queue_ns),
+    count(q.complete_ns - q.issue_ns),
+    sum(q.complete_ns - q.issue_ns),
+    count(CASE WHEN q.error <> 0 THEN 1 END),
+    sum(q.requeues)
+FROM block_requests q
+CROSS JOIN recording r
+WHERE q.op = 'write' AND q.bytes = 0 AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
+GROUP BY 1, 2, 3, 4, 6
 -- else
 SELECT
     q.dev,
     q.op,
     q.in_scope,
     q.owner_kind = 'unknown' AS unowned,
+    q.op = 'write' AND q.bytes = 0 AS empty,
     CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT) AS second,
     count(*) AS requests,
     sum(q.bytes) AS bytes,
@@ -35,10 +57,11 @@ SELECT
     sum(q.requeues) AS requeues
 FROM block_requests q
 CROSS JOIN recording r
-WHERE (q.op <> 'write' OR q.bytes > 0) AND q.queue_ns BETWEEN r.start_ns AND r.end_ns
+WHERE q.queue_ns BETWEEN r.start_ns AND r.end_ns
 GROUP BY
     q.dev,
     q.op,
     q.in_scope,
     q.owner_kind = 'unknown',
+    q.op = 'write' AND q.bytes = 0,
     CAST(floor((coalesce(q.complete_ns, q.over_by_ns) - r.start_ns) / 1e9) AS BIGINT)

@@ -1,6 +1,7 @@
 -- title: One device in one slice of the time that the command ran (recording.slice_ns)
 -- A device that had requests has a row for every slice: where none was in flight, it did nothing, which is known.
--- Where requests were not seen, the samples of /proc/diskstats stand in.
+-- Where requests were not seen, the samples of /proc/diskstats stand in. Writes of no bytes are counted as there; in flight is the flush
+-- that they ask for.
 -- column dev: block device, id
 -- column slice: number of the slice, from 0, number
 -- column span_ns: its length, ns
@@ -23,10 +24,11 @@ WITH done AS (
         q.complete_ns,
         least(q.complete_ns, r.end_ns) AS until_ns,
         q.in_scope,
+        q.op = 'write' AND q.bytes = 0 AS empty,
         CAST(floor((least(q.complete_ns, r.end_ns - 1) - r.start_ns) / r.slice_ns) AS BIGINT) AS slice
     FROM block_requests q
     CROSS JOIN recording r
-    WHERE q.complete_ns IS NOT NULL AND (q.op <> 'write' OR q.bytes > 0)
+    WHERE q.complete_ns IS NOT NULL
         AND q.queue_ns >= r.start_ns AND q.queue_ns < r.end_ns
 ), ranges AS (
     SELECT
@@ -45,9 +47,9 @@ WITH done AS (
 ), edges AS (
     SELECT dev, t_ns, step
     FROM (
-        SELECT dev, queue_ns AS t_ns, 1 AS step FROM done
+        SELECT dev, queue_ns AS t_ns, 1 AS step FROM done WHERE NOT empty
         UNION ALL
-        SELECT dev, until_ns, -1 FROM done
+        SELECT dev, until_ns, -1 FROM done WHERE NOT empty
         UNION ALL
         SELECT dev, start_ns + slice * slice_ns, 0 FROM marks
     ) AS e
@@ -80,7 +82,8 @@ WITH done AS (
         sum(CASE WHEN op = 'write' THEN bytes ELSE 0 END) AS written_bytes,
         avg(CASE WHEN op IN ('read', 'write') THEN complete_ns - queue_ns END) AS await_ns,
         count(*) FILTER (WHERE op = 'flush') AS flushes,
-        count(*) FILTER (WHERE NOT in_scope) / nullif(count(in_scope), 0) AS others_share
+        count(*) FILTER (WHERE NOT in_scope AND NOT empty)
+            / nullif(count(in_scope) FILTER (WHERE NOT empty), 0) AS others_share
     FROM done
     GROUP BY dev, slice
 ), from_requests AS (

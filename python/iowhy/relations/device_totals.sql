@@ -1,6 +1,7 @@
 -- title: A device's work while the command ran, by its requests, else by samples of its counters
 -- Of the requests that were made while the command ran, anybody's; devices that did nothing are left
--- out.
+-- out. Writes are counted as /proc/diskstats counts them, with those of no bytes, which ask for a flush; that is a request
+-- of its own, and in flight, or somebody's, once.
 -- column dev: block device, id
 -- column reads_per_s: read requests completed, 1/s
 -- column writes_per_s: write requests completed, 1/s
@@ -48,6 +49,7 @@ WITH done AS (
         moves,
         in_scope,
         unowned,
+        empty,
         sum(requests) AS requests,
         sum(CASE WHEN second IS NOT NULL THEN requests ELSE 0 END) AS ended,
         sum(CASE WHEN second IS NOT NULL THEN bytes ELSE 0 END) AS ended_bytes,
@@ -58,7 +60,7 @@ WITH done AS (
         sum(failed) AS failed,
         sum(requeues) AS requeues
     FROM done
-    GROUP BY dev, op, moves, in_scope, unowned
+    GROUP BY dev, op, moves, in_scope, unowned, empty
 ), counted AS (
     SELECT
         dev,
@@ -72,11 +74,12 @@ WITH done AS (
             AS write_await_ns,
         sum(CASE WHEN moves THEN time_ns END) / nullif(sum(CASE WHEN moves THEN seen END), 0) AS await_ns,
         sum(CASE WHEN moves THEN service_ns END) / nullif(sum(CASE WHEN moves THEN served END), 0) AS service_ns,
-        sum(CASE WHEN NOT in_scope THEN requests ELSE 0 END)
-            / nullif(sum(CASE WHEN in_scope IS NOT NULL THEN requests END), 0) AS others_share,
-        sum(CASE WHEN in_scope IS NULL THEN requests ELSE 0 END) / nullif(sum(requests), 0) AS shared_share,
-        sum(CASE WHEN moves AND unowned THEN requests ELSE 0 END)
-            / nullif(sum(CASE WHEN moves THEN requests END), 0) AS unowned_share,
+        sum(CASE WHEN NOT in_scope AND NOT empty THEN requests ELSE 0 END)
+            / nullif(sum(CASE WHEN in_scope IS NOT NULL AND NOT empty THEN requests END), 0) AS others_share,
+        sum(CASE WHEN in_scope IS NULL AND NOT empty THEN requests ELSE 0 END)
+            / nullif(sum(CASE WHEN NOT empty THEN requests END), 0) AS shared_share,
+        sum(CASE WHEN moves AND unowned AND NOT empty THEN requests ELSE 0 END)
+            / nullif(sum(CASE WHEN moves AND NOT empty THEN requests END), 0) AS unowned_share,
         CAST(sum(CASE WHEN op = 'flush' THEN ended ELSE 0 END) AS BIGINT) AS flushes,
         sum(CASE WHEN op = 'flush' THEN time_ns END) / nullif(sum(CASE WHEN op = 'flush' THEN seen END), 0)
             AS flush_ns,

@@ -1,12 +1,13 @@
 """What a recording is to its relations: its times, its machine, which sensors ran, which tables have rows."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, fields, replace
 
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.promised import Mismatch, mismatches
 from iowhy.recording.schema import Table, tables
 from iowhy.relations.rows import Row
 from iowhy.tables import sensors
@@ -23,7 +24,8 @@ MOST_SLICES = 20_160
 class RecordedFacts(Struct, frozen=True):
     """Times in ns of CLOCK_MONOTONIC; what is not known of the machine is None.
 
-    `ran` are the sensors that ran, `rows` the number of rows of the tables that have any.
+    `ran` are the sensors that ran, `rows` the number of rows of the tables that have any. `mismatches` are the tables that hold
+    other rows than the manifest counts; of these, sums are taken for none: relations go by the rows.
     """
 
     start_ns: int
@@ -34,6 +36,7 @@ class RecordedFacts(Struct, frozen=True):
     page_bytes: int
     ran: frozenset[str]
     rows: Mapping[str, int] = field(default_factory=dict)
+    mismatches: tuple[Mismatch, ...] = ()
 
     @property
     def slice_ns(self) -> int:
@@ -58,16 +61,22 @@ class RecordedFacts(Struct, frozen=True):
 
     def as_row(self) -> tuple[list[str], list[Row]]:
         """As a row of plain values, with the names of its columns."""
-        values = asdict(self) | {"ran": sorted(self.ran), "rows": dict(self.rows)}
+        found = [[one.table, one.counted, one.found] for one in self.mismatches]
+        values = asdict(self) | {
+            "ran": sorted(self.ran),
+            "rows": dict(self.rows),
+            "mismatches": found,
+        }
         return list(values), [tuple(values.values())]
 
     @classmethod
     def of_row(cls, row: Row) -> "RecordedFacts":
         """Back from such a row."""
         values = {one.name: value for one, value in zip(fields(cls), row, strict=True)}
-        ran, rows = values.pop("ran"), values.pop("rows")
-        assert isinstance(ran, list) and isinstance(rows, dict)
-        return cls(**values, ran=frozenset(ran), rows=rows)  # type: ignore[arg-type]
+        ran, rows, found = values.pop("ran"), values.pop("rows"), values.pop("mismatches")
+        assert isinstance(ran, list) and isinstance(rows, dict) and isinstance(found, list)
+        wrong = tuple(Mismatch(*one) for one in found)
+        return cls(**values, ran=frozenset(ran), rows=rows, mismatches=wrong)  # type: ignore[arg-type]
 
 
 def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
@@ -80,9 +89,17 @@ def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:
 
 
 def facts_by_rows(
-    rec: Recording, rows: Mapping[str, int], span: tuple[int | None, int | None] = (None, None)
+    rec: Recording,
+    rows: Mapping[str, int],
+    span: tuple[int | None, int | None] = (None, None),
+    of: Collection[str] | None = None,
 ) -> RecordedFacts:
-    """What the manifest tells, with the number of rows of each table; `span` stands in for times that it lacks."""
+    """What the manifest tells, with the number of rows of each table; `span` stands in for times that it lacks.
+
+    `of` are the tables whose rows were counted, None: all.
+    """
+    wrong = mismatches(rec.manifest, rows, of)
+    untrue = {one.table for one in wrong if tables()[one.table].sums is not None}
     command = rec.manifest.command
     start = command.start_ns if command.start_ns is not None else span[0]
     end = command.end_ns if command.end_ns is not None else span[1]
@@ -96,7 +113,8 @@ def facts_by_rows(
         memory_bytes=rec.manifest.host.memory_bytes,
         page_bytes=rec.manifest.host.page_bytes or PAGE_BYTES,
         ran=frozenset(sensor for sensor in SENSORS if rec.ran(sensor)),
-        rows=rows,
+        rows={name: count for name, count in rows.items() if name not in untrue},
+        mismatches=wrong,
     )
     # Sums are of a whole recording.
     return facts if rec.manifest.complete else facts.without_sums()

@@ -2,7 +2,7 @@
 -- question: Which service has to read again what the page cache lacked, on which filesystem?
 -- stands in for: cachestat as it runs all day
 -- filters: since until
--- column service: container or service; a control group's path where it belongs to none, text
+-- column service: container (NAMESPACE/POD/NAME where it is in a pod) or service; a control group's path where it belongs to none, text
 -- column filesystem: where it is mounted, text
 -- column missed_bytes: pages that came into the page cache other than by a write, bytes
 -- column evicted_bytes: pages that left it, freed by whoever needed memory or truncated, bytes
@@ -21,19 +21,17 @@ WITH passed AS (
     FROM agent_counts
     WHERE name IN ('cache_missed', 'cache_evicted')
     GROUP BY cgroup, dev
-), services AS (
-    SELECT id, max(coalesce(name, id)) AS name FROM containers GROUP BY id
 ), mounts AS (
     SELECT dev, min(mount) AS mount FROM filesystems GROUP BY dev
 )
 SELECT
-    coalesce(s.name, c.path) AS service,
+    coalesce(s.container, nullif(c.container, ''), c.path) AS service,
     coalesce(m.mount, CAST(c.dev >> 20 AS VARCHAR) || ':' || CAST(c.dev & 1048575 AS VARCHAR)) AS filesystem,
     c.missed_bytes,
     c.evicted_bytes,
     c.missed_bytes * 1e9 / nullif(p.all_ns, 0) AS missed_bytes_per_s
 FROM counted c
 CROSS JOIN passed p
-LEFT JOIN services s ON s.id = c.container
+LEFT JOIN named_containers s ON s.id = c.container
 LEFT JOIN mounts m ON m.dev = c.dev
 ORDER BY c.missed_bytes DESC, service, filesystem

@@ -4,7 +4,7 @@
 -- filters: since until
 -- column measure: call, sync, io_wait, block, request or pause (docs/agent.md), text
 -- column name: of the call, of the sync or of the request's operation, text
--- column service: container or service; a control group's path where it belongs to none, text
+-- column service: container (NAMESPACE/POD/NAME where it is in a pod) or service; a control group's path where it belongs to none, text
 -- column device: disk, or where the filesystem is mounted, text
 -- column count: how often, count
 -- column total_ns: their times, ns
@@ -59,8 +59,6 @@ WITH latencies AS (
         CASE WHEN count(up_to_ns) = count(*) THEN max(up_to_ns) END AS max_ns
     FROM ranked
     GROUP BY measure, name, cgroup, dev
-), services AS (
-    SELECT id, max(coalesce(name, id)) AS name FROM containers GROUP BY id
 ), places AS (
     SELECT dev, max(name) AS name FROM devices GROUP BY dev
 ), mounts AS (
@@ -69,7 +67,7 @@ WITH latencies AS (
 SELECT
     l.measure,
     l.name,
-    coalesce(s.name, l.path) AS service,
+    coalesce(s.container, nullif(l.container, ''), l.path) AS service,
     CASE
         WHEN l.measure = 'request' THEN coalesce(d.name, CAST(l.dev >> 20 AS VARCHAR) || ':' || CAST(l.dev & 1048575 AS VARCHAR))
         ELSE coalesce(m.mount, d.name, CAST(l.dev >> 20 AS VARCHAR) || ':' || CAST(l.dev & 1048575 AS VARCHAR))
@@ -89,7 +87,7 @@ LEFT JOIN percentiles p
     AND p.name IS NOT DISTINCT FROM l.name
     AND p.cgroup IS NOT DISTINCT FROM l.cgroup
     AND p.dev IS NOT DISTINCT FROM l.dev
-LEFT JOIN services s ON s.id = l.container
+LEFT JOIN named_containers s ON s.id = l.container
 LEFT JOIN places d ON d.dev = l.dev
 LEFT JOIN mounts m ON m.dev = l.dev
 ORDER BY l.measure, l.total_ns DESC, l.name, service, device

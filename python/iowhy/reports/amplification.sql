@@ -39,7 +39,8 @@ WITH asked AS (
     GROUP BY op, owner_kind
 ), on_devices AS (
     SELECT dev, op, sum(requests) AS operations, sum(bytes) AS bytes
-    FROM request_totals
+    -- As /proc/diskstats counts them: also writes of no bytes, which ask for a flush.
+    FROM request_addends
     GROUP BY dev, op
 ), listed AS (
     SELECT 1 AS place, 'asked' AS layer, 'read' AS what, a.reads AS operations,

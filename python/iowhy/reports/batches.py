@@ -80,8 +80,12 @@ class Result:
         types: Mapping[str, str],
         batches: Iterator[Sequence[Row]],
         count: Callable[[], int] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
-        """`types` as DuckDB says them. `count` tells how many rows there are where not all of them are among the batches."""
+        """`types` as DuckDB says them. `count` tells how many rows there are where not all of them are among the batches.
+
+        `notes`: what is to be known of what they are made of.
+        """
         looked_at = FIRST_BATCHES if any(map(_is_sum, types.values())) else 0
         first = list(islice(batches, looked_at))
         self.types = {
@@ -93,6 +97,7 @@ class Result:
         self._first = first
         self._rest = batches
         self._count = count
+        self.notes = notes
 
     @classmethod
     def of(cls, rows: Rows) -> "Result":

@@ -1,7 +1,7 @@
 -- title: Containers and services
 -- question: Which containers and services wait, for what, and which ones load the devices and the page cache?
 -- stands in for: systemd-cgtop, docker stats
--- column container: container or service of systemd; NULL: what is in none, text
+-- column container: container (NAMESPACE/POD/NAME where it is in a pod), or unit of systemd; NULL: what is in none, text
 -- column processes: processes of it that were seen, count
 -- column waited_ns: time of its threads in waits for storage, locks and memory, and held back by limits; NULL where none was recorded, ns
 -- column mostly: class of the time budget that most of waited_ns is in, text
@@ -16,46 +16,39 @@
 -- column runnable_ns: ready and waiting for a CPU, ns
 -- column pod: its pod, as NAMESPACE/NAME where the namespace is known; NULL in none, text
 -- column image: image that it was made from, text
+-- column container_id: its id, which alone tells it from others of the same name, text
 -- The sums of `report processes`. Those that wait most come first, then those that moved most.
 WITH spent AS (
     SELECT tgid, sum(cpu_ns) AS cpu_ns, sum(runnable_ns) AS runnable_ns FROM thread_totals GROUP BY tgid
 ), seen AS (
     SELECT tgid FROM spent UNION SELECT tgid FROM process_loads
 ), by_reason AS (
-    SELECT n.container, w.class, w.reason, sum(w.parts) AS parts
+    SELECT n.container_id, w.class, w.reason, sum(w.parts) AS parts
     FROM process_waits w
     LEFT JOIN named_processes n ON n.tgid = w.tgid
-    GROUP BY n.container, w.class, w.reason
+    GROUP BY n.container_id, w.class, w.reason
 ), by_class AS (
     SELECT
         *,
-        sum(parts) OVER (PARTITION BY container) AS whole_parts,
-        sum(parts) OVER (PARTITION BY container, class) AS class_parts
+        sum(parts) OVER (PARTITION BY container_id) AS whole_parts,
+        sum(parts) OVER (PARTITION BY container_id, class) AS class_parts
     FROM by_reason
 ), ranked AS (
     SELECT
         *,
         row_number() OVER (
-            PARTITION BY container ORDER BY class_parts DESC, class, parts DESC, coalesce(reason, '')
+            PARTITION BY container_id ORDER BY class_parts DESC, class, parts DESC, coalesce(reason, '')
         ) AS place
     FROM by_class
 ), heaviest AS (
-    SELECT r.container, c.class, r.reason, CAST(r.whole_parts AS BIGINT) AS parts
+    SELECT r.container_id, c.class, r.reason, CAST(r.whole_parts AS BIGINT) AS parts
     FROM ranked r
     JOIN budget_classes c ON c.key = r.class
     WHERE r.place = 1
-), known AS (
-    -- Several may have one name, one after the other; what they do not share is not told.
-    SELECT
-        coalesce(name, id) AS container,
-        CASE WHEN min(image) = max(image) THEN max(image) END AS image,
-        CASE WHEN min(concat_ws('/', pod_namespace, pod)) = max(concat_ws('/', pod_namespace, pod))
-            THEN nullif(max(concat_ws('/', pod_namespace, pod)), '') END AS pod
-    FROM containers
-    GROUP BY coalesce(name, id)
 ), summed AS (
     SELECT
-        n.container,
+        n.container_id,
+        max(n.container) AS container,
         count(*) AS processes,
         count(p.tgid) AS recorded,
         sum(q.read_bytes) AS read_bytes,
@@ -70,7 +63,7 @@ WITH spent AS (
     LEFT JOIN spent p ON p.tgid = s.tgid
     LEFT JOIN process_loads q ON q.tgid = s.tgid
     LEFT JOIN named_processes n ON n.tgid = s.tgid
-    GROUP BY n.container
+    GROUP BY n.container_id
 )
 SELECT
     s.container,
@@ -87,9 +80,10 @@ SELECT
     s.cpu_ns,
     s.runnable_ns,
     k.pod,
-    k.image
+    k.image,
+    s.container_id
 FROM summed s
 CROSS JOIN recording r
-LEFT JOIN known k ON k.container = s.container
-LEFT JOIN heaviest w ON w.container IS NOT DISTINCT FROM s.container
-ORDER BY coalesce(w.parts, 0) DESC, coalesce(s.request_ns, 0) DESC, s.container
+LEFT JOIN named_containers k ON k.id = s.container_id
+LEFT JOIN heaviest w ON w.container_id IS NOT DISTINCT FROM s.container_id
+ORDER BY coalesce(w.parts, 0) DESC, coalesce(s.request_ns, 0) DESC, s.container, s.container_id

@@ -9,6 +9,7 @@ from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.recording import Recording
 from iowhy.recording.open_tables import OpenTables
+from iowhy.recording.promised import in_words
 from iowhy.recording.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
@@ -71,7 +72,7 @@ def result_of(
         sql = _statement(rec, report, filters, facts)
         _must_choose(rec, filters, opened, facts)
         if first is None or report.in_order_of is None:
-            yield _result(opened, sql, report.where)
+            yield _result(opened, sql, report.where, notes=_notes(rec, facts, sql))
             return
         selection = resolve(filters, rec.manifest, facts)
         # The facts are those of all that was chosen: rows are the same, whatever is read of the others.
@@ -85,6 +86,7 @@ def result_of(
             _up_to(report, last, kept, selection),
             report.where,
             lambda: _one(opened, counted, report.where) or 0,
+            _notes(rec, facts, sql),
         )
 
 
@@ -139,7 +141,8 @@ def queries(rec: Recording) -> Iterator[Callable[[str], Result]]:
 
         def ask(sql: str) -> Result:
             plain = sql.strip().rstrip(";").rstrip()
-            return _result(opened, compose(plain, facts, Everything()), "SQL")
+            sql = compose(plain, facts, Everything())
+            return _result(opened, sql, "SQL", notes=_notes(rec, facts, sql))
 
         yield ask
 
@@ -198,18 +201,34 @@ def spark_statements(
     return to_spark(statement(rec, report, filters), report.where)
 
 
+def _notes(rec: Recording, facts: RecordedFacts, sql: str) -> tuple[str, ...]:
+    """What is to be known of rows: what the recording does not hold though it says so, and what was lost of the tables that `sql` reads."""
+    wrong, reads = facts.mismatches, tables_in(sql)
+    lost = [
+        f"{one.lost:,} events of {name} were lost ({one.kept:,} kept): these numbers lack them"
+        for name, one in rec.manifest.tables.items()
+        if one.lost and name in reads
+    ]
+    return (in_words(wrong, rec.path), *lost) if wrong else tuple(lost)
+
+
 def _result(
-    opened: OpenTables, sql: str, where: str, count: Callable[[], int] | None = None
+    opened: OpenTables,
+    sql: str,
+    where: str,
+    count: Callable[[], int] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     opened.need(tables_in(sql))
     with _named(where):
-        return result(_select(opened.connection, sql, where), lambda: _named(where), count)
+        return result(_select(opened.connection, sql, where), lambda: _named(where), count, notes)
 
 
 def result(
     asked: "duckdb.DuckDBPyConnection",
     named: Callable[[], AbstractContextManager[None]],
     count: Callable[[], int] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     """The rows of the query that a connection has run last, each batch of which is fetched inside `named`."""
     types: dict[str, str] = {}
@@ -217,7 +236,7 @@ def result(
         # Of several columns of one name the later ones are numbered, as DuckDB does it in a subquery.
         again = (f"{name}_{number}" for number in count_from(1))
         types[name if name not in types else next(n for n in again if n not in types)] = str(kind)
-    return Result(types, _batches(asked, named), count)
+    return Result(types, _batches(asked, named), count, notes)
 
 
 def _batches(
@@ -260,14 +279,34 @@ def _select(
     The connection may open the recording's own files, also for writing: so nothing that writes may
     get there.
     """
+    bare = only_select(connection.extract_statements, sql, where)
+    asked = connection.execute(sql)
+    kinds_of = [str(kind) for _, kind, *_ in asked.description or ()]
+    if not any("TIME ZONE" in kind for kind in kinds_of):
+        return asked
+    # Python has no type for them without another package; as texts they are what DuckDB shows.
+    names = [str(name).replace('"', '""') for name, *_ in asked.description or ()]
+    shown = [
+        f'{f"CAST(c{at} AS VARCHAR)" if "TIME ZONE" in kind else f"c{at}"} AS "{name}"'
+        for at, (name, kind) in enumerate(zip(names, kinds_of, strict=True))
+    ]
+    given = ", ".join(f"c{at}" for at in range(len(names)))
+    return connection.execute(f"SELECT {', '.join(shown)} FROM ({bare}\n) AS asked({given})")
+
+
+def only_select(extract: Callable[[str], list[Any]], sql: str, where: str) -> str:
+    """The text of one statement that only reads, without what may follow it. Raises Problem.
+
+    `extract` is a connection's `extract_statements`.
+    """
     import duckdb
 
-    statements = connection.extract_statements(sql)
-    kinds = {statement.type for statement in statements}
+    with _named(where):
+        statements = extract(sql)
     # Not EXPLAIN either: EXPLAIN ANALYZE runs what it explains.
-    if len(statements) != 1 or kinds != {duckdb.StatementType.SELECT}:
+    if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
         raise Problem(f"{where}: give one SELECT (or DESCRIBE); nothing can be changed")
-    return connection.execute(sql)
+    return sql.strip().rstrip(";").rstrip()
 
 
 def must_take(report: Report, filters: Filters) -> None:

@@ -26,7 +26,7 @@ class Filters(Struct, frozen=True):
     What begins in [since, until) is in.
     pids: process ids; in tables that name threads, thread ids too.
     file: part of a path, or a pattern with `*` and `?` for the whole path.
-    container: name, id or the beginning of an id; a service of systemd.
+    container: name, NAMESPACE/POD/NAME, id or the beginning of an id; a service of systemd.
     device: name of a block device.
     """
 
@@ -181,7 +181,7 @@ def _of_container(asked: str | None) -> str | None:
     start = _like(asked.strip() + "*") if len(asked.strip()) >= _SHORTEST_ID else name
     return (
         "SELECT tgid FROM main.threads WHERE container IN (SELECT id FROM main.containers WHERE "
-        f"name = {name} OR id = {name} OR id = {text_literal(asked.strip() + '.service')} OR "
+        f"name = {name} OR concat_ws('/', pod_namespace, pod, coalesce(name, id)) = {name} OR id = {name} OR id = {text_literal(asked.strip() + '.service')} OR "
         f"runtime IS DISTINCT FROM 'systemd' AND id LIKE {start} ESCAPE '!')"
     )
 

@@ -11,10 +11,12 @@
 -- column reason: reason of most of that, text
 -- column resource: what it waits for: the device that its own requests went to most, dirty pages or the page cache; NULL where that is not known, text
 -- column own_share: its own part of the load on that: of the requests' latencies, the pages made dirty, or those evicted, share
--- column other_comm: the process that loads it most, but for itself, text
--- column other_tgid: this process, id
--- column other_container: container or service that this is in, text
--- column other_share: its part of the load, share
+-- column other_container: the container, service or session that loads it most, but for the process itself; NULL: a program in none does, text
+-- column other_comm: the program that does; in a container, service or session the one with most of its load, text
+-- column other_processes: how many processes that are, of the container, service or session where there is one, count
+-- column other_tgid: the one of that program that loads it most, id
+-- column other_share: their part of the load, share
+-- Who causes it is a container, else a service, a session, a program (relation process_groups): never one process of a group that loads more.
 -- A load on the same resource at the same time is what can cause the wait; whether it does, the findings of `iowhy why` and an experiment tell.
 -- What the kernel writes back later is a load of its workers. Waits for locks have no such resource: `iowhy report waits`.
 WITH sent AS (
@@ -34,11 +36,18 @@ WITH sent AS (
     SELECT 'page cache', tgid, evicted_pages FROM process_loads
 ), parted AS (
     SELECT
-        resource, tgid, load,
-        load / nullif(sum(load) OVER (PARTITION BY resource), 0) AS load_share,
-        row_number() OVER (PARTITION BY resource ORDER BY load DESC, tgid) AS place
-    FROM loads
-    WHERE load > 0
+        l.resource, l.tgid, l.load,
+        l.load / nullif(sum(l.load) OVER (PARTITION BY l.resource), 0) AS load_share,
+        coalesce(g.group_key, CAST(l.tgid AS VARCHAR)) AS group_key, g.container, g.comm
+    FROM loads l
+    LEFT JOIN process_groups g ON g.tgid = l.tgid
+    WHERE l.load > 0
+), grouped AS (
+    SELECT
+        resource, group_key, sum(load_share) AS group_share,
+        row_number() OVER (PARTITION BY resource ORDER BY sum(load) DESC, group_key) AS place
+    FROM parted
+    GROUP BY resource, group_key
 ), own_device AS (
     SELECT tgid, max_by(dev, load) AS dev FROM sent GROUP BY tgid
 ), sufferers AS (
@@ -52,12 +61,28 @@ WITH sent AS (
     FROM process_mostly w
     LEFT JOIN own_device o ON o.tgid = w.tgid
     LEFT JOIN named_devices d ON d.dev = o.dev
-), others AS (
-    -- The heaviest but for itself is the first or the second of all.
-    SELECT s.tgid, p.tgid AS other_tgid, p.load_share AS other_share,
-        row_number() OVER (PARTITION BY s.tgid ORDER BY p.place) AS place
+), heavy AS (
+    -- The heaviest group but for the process itself is the first or the second of all, or its own.
+    SELECT s.tgid, s.resource, g.group_key, g.group_share - coalesce(p.load_share, 0) AS other_share
     FROM sufferers s
-    JOIN parted p ON p.resource = s.resource AND p.tgid <> s.tgid AND p.place <= 2
+    LEFT JOIN process_groups o ON o.tgid = s.tgid
+    JOIN grouped g
+        ON g.resource = s.resource AND (g.place <= 2 OR g.group_key = coalesce(o.group_key, CAST(s.tgid AS VARCHAR)))
+    LEFT JOIN parted p ON p.resource = s.resource AND p.tgid = s.tgid AND p.group_key = g.group_key
+), heaviest AS (
+    SELECT *, row_number() OVER (PARTITION BY tgid ORDER BY other_share DESC, group_key) AS place
+    FROM heavy
+), members AS (
+    SELECT
+        h.tgid, h.other_share, p.tgid AS other_tgid, p.comm, p.container, p.load_share,
+        count(*) OVER (PARTITION BY h.tgid) AS processes,
+        sum(p.load_share) OVER (PARTITION BY h.tgid, p.comm) AS program_share
+    FROM heaviest h
+    JOIN parted p ON p.resource = h.resource AND p.group_key = h.group_key AND p.tgid <> h.tgid
+    WHERE h.place = 1
+), others AS (
+    SELECT *, row_number() OVER (PARTITION BY tgid ORDER BY program_share DESC, comm, load_share DESC, other_tgid) AS place
+    FROM members
 )
 SELECT
     n.comm,
@@ -69,15 +94,15 @@ SELECT
     s.reason,
     s.resource,
     CASE WHEN s.resource IS NOT NULL THEN coalesce(p.load_share, 0) END AS own_share,
-    m.comm AS other_comm,
+    o.container AS other_container,
+    o.comm AS other_comm,
+    o.processes AS other_processes,
     o.other_tgid,
-    m.container AS other_container,
     o.other_share
 FROM sufferers s
 JOIN budget_classes c ON c.key = s.class
 LEFT JOIN parted p ON p.resource = s.resource AND p.tgid = s.tgid
 LEFT JOIN others o ON o.tgid = s.tgid AND o.place = 1
 LEFT JOIN named_processes n ON n.tgid = s.tgid
-LEFT JOIN named_processes m ON m.tgid = o.other_tgid
 WHERE s.parts >= 16
 ORDER BY s.parts DESC, s.tgid

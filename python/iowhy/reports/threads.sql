@@ -15,7 +15,7 @@
 -- column read_bytes: bytes that its read calls returned, bytes
 -- column written_bytes: bytes that its write calls accepted, bytes
 -- column exit_code: wait status; NULL while alive, number
--- column container: name of the container that it is in, the innermost, or its id; empty: in none, text
+-- column container: container or unit of systemd that it is in, the innermost; empty: in none, text
 WITH moved AS (
     SELECT
         c.tgid,
@@ -57,11 +57,11 @@ SELECT
     CASE WHEN r.ran_syscalls THEN coalesce(m.read_bytes, 0) END AS read_bytes,
     CASE WHEN r.ran_syscalls THEN coalesce(m.written_bytes, 0) END AS written_bytes,
     l.exit_code,
-    coalesce(b.name, l.container) AS container
+    coalesce(b.container, l.container) AS container
 FROM ids i
 CROSS JOIN recording r
 LEFT JOIN lives l ON l.tgid = i.tgid AND l.tid = i.tid
-LEFT JOIN (SELECT id, max(name) AS name FROM containers GROUP BY id) b ON b.id = l.container
+LEFT JOIN named_containers b ON b.id = l.container
 LEFT JOIN named_threads n ON n.tgid = i.tgid AND n.tid = i.tid
 LEFT JOIN thread_totals s ON s.tgid = i.tgid AND s.tid = i.tid
 LEFT JOIN moved m ON m.tgid = i.tgid AND m.tid = i.tid

@@ -1,16 +1,17 @@
 """A recorder that runs on by itself: who looks at what it records may come and go."""
 
 import os
-import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
 from iowhy.errors import Problem
+from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, owned, program
 from iowhy.sources.printed import printed_beside
 from iowhy.users import invoking_user
@@ -22,12 +23,12 @@ _STEP_S = 0.02
 
 
 class Background(Struct, frozen=True):
-    """A recorder in a session of its own, its recording, and the file that it and its command print to."""
+    """A recorder in a session of its own, its recording, and the file that its command prints to, if there is one."""
 
     out: Path
-    printed: Path
-    recorder: "subprocess.Popen[bytes]"
-    helper: "subprocess.Popen[bytes] | None"
+    printed: Path | None
+    recorder: Recorder
+    said: IO[bytes]
 
     def status(self) -> int | None:
         """How it ended (128 + signal when one killed it), None while it runs."""
@@ -36,13 +37,16 @@ class Background(Struct, frozen=True):
 
     def end(self) -> None:
         """Asks it to end, as Ctrl-C does: its command is asked first."""
-        if self.helper is None:
-            with suppress(ProcessLookupError):
-                self.recorder.send_signal(signal.SIGINT)
-        elif self.helper.stdin is not None:
-            with suppress(BrokenPipeError):
-                self.helper.stdin.write(b"end\n")
-                self.helper.stdin.flush()
+        self.recorder.lifeline.end()
+
+    def words(self) -> str:
+        """What the recorder said last, without its name."""
+        text = os.pread(self.said.fileno(), 1 << 20, 0)[-4096:].decode(errors="replace").strip()
+        return text.rpartition("iowhy: ")[2]
+
+    def leave(self) -> None:
+        """It goes on when this process ends."""
+        self.recorder.lifeline.keep()
 
     def wait(self) -> int:
         """Until it has ended; its status."""
@@ -52,12 +56,13 @@ class Background(Struct, frozen=True):
         return status
 
 
-def begin(options: Sequence[str], out: Path) -> Background:
+def begin(options: Sequence[str], out: Path, *, outlives_us: bool) -> Background:
     """Starts the recorder with its options, the kind of recording first; comes back once the recording is there.
 
-    A closed terminal does not reach it. Raises Problem with its words where it ends before.
+    `outlives_us`: it goes on when this process ends; else it ends with it. Raises Problem with its words where it ends before.
     """
-    printed = printed_beside(out)
+    printed = printed_beside(out) if options[0] == "run" else None
+    said = _file(printed)
     command = [
         str(program(RECORDER)),
         options[0],
@@ -66,28 +71,22 @@ def begin(options: Sequence[str], out: Path) -> Background:
         "--close-every",
         str(CLOSE_EVERY_S),
     ]
-    owner = invoking_user()
-    try:
-        with printed.open("xb") as file:
-            if owner is not None:
-                os.fchown(file.fileno(), owner.uid, owner.gid)
-            recorder = subprocess.Popen(
-                [*command, *options[1:]],
-                env=owned(os.environ),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-            )
-    except FileExistsError:
-        raise Problem(
-            f"{printed}: exists already; what the command prints would go there"
-        ) from None
-    began = Background(out, printed, recorder, _helper(recorder.pid) if owner else None)
+    recorder = Recorder(
+        [*command, *options[1:]],
+        outlives_us=outlives_us,
+        env=owned(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+        start_new_session=True,
+    )
+    began = Background(out, printed, recorder, said)
     until = time.monotonic() + _PATIENCE_S
     while not (out / "manifest.json").exists():
         if recorder.poll() is not None:
-            raise Problem(_words(printed))
+            if printed is not None:
+                printed.unlink(missing_ok=True)
+            raise Problem(began.words() or "the recorder ended before it had recorded anything")
         if time.monotonic() > until:
             began.end()
             raise Problem("the recorder did not begin within a minute")
@@ -95,19 +94,17 @@ def begin(options: Sequence[str], out: Path) -> Background:
     return began
 
 
-def _helper(recorder: int) -> "subprocess.Popen[bytes]":
-    """Who stays root and may end root's recorder, when we have become the user behind sudo."""
-    return subprocess.Popen(
-        ["/bin/sh", "-c", f"read end && kill -INT {recorder}"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def _words(printed: Path) -> str:
-    """What the recorder said last, without its name; the file goes."""
-    text = printed.read_text(errors="replace")[-4096:].strip()
-    printed.unlink(missing_ok=True)
-    return text.rpartition("iowhy: ")[2] or "the recorder ended before it had recorded anything"
+def _file(printed: Path | None) -> IO[bytes]:
+    """What is printed goes there; without a name nothing of it stays."""
+    if printed is None:
+        return tempfile.TemporaryFile()
+    owner = invoking_user()
+    try:
+        file = printed.open("x+b")
+    except FileExistsError:
+        raise Problem(
+            f"{printed}: exists already; what the command prints would go there"
+        ) from None
+    if owner is not None:
+        os.fchown(file.fileno(), owner.uid, owner.gid)
+    return file

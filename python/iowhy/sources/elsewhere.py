@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from msgspec import Struct
 from iowhy.errors import Problem
 from iowhy.messages import printable, say
 from iowhy.recording.bounds import private_folder
-from iowhy.sources import ending
+from iowhy.sources import ending, lifeline
 
 #: The words that start ssh, where options of it are needed that ~/.ssh/config does not have.
 SSH = "IOWHY_SSH"
@@ -32,12 +32,24 @@ _MACHINES = {62: "x86_64", 183: "aarch64"}
 _PUT = """umask 077
 all=${TMPDIR:-/var/tmp}
 d=$(mktemp -d "$all/iowhy.XXXXXX") || exit 1
-if cat > "$d/iowhy-record" && chmod 700 "$d/iowhy-record" && "$d/iowhy-record" --version >&2
+if cat > "$d/iowhy-record" && mkfifo "$d/held" && chmod 700 "$d/iowhy-record" && "$d/iowhy-record" --version >&2
 then
   printf '%s\\n' "$d"
   find "$all"/iowhy.??????/*/manifest.json -user "$(id -u)" -mmin +2 2> /dev/null || true
 else rm -rf "$d"; exit 1
 fi"""
+
+#: Waits until a recording is whole, so many seconds; one that is not there is none to wait for.
+_WHOLE = """while [ -e "$1/manifest.json" ] && ! grep -q '"complete": true' "$1/manifest.json"; do
+[ "$2" -gt "${waited:-0}" ] || exit 1
+waited=$((${waited:-0} + 1)); sleep 1
+done"""
+
+#: A recorder that nobody holds has closed its recording.
+_CLOSED_S = 20
+
+#: Holds the recorder there as long as this connection, and what it reads here, are there: it has opened the pipe when it says so.
+_HOLD = """exec 3<> "$1/held" && echo held && exec cat >&3"""
 
 #: The status of _GET where there is no recording.
 _NONE = 3
@@ -71,10 +83,12 @@ class Host(Struct, frozen=True):
         words: Sequence[str],
         out: Path,
         environment: Mapping[str, str] | None = None,
+        *,
+        outlives_us: bool = False,
     ) -> int:
         """Runs the recorder there with `words`; the recording is then `out`. Returns what it returned.
 
-        `environment`: variables that it gets there.
+        `environment`: variables that it gets there. `outlives_us`: it goes on when this process is killed or the connection is lost; else it ends.
         Standard input, output and error are those of this process. Raises Problem where the machine cannot be
         reached or the recorder does not run on it.
         """
@@ -85,12 +99,16 @@ class Host(Struct, frozen=True):
                 say(f"{self.name} has a recording that was never fetched: {one}")
             there = f"{place}/{out.name}"
             command = [f"{place}/iowhy-record", words[0], "-o", there, *words[1:]]
-            if environment:
-                command = ["env", *map("=".join, environment.items()), *command]
+            variables = dict(environment or {})
+            if not outlives_us:
+                variables[lifeline.VARIABLE] = f"{place}/held"
+            command = ["env", *map("=".join, variables.items()), *command]
             if self.sudo:
                 command.insert(0, "sudo")
-            status = self._run(ssh, command)
-            if status == 255 and self._asked(ssh, "true").returncode != 0:
+            with nullcontext() if outlives_us else self._held(ssh, place):
+                status = self._run(ssh, command)
+            # Also of a command: then its recording is whole.
+            if status == 255 and not self._is_whole(ssh, there, 0 if outlives_us else _CLOSED_S):
                 raise Problem(
                     f"{self.name}: the connection ended before the recording; what there is of it is in {there} there"
                 )
@@ -182,6 +200,33 @@ class Host(Struct, frozen=True):
             hearing.hand_to(session.pid)
             returned = session.wait()
         return returned if returned >= 0 else 128 - returned
+
+    def _is_whole(self, ssh: Sequence[str], there: str, within_s: int) -> bool:
+        """Whether a recording is, or will be before so long; False as well where the machine cannot be reached."""
+        script = shlex.join(["sh", "-c", _WHOLE, "sh", there, str(within_s)])
+        return self._asked(ssh, script).returncode == 0
+
+    @contextmanager
+    def _held(self, ssh: Sequence[str], place: str) -> Iterator[None]:
+        """Meanwhile the recorder there is held by this process: over a session of ssh, which ends when its lifeline does."""
+        line = lifeline.Lifeline()
+        try:
+            session = subprocess.Popen(
+                [*ssh, "-T", "--", self.name, shlex.join(["sh", "-c", _HOLD, "sh", place])],
+                stdin=line.reader,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        finally:
+            line.handed_over()
+        with session:
+            assert session.stdout is not None
+            try:
+                if not session.stdout.readline():
+                    raise Problem(f"{self.name}: the connection ended before the recording began")
+                yield
+            finally:
+                line.let_go()
 
     def _remove(self, ssh: Sequence[str], place: str) -> None:
         self._asked(ssh, f"rm -rf {shlex.quote(place)}")

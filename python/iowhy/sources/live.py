@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,16 +11,13 @@ from iowhy.errors import Problem
 from iowhy.free_name import free_name
 from iowhy.messages import say
 from iowhy.sources import ending, orphans
+from iowhy.sources.lifeline import Recorder
 from iowhy.users import invoking_user
 
 if TYPE_CHECKING:  # only where another machine is recorded
     from iowhy.sources.elsewhere import Host
 
 RECORDER = "iowhy-record"
-
-PARENT = "IOWHY_PARENT"
-"""Tells the recorder whom it must not outlive: it then ends the command as Ctrl-C would. Without it a recorder
-whose caller is killed records on until the command ends."""
 
 SAY = "IOWHY_SAY"
 """What the recorder of what runs already says to the user once it records: not where there is nothing to record."""
@@ -93,7 +89,7 @@ def record(
         options += ["--user", user]
     options += ["--", *argv]
     if on is not None:
-        return on.record(program(RECORDER), options, out)
+        return on.record(program(RECORDER), options, out, outlives_us=outlives_us)
     return _recorder(options, out, cwd, env, stdout_to_stderr, outlives_us=outlives_us)
 
 
@@ -183,16 +179,14 @@ def _recorder(
     outlives_us: bool = False,
 ) -> int:
     command = [str(program(RECORDER)), options[0], "-o", str(out), *options[1:]]
-    environment = owned(os.environ if env is None else env)
-    if not outlives_us:
-        environment[PARENT] = str(os.getpid())
     if outlives_us:
         orphans.adopt()
     with ending.recorder_hears() as hearing:
-        recorder = subprocess.Popen(
+        recorder = Recorder(
             command,
+            outlives_us=outlives_us,
             cwd=cwd,
-            env=environment,
+            env=owned(os.environ if env is None else env),
             stdout=sys.stderr if stdout_to_stderr else None,
             restore_signals=True,
             preexec_fn=hearing.restore,

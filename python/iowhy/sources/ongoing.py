@@ -1,17 +1,21 @@
 """Record this very process while a block of it runs: for tests, notebooks and programs that ask about themselves."""
 
 import os
+import secrets
 import select
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from iowhy.errors import Problem
-from iowhy.sources.live import PARENT, RECORDER, attached, program
+from iowhy.sources.aside import aside, block
+from iowhy.sources.lifeline import Recorder
+from iowhy.sources.live import RECORDER, attached, program
 
 _READY = "IOWHY_READY"
 """Names the descriptor that the recorder writes a byte to once everything is recorded."""
@@ -23,13 +27,15 @@ _PATIENCE_MS = 60_000  # loading the programs takes a second; on a machine that 
 def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
     """Records this process, its threads and all that it started or starts in the block, into a new recording `out`.
 
-    Without the rights for eBPF from /proc alone, as `iowhy run`. Some system calls of this function's own, by which
-    the recorder is waited for and ended, are among those recorded. Raises Problem where nothing can be recorded.
+    The block alone: neither what starts the recorder nor what ends it is in there, nor in a recording that is made meanwhile.
+    Without the rights for eBPF from /proc alone, as `iowhy run`. Raises Problem where nothing can be recorded.
     """
-    with tempfile.TemporaryFile() as said:
-        recorder = _begun(out, mode, said)
+    with aside(), tempfile.TemporaryFile() as said:
+        number = 1 + secrets.randbits(61)
+        recorder = _begun(out, mode, said, number)
         try:
-            yield
+            with block(number):
+                yield
         finally:
             with suppress(ProcessLookupError):
                 recorder.send_signal(signal.SIGTERM)
@@ -38,14 +44,15 @@ def recorded(out: Path, *, mode: str = "auto") -> Iterator[None]:
             raise Problem(_words(said))
 
 
-def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The recorder, once it records."""
+def _begun(out: Path, mode: str, said: IO[bytes], number: int) -> Recorder:
+    """The recorder, once it waits for the block to begin."""
     words = attached([os.getpid()], descendants=True)
+    words += ["--block", f"{threading.get_native_id()}:{number}"]
     ready, write = os.pipe()
     try:
-        recorder = subprocess.Popen(
+        recorder = Recorder(
             [str(program(RECORDER)), *words, "-o", str(out), "--mode", mode],
-            env={**os.environ, _READY: str(write), PARENT: str(os.getpid())},
+            env={**os.environ, _READY: str(write)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
@@ -57,7 +64,6 @@ def _begun(out: Path, mode: str, said: IO[bytes]) -> subprocess.Popen[bytes]:
     finally:
         os.close(write)
     try:
-        # The byte is not read: that would be a call, and a byte, of what is recorded.
         waiting = select.poll()
         waiting.register(ready, select.POLLIN)
         came = waiting.poll(_PATIENCE_MS)

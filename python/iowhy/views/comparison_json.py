@@ -49,6 +49,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "latencies": [{"requests": one.what, **_sides(one)} for one in found.latencies],
         "call_latencies": [{"calls": one.what, **_sides(one)} for one in found.call_latencies],
         "paths": _paths(found),
+        "notes": list(found.notes),
         "findings": [
             {
                 "cause": f.cause,

@@ -39,6 +39,8 @@ def show(found: Comparison, console: Console) -> None:
     console.print(Text(printable(headline(found)), style="bold"))
     for text in evidence(found.time, len(found.before.seconds), len(found.after.seconds)):
         paragraph(console, text, "bright_black", 2)
+    for text in found.notes:
+        paragraph(console, text, "yellow", 2)
     if found.parts:
         console.print()
         console.print(Text("where the difference is (elapsed time)"))

@@ -6,15 +6,20 @@ step's output, stderr included; of each kind ten are shown for a step.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iowhy.messages import printable, say
+from iowhy.masking import masked
+from iowhy.messages import printable
+from iowhy.messages import say as tell
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Outcome
     from iowhy.whys.verdict import Verdict
+
+#: How a text is shown, for others' eyes.
+Say = Callable[[str], str]
 
 MOST = 10
 _SIGN = {True: "✅", False: "❌", None: "❔"}
@@ -27,7 +32,7 @@ def wanted(annotate: str) -> bool:
     )
 
 
-def annotate(outcomes: "Sequence[Outcome]") -> None:
+def annotate(outcomes: "Sequence[Outcome]", say: Say = masked) -> None:
     """A line for each that was broken or is not known, at most ten: the last tells how many more there are."""
     bad = [one for one in outcomes if not one.held]
     shown = bad if len(bad) <= MOST else bad[: MOST - 1]
@@ -35,28 +40,39 @@ def annotate(outcomes: "Sequence[Outcome]") -> None:
     if len(shown) < len(bad):
         lines.append(("error", f"and {len(bad) - len(shown)} more that are broken or not known"))
     for kind, text in lines:
-        _annotation(kind, text)
+        _annotation(kind, say(text))
 
 
-def warn(text: str) -> None:
+def warn(text: str, say: Say = masked) -> None:
     """A warning of the run."""
-    _annotation("warning", text)
+    _annotation("warning", say(text))
 
 
-def summarise(name: str, verdict: "Verdict", outcomes: "Sequence[Outcome]") -> None:
+def summarise(
+    name: str, verdict: "Verdict", outcomes: "Sequence[Outcome]", say: Say = masked
+) -> None:
     """Adds a table to the step's summary, the file that $GITHUB_STEP_SUMMARY names."""
     place = os.environ.get("GITHUB_STEP_SUMMARY")
     if not place:
         return
-    rows = [f"| {_SIGN[one.held]} | {_plain(one.sentence)} |" for one in outcomes]
+    rows = [f"| {_SIGN[one.held]} | {_plain(say(one.sentence))} |" for one in outcomes]
     text = "\n".join(
-        [f"### iowhy: {_plain(name)}", "", _plain(verdict.answer), "", "| | |", "|-|-|", *rows, ""]
+        [
+            f"### iowhy: {_plain(say(name))}",
+            "",
+            _plain(say(verdict.answer)),
+            "",
+            "| | |",
+            "|-|-|",
+            *rows,
+            "",
+        ]
     )
     try:
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(text + "\n")
     except OSError as error:
-        say(f"{place}: the step's summary cannot be written: {error.strerror or error}")
+        tell(f"{place}: the step's summary cannot be written: {error.strerror or error}")
 
 
 def _annotation(kind: str, text: str) -> None:

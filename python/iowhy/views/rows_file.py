@@ -3,6 +3,7 @@
 import csv
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import IO
 
 from iowhy.messages import json_text, without_controls
@@ -59,9 +60,11 @@ def write_json(
             }
         )
     head = {"version": JSON_VERSION, "report": name, "columns": described}
+    rows = _rows(result)
+    first = list(islice(rows, 1))  # what cannot be read at all leaves no half of an object
     to.write(json_text(head)[:-1] + ', "rows": [')
     separator = "\n"
-    for row in _rows(result):
+    for row in chain(first, rows):
         values = dict(zip(result.columns, map(_json, row), strict=True))
         to.write(separator + json_text(values))
         separator = ",\n"

@@ -33,10 +33,8 @@ def show_machine(
     out: "Console", suffering: Sequence[Row], containers: Sequence[Row], place: str = ""
 ) -> None:
     """Of a whole machine: who suffers, from what and how much, and who causes it; its containers and services."""
-    values = [[row.get(key) for key in _SUFFERING] for row in suffering[:SHOWN]]
-    for value, row in zip(values, suffering, strict=False):
-        value[0] = _process(row.get("comm"), row.get("tgid"))
-        value[6] = _process(row.get("other_comm"), row.get("other_tgid"))
+    shown = [_sufferer(row) for row in suffering[:SHOWN]]
+    values = [[row.get(key) for key in _SUFFERING] for row in shown]
     fields = list(_SUFFERING.values())
     _table(out, "Who suffers, and who causes it", "", ("suffers", place), fields, values)
     if any(row.get("container") for row in containers):
@@ -129,6 +127,22 @@ def _process(comm: object, tgid: object) -> str:
     return "–" if tgid is None else f"{comm or 'name unknown'} ({tgid})"
 
 
+def _sufferer(row: Row) -> Row:
+    """Its cells as they are shown: in a container, service or session its main program is another cell."""
+    program = row.get("other_comm") if row.get("other_container") else None
+    names = {"comm": _process(row.get("comm"), row.get("tgid")), "other_container": _group(row)}
+    return {**row, **names, "other_comm": program}
+
+
+def _group(row: Row) -> str:
+    """Who loads it: the container, service or session, else the program, by its processes."""
+    name = row.get("other_container") or row.get("other_comm")
+    processes = number_or_none(row.get("other_processes"))
+    if processes is not None and processes > 1:
+        return f"{name or 'name unknown'} ({processes:.0f} processes)"
+    return _process(name, row.get("other_tgid"))
+
+
 def _text(value: object) -> str:
     return "–" if value is None else str(value)
 
@@ -167,13 +181,13 @@ _SUFFERING = {
     "comm": Field("process", _text, left=True),
     "waited_ns": Field("waits", _time),
     "mostly": Field("mostly", _text, left=True),
-    "reason": Field("reason", _text, left=True),
     "resource": Field("for", _text, left=True),
     "own_share": Field("own load", _share),
-    "other_comm": Field("other load", _text, left=True),
+    "other_container": Field("other load", _text, left=True),
     "other_share": Field("of it", _share),
+    "reason": Field("reason", _text, left=True, extra=True),
     "container": Field("in", _text, left=True, extra=True),
-    "other_container": Field("that in", _text, left=True, extra=True),
+    "other_comm": Field("mostly", _text, left=True, extra=True),
 }
 _CONTAINERS = {
     "container": Field("container or service", lambda name: str(name or "in none"), left=True),

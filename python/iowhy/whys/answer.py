@@ -49,6 +49,8 @@ def answer(
         longer = (
             f"repeat it within one run: `{made.repeat(100)}`"
             if facts.run.mode == "run"
+            else "repeat it within the block"
+            if facts.run.mode == "block"
             else f"record longer: `{made.record_again()}`"
         )
         return f"Too short to judge: {of} is mostly start and end. To judge it, {longer}."

@@ -1,5 +1,6 @@
 """How far a finding can be believed: what lowers its confidence, each with the words why."""
 
+from iowhy.recording.schema import tables
 from iowhy.whys.chain import duration, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate
@@ -42,6 +43,11 @@ def confidence(facts: Facts, candidate: Candidate) -> tuple[float, tuple[str, ..
         if share > LOST_SHARE:
             value *= max(0.5, 1 - share)
             reasons.append(f"{plural(lost, 'event')} of {table} lost ({percent(share)})")
+    for one in facts.run.mismatches:
+        # Sums that are not whole are not used; what they are of may be.
+        if tables()[one.table].sums is None and one.share > LOST_SHARE:
+            value = min(value * max(0.5, 1 - one.share), PART)
+            reasons.append(f"{one.table}: {one.words}")
     if "block_requests" in candidate.needs and not run.pasted:
         found = facts.requests
         share = found.unseen / max(1, found.count)

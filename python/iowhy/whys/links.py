@@ -20,8 +20,8 @@ def synchronous_writes(facts: Facts) -> Link | None:
         return None
     how = " (O_SYNC, O_DSYNC)" if facts.durable_writes else ""
     return link(
-        f"{count(facts.calls.syncs.calls)} writes wait themselves until the data are durable{how}",
-        facts.calls.syncs.calls,
+        f"{count(facts.calls.sync_writes)} writes wait themselves until the data are durable{how}",
+        facts.calls.sync_writes,
         "calls",
         "syscalls",
     )
@@ -42,10 +42,13 @@ def sync_looks_long(facts: Facts) -> tuple[Link, ...]:
         "than that"
     )
     name = facts.calls.sync_name or "fsync"
+    own = facts.calls.by_name.get(name)
+    of_all = own is None or own.calls == syncs.calls
+    among = "" if of_all or own is None else f", {count(own.calls)} of them {name},"
     return (
         link(
-            f"{name} looks like the cost: {plural(syncs.calls, 'call')} {'covers' if syncs.calls == 1 else 'cover'} "
-            f"{percent(wall)} of the run",
+            f"{name if of_all else 'syncing'} looks like the cost: {plural(syncs.calls, 'call')}{among} "
+            f"{'covers' if syncs.calls == 1 else 'cover'} {percent(wall)} of the run",
             wall,
             "share",
             "sync",
@@ -229,9 +232,10 @@ def dirtied_by_others(facts: Facts) -> Link | None:
     found = facts.requests.dirtied_by
     if found is None:
         return None
+    dirtied = (found.load or 0) * facts.page_bytes
     return link(
-        f"{size(found.pages * facts.page_bytes)} on {facts.requests.device} were made dirty by {found.who}",
-        found.pages * facts.page_bytes,
+        f"{size(dirtied)} on {facts.requests.device} were made dirty by {found.who()}",
+        dirtied,
         "bytes",
         "dirtied-by-others",
     )
@@ -250,7 +254,7 @@ def flushes(facts: Facts) -> Link | None:
     return link(
         f"{count(first.count)} cache flushes of {first.device} for {facts.run.who}, "
         f"{duration(first.time_ns / first.count)} each{besides}",
-        found.flushes,
+        first.count,
         "flushes",
         "devices",
     )

@@ -4,6 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.recording import Recording
+from iowhy.recording.promised import Mismatch, in_words
 from iowhy.units import count, duration, percent
 from iowhy.whys import answer, classes, program
 from iowhy.whys.budget import Budget
@@ -45,6 +46,8 @@ class Verdict(Struct, frozen=True):
     failures: tuple[str, ...] = ()
     #: It is mostly start and end: no cause was looked for.
     too_short: bool = False
+    #: Tables that hold other rows than the manifest counts.
+    mismatches: tuple[Mismatch, ...] = ()
 
     @property
     def shares_of_s(self) -> float | None:
@@ -99,6 +102,7 @@ def verdict_of(facts: Facts) -> Verdict:
         budget=budget,
         unknowns=tuple(made.filled(one) for one in unknowns),
         notes=(
+            *_not_whole(facts),
             *budget.notes,
             *(made.filled(one) for one in _failing(facts)),
             *facts.manifest.notes,
@@ -110,6 +114,7 @@ def verdict_of(facts: Facts) -> Verdict:
         signal=facts.manifest.command.signal,
         failures=failures(facts),
         too_short=answer.too_short(facts),
+        mismatches=facts.run.mismatches,
     )
 
 
@@ -130,6 +135,11 @@ def _failing(facts: Facts) -> list[str]:
         for name, group in facts.calls.by_name.items()
         if name in moving and 2 * group.errors >= group.calls and group.total_ns >= least_ns
     ]
+
+
+def _not_whole(facts: Facts) -> tuple[str, ...]:
+    wrong = facts.run.mismatches
+    return (in_words(wrong, facts.recording.path),) if wrong else ()
 
 
 def _missing(missing: dict[str, str]) -> list[str]:

@@ -50,6 +50,10 @@ def as_json(verdict: Verdict) -> dict[str, object]:
         "unknown": list(verdict.unknowns),
         "notes": list(verdict.notes),
         "lost": dict(verdict.lost),
+        "mismatches": [
+            {"table": one.table, "counted": one.counted, "found": one.found}
+            for one in verdict.mismatches
+        ],
     }
 
 

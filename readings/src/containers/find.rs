@@ -13,7 +13,7 @@ use crate::Roots;
 pub enum Wanted {
     /// A directory of the control groups' filesystem, or a path as /proc/PID/cgroup has it.
     Group(String),
-    /// Name, id or the beginning of an id (four characters at least); a service of systemd.
+    /// Name, NAMESPACE/POD/NAME, id or the beginning of an id (four characters at least); a service of systemd.
     Container(String),
     /// Name, or NAMESPACE/NAME.
     Pod(String),
@@ -86,7 +86,7 @@ pub(super) fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec
             match groups.is_empty() {
                 true => Err(format!(
                     "--pod {asked}: no such pod runs here{}",
-                    listed(all.iter().filter_map(|c| c.pod.as_deref()))
+                    listed(all.iter().filter_map(|c| c.pod.clone()))
                 )),
                 false => Ok(together(groups, asked)),
             }
@@ -98,6 +98,7 @@ fn one(all: Vec<Arc<Container>>, asked: &str) -> Result<Arc<Container>, String> 
     let named = |container: &&Arc<Container>| {
         container.id == asked
             || container.name.as_deref() == Some(asked)
+            || container.called() == asked
             || container.runtime == "systemd"
                 && container.id.strip_suffix(".service") == Some(asked)
     };
@@ -114,14 +115,20 @@ fn one(all: Vec<Arc<Container>>, asked: &str) -> Result<Arc<Container>, String> 
             let others = all.iter().filter(|c| c.runtime != "systemd");
             Err(format!(
                 "--container {asked}: no such container or service runs here{}",
-                listed(others.map(|c| c.name.as_deref().unwrap_or(&c.id)))
+                listed(others.map(|c| c.called()))
             ))
         }
         several => Err(format!(
             "--container {asked}: that may be {}",
-            joined(several.iter().map(|c| c.id.as_str()))
+            joined(several.iter().map(|c| told_apart(c)))
         )),
     }
+}
+
+/// What it is called and its id, as long as `--container` needs it.
+fn told_apart(container: &Container) -> String {
+    let id: String = container.id.chars().take(12).collect();
+    format!("{} ({id})", container.called())
 }
 
 fn is_pod(container: &Container, asked: &str) -> bool {
@@ -154,7 +161,7 @@ fn together(groups: Vec<String>, pod: &str) -> Vec<String> {
 }
 
 /// `: a, b and 3 more`, or nothing.
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn listed(names: impl Iterator<Item = String>) -> String {
     let text = joined(names);
     match text.is_empty() {
         true => "; none does that can be seen".to_owned(),
@@ -162,8 +169,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut all: Vec<&str> = names.collect();
+fn joined(names: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = names.collect();
     all.sort_unstable();
     all.dedup();
     let more = all.len().saturating_sub(LISTED);

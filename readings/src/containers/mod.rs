@@ -30,7 +30,7 @@ const MOST: usize = 65_536;
 /// writes down what is in it after that.
 const AGAIN_NS: i64 = 50_000_000;
 
-/// One container, or one service of systemd.
+/// One container, or one unit of systemd (a service, or a scope such as a session's).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
     pub id: String,
@@ -45,6 +45,22 @@ pub struct Container {
 }
 
 impl Container {
+    /// What it is called: NAMESPACE/POD/NAME where it is in a pod, else its name, its id where it has none.
+    pub fn called(&self) -> String {
+        let name = self.name.as_ref().unwrap_or(&self.id);
+        let Some(pod) = &self.pod else {
+            return name.clone();
+        };
+        let namespace = self.pod_namespace.as_deref();
+        let parts = namespace.into_iter().chain([pod.as_str(), name.as_str()]);
+        parts.collect::<Vec<_>>().join("/")
+    }
+
+    /// A scope of systemd: a session, or what a runtime will say is a container.
+    fn is_scope(&self) -> bool {
+        self.runtime == "systemd" && self.id.ends_with(".scope")
+    }
+
     /// Its row.
     pub fn row(&self) -> rows::Containers {
         let name = |text: &Option<String>| text.clone().map(Name::Owned);
@@ -64,8 +80,9 @@ impl Container {
 #[derive(Clone, Debug)]
 enum Known {
     In(Arc<Container>),
-    /// In no container, as far as could be seen at that time.
-    InNone {
+    /// In no container, or in a scope of systemd alone, as far as could be seen at that time.
+    SoFar {
+        unit: Option<Arc<Container>>,
         asked_ns: i64,
     },
 }
@@ -137,16 +154,21 @@ impl Containers {
     pub fn of_group(&mut self, group: &str, now_ns: i64) -> Option<Option<Arc<Container>>> {
         match self.by_group.get(group) {
             Some(Known::In(container)) => return Some(Some(container.clone())),
-            Some(Known::InNone { asked_ns }) if now_ns - asked_ns < AGAIN_NS => {
-                return self.none();
+            Some(Known::SoFar { unit, asked_ns }) if now_ns - asked_ns < AGAIN_NS => {
+                return unit
+                    .clone()
+                    .map_or_else(|| self.none(), |unit| Some(Some(unit)));
             }
             _ => {}
         }
         let found = self.look_up(group).map(Arc::new);
         if self.by_group.len() < MOST {
             let known = match &found {
-                Some(container) => Known::In(container.clone()),
-                None => Known::InNone { asked_ns: now_ns },
+                Some(container) if !container.is_scope() => Known::In(container.clone()),
+                unit => Known::SoFar {
+                    unit: unit.clone(),
+                    asked_ns: now_ns,
+                },
             };
             self.by_group.insert(group.to_owned(), known);
         }
@@ -167,7 +189,7 @@ impl Containers {
             return Some(self.runtimes.describe(id, made_by, of, user));
         }
         let listed = self.runtimes.in_group(&self.hierarchy, group);
-        listed.or_else(|| named::service(group))
+        listed.or_else(|| named::unit(group))
     }
 
     fn group_of_process(&self, tgid: i64) -> Option<String> {

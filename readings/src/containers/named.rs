@@ -61,9 +61,10 @@ pub fn is_id(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// The innermost service of systemd in a group's path.
-pub fn service(group: &str) -> Option<Container> {
-    let name = group.rsplit('/').find(|part| part.ends_with(".service"))?;
+/// The innermost service of systemd in a group's path; where there is none, the innermost scope: a session, a virtual machine.
+pub fn unit(group: &str) -> Option<Container> {
+    let innermost = |kind: &str| group.rsplit('/').find(|part| part.ends_with(kind));
+    let name = innermost(".service").or_else(|| innermost(".scope"))?;
     let end = group.rfind(name)? + name.len();
     Some(Container {
         id: name.to_owned(),

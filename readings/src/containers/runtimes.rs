@@ -113,11 +113,11 @@ impl Runtimes {
         let found: Config = self.docker.iter().find_map(|base| json(base, &file))?;
         let labels = found.config.labels.unwrap_or_default();
         Some(Container {
-            name: text(
-                found
-                    .name
-                    .map(|name| name.trim_start_matches('/').to_owned()),
-            ),
+            // Kubernetes names it k8s_NAME_POD_NAMESPACE_…
+            name: first(&labels, &["io.kubernetes.container.name"]).or_else(|| {
+                let name = found.name?;
+                text(Some(name.trim_start_matches('/').to_owned()))
+            }),
             image: text(found.config.image),
             runtime: "docker",
             pod: first(&labels, &["io.kubernetes.pod.name"]),

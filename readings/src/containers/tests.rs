@@ -2,7 +2,7 @@ use std::os::unix::fs::symlink;
 
 use proptest::prelude::*;
 
-use super::named::{container, service, MadeBy};
+use super::named::{container, unit, MadeBy};
 use super::state::json;
 use super::*;
 
@@ -97,7 +97,7 @@ fn the_name_of_a_group_tells_the_container() {
 }
 
 #[test]
-fn what_has_no_containers_name_is_none_and_may_be_a_service() {
+fn what_has_no_containers_name_is_none_and_may_be_a_unit() {
     for group in [
         "/".into(),
         "/user.slice/user-0.slice/session-1.scope".into(),
@@ -106,11 +106,26 @@ fn what_has_no_containers_name_is_none_and_may_be_a_service() {
     ] {
         assert_eq!(container(&group), None, "{group}");
     }
-    let nginx = service("/system.slice/nginx.service/worker").unwrap();
-    assert_eq!(
-        (nginx.id.as_str(), nginx.group.as_str()),
-        ("nginx.service", "/system.slice/nginx.service")
-    );
+    for (group, id, of) in [
+        ("/system.slice/nginx.service/worker", "nginx.service", 27),
+        (
+            "/user.slice/user-0.slice/session-1.scope",
+            "session-1.scope",
+            40,
+        ),
+        (
+            "/user.slice/u.slice/user@1.service/app.slice/x.scope",
+            "user@1.service",
+            34,
+        ),
+    ] {
+        let found = unit(group).unwrap();
+        assert_eq!(
+            (found.id.as_str(), found.group.as_str()),
+            (id, &group[..of])
+        );
+    }
+    assert_eq!(unit("/user.slice"), None);
 }
 
 #[test]
@@ -122,7 +137,8 @@ fn each_runtime_is_read_from_its_own_files() {
     write(
         root,
         &format!("var/lib/docker/containers/{}/config.v2.json", ids[0]),
-        r#"{"Name":"/web","Config":{"Image":"nginx:1","Labels":{"io.kubernetes.pod.name":"p"}}}"#,
+        r#"{"Name":"/k8s_app_p","Config":{"Image":"nginx:1","Labels":{"io.kubernetes.pod.name":"p",
+            "io.kubernetes.container.name":"app"}}}"#,
     );
     write(
         root,
@@ -167,7 +183,7 @@ fn each_runtime_is_read_from_its_own_files() {
         all.map(|t| t.clone().unwrap_or_default()).join(" ")
     };
     for (group, runtime, told) in [
-        (format!("/docker/{}", ids[0]), "docker", "web nginx:1 p "),
+        (format!("/docker/{}", ids[0]), "docker", "app nginx:1 p "),
         (
             format!("/kubepods/pod1/{}", ids[1]),
             "containerd",
@@ -215,6 +231,22 @@ fn a_runtime_may_write_its_files_after_the_group_is_made() {
         containers.of_group("/late", AGAIN_NS).flatten().unwrap().id,
         "late"
     );
+}
+
+#[test]
+fn a_scope_may_be_a_containers_whose_runtime_says_so_later() {
+    let tree = tempfile::tempdir().unwrap();
+    let point = tree.path().join("groups");
+    std::fs::create_dir_all(point.join("runc-a.scope")).unwrap();
+    let mut containers = on(&point, tree.path());
+    assert_eq!(of(&mut containers, "/runc-a.scope").runtime, "systemd");
+    let state = format!(
+        r#"{{"cgroup_paths":{{"":"{}/runc-a.scope"}}}}"#,
+        point.display()
+    );
+    write(tree.path(), "run/runc/a/state.json", &state);
+    let later = containers.of_group("/runc-a.scope", AGAIN_NS).flatten();
+    assert_eq!(later.unwrap().id, "a");
 }
 
 #[test]
@@ -275,13 +307,14 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
     assert_eq!(container("web").unwrap(), ["/kubepods/pod7/a"]);
     assert_eq!(container("aaaa2").unwrap(), ["/kubepods/pod7/b"]);
     assert_eq!(container("ssh").unwrap(), ["/system.slice/ssh.service"]);
+    assert_eq!(container("p/db").unwrap(), ["/kubepods/pod7/b"]);
     assert!(container("aaaa")
         .unwrap_err()
-        .contains("aaaa1111, aaaa2222"));
+        .contains("p/db (aaaa2222), p/web (aaaa1111)"));
     assert!(container("aaaa1111").unwrap_err().contains("may be"));
     assert!(container("x")
         .unwrap_err()
-        .contains("there are aaaa1111, db, web"));
+        .contains("there are aaaa1111, p/db, p/web"));
     assert_eq!(chosen(Wanted::Pod("p".into())).unwrap(), ["/kubepods/pod7"]);
     assert!(chosen(Wanted::Pod("q".into()))
         .unwrap_err()

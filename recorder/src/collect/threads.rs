@@ -32,6 +32,10 @@ struct Thread {
     ppid: u32,
     comm: [u8; 16],
     start: u64,
+    /// When it first came into scope: its clock begins again where iowhy worked in it (bpf/aside.h).
+    first_start: u64,
+    /// iowhy works in it.
+    aside: bool,
     /// The number of its control group; 0: not known.
     group: u64,
     /// Its clock when its time was last written.
@@ -55,6 +59,8 @@ impl Thread {
             ppid: clock.ppid,
             comm: clock.comm,
             start: clock.start,
+            first_start: clock.start,
+            aside: false,
             group: 0,
             written,
             kernel: Spent::default(),
@@ -64,6 +70,16 @@ impl Thread {
             awake: 0,
             allowed: (0, 0),
         }
+    }
+
+    fn begin_again(&mut self, start: u64) {
+        self.start = start;
+        self.written = Clock {
+            start,
+            now: start,
+            ..Clock::default()
+        };
+        self.kernel = Spent::default();
     }
 }
 
@@ -151,6 +167,11 @@ impl Threads {
         // Now: when it has ended, its group may be gone.
         containers.of_number(e.cgroup, e.tgid, recording)?;
         if let Some(thread) = self.alive.get_mut(&tid) {
+            if std::mem::take(&mut thread.aside) && e.header.flags == 0 {
+                let row = thread::aside(&thread.written, e.ts, self.kept);
+                thread.begin_again(e.ts);
+                return row.map_or(Ok(()), |row| recording.push(row));
+            }
             if e.header.flags != 0 || thread.start == e.ts {
                 thread.comm = e.comm;
                 thread.group = e.cgroup;
@@ -181,9 +202,10 @@ impl Threads {
     ) -> Result<()> {
         self.clock(&e.clock, true, recording)?;
         let tid = e.clock.tid;
-        if e.header.flags & 1 == 0 {
+        if e.header.flags & layout::EXIT_LAST == 0 {
             if let Some(thread) = self.alive.get_mut(&tid) {
-                thread.exiting = true;
+                thread.aside = e.header.flags & layout::EXIT_ASIDE != 0;
+                thread.exiting = !thread.aside;
             }
             return Ok(());
         }
@@ -207,11 +229,14 @@ impl Threads {
             Entry::Vacant(_) if self.gone.iter().any(ended) => return Ok(()),
             Entry::Vacant(place) => place.insert(Thread::new(clock, first())),
         };
+        if clock.start < thread.start {
+            // Read before iowhy worked in it, which its record of that time knows better.
+            return Ok(());
+        }
         if thread.start != clock.start {
             // It has run exec from another thread and begins again, or its number is in use again.
-            thread.start = clock.start;
-            thread.written = first();
-            thread.kernel = Spent::default();
+            thread.first_start = clock.start;
+            thread.begin_again(clock.start);
         }
         thread.comm = clock.comm;
         thread.allowed = (clock.allowed_cpus, clock.allowed_mask);
@@ -244,7 +269,7 @@ impl Threads {
     pub fn end_missing(&mut self, containers: &mut Seen, recording: &mut Recording) -> Result<()> {
         let mut ended = Vec::new();
         for (&tid, thread) in &mut self.alive {
-            thread.unmet += 1;
+            thread.unmet += u32::from(!thread.aside);
             if thread.unmet > MISSED_MOST {
                 ended.push(tid);
             }
@@ -292,7 +317,7 @@ impl Threads {
             tgid: thread.tgid.into(),
             ppid: Some(thread.ppid.into()),
             comm: Cow::Owned(event::comm(&thread.comm)),
-            start_ns: self.began(tid, thread.start) as i64,
+            start_ns: self.began(tid, thread.first_start) as i64,
             end_ns: end.map(|(at, _)| at as i64),
             exit_code: end.map(|(_, code)| code.into()),
             allowed_cpus: (thread.allowed.0 > 0).then(|| thread.allowed.0.into()),

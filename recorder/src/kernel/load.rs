@@ -217,6 +217,10 @@ fn set_constants(
     rodata.take_stacks = stacks;
     rodata.whole_machine = options.whole_machine;
     rodata.by_group = options.by_group;
+    if let Some(block) = options.block {
+        rodata.block = block.number;
+        rodata.block_tid = block.tid;
+    }
     rodata.group_controller = group_controller;
     rodata.inner_pids = pids_are_inner();
     rodata.recorder_tgid = std::process::id();

@@ -1,5 +1,6 @@
 //! The programs in the kernel: load and attach them, and read what they gather.
 
+mod block;
 pub mod choice;
 mod cost;
 mod drain;
@@ -33,6 +34,7 @@ use crate::event::{self, Operation, OperationKey, Request, Sample};
 use crate::rows::thread::Kept;
 use crate::skeleton::{types, RecorderSkel};
 
+pub use block::Block;
 pub use cost::{costs_of, write_costs, Cost};
 pub use drain::Drained;
 use drain::Made;
@@ -63,6 +65,8 @@ pub struct Options {
     pub without: Vec<String>,
     /// User stacks are taken.
     pub stacks: bool,
+    /// What is recorded is a block of a program.
+    pub block: Option<Block>,
 }
 
 /// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.

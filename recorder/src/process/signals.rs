@@ -1,13 +1,15 @@
 //! Ctrl-C and requests to end: passed on to the command, which then ends the recording.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use iowhy_readings::host;
 use nix::sys::signal::{SigSet, Signal};
 
 use super::inherited::ignores;
+use super::spawn::Fate;
 
 const REQUESTS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
@@ -23,6 +25,9 @@ pub struct Signals {
     last_ns: Arc<AtomicI64>,
     /// The process that they are passed on to, 0 for none.
     command: Arc<AtomicU32>,
+    /// When the first request came, and who waits for it.
+    first_ns: Arc<AtomicI64>,
+    waits: Arc<Mutex<Option<Sender<Fate>>>>,
 }
 
 impl Signals {
@@ -61,6 +66,18 @@ impl Signals {
         self.command.store(0, Ordering::SeqCst);
     }
 
+    /// Gets a message with the first request that comes from here on.
+    pub fn wakes(&self) -> Receiver<Fate> {
+        let (wake, woken) = channel();
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(wake);
+        woken
+    }
+
+    /// When the first request came.
+    pub fn first_ns(&self) -> Option<i64> {
+        Some(self.first_ns.load(Ordering::SeqCst)).filter(|&ns| ns > 0)
+    }
+
     pub fn count(&self) -> u32 {
         self.count.load(Ordering::SeqCst)
     }
@@ -71,7 +88,15 @@ impl Signals {
         if last_ns > 0 && now_ns < last_ns + SAME_NS {
             return;
         }
-        self.count.fetch_add(1, Ordering::SeqCst);
+        if self.count.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.first_ns.store(now_ns, Ordering::SeqCst);
+        }
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = waits.take();
+        if let Some(waits) = waits {
+            // Who waits no longer has ended.
+            let _ = waits.send(Fate::Asked);
+        }
         let pid = self.command.load(Ordering::SeqCst);
         // A key press reaches the whole process group, the command included.
         let from_terminal = code == libc::SI_KERNEL;

@@ -27,6 +27,8 @@ pub enum Fate {
         at_ns: i64,
         io: Option<rows::ProcessIo>,
     },
+    /// The recorder was asked to end (signals.rs).
+    Asked,
 }
 
 /// A command that waits at its gate.
@@ -167,7 +169,7 @@ pub fn hold(
     let mut command = Command::new(&argv[0]);
     command.args(&argv[1..]);
     // Meant for this recorder alone, not for one that the command starts.
-    command.env_remove(super::parent::VARIABLE);
+    command.env_remove(super::lifeline::VARIABLE);
     command.env_remove(super::owner::VARIABLE);
     command.env_remove(inherited::VARIABLE);
     let ids = account.map(|a| (a.entry.uid, a.entry.gid, a.groups.clone()));

@@ -67,6 +67,29 @@ pub fn time(
     })
 }
 
+/// The row of a thread in which iowhy worked until `now` (bpf/aside.h): all of that is the recorder's.
+pub fn aside(before: &Clock, now: u64, kept: Kept) -> Option<rows::ThreadTime> {
+    let interval = now.checked_sub(before.now).filter(|&ns| ns > 0)? as i64;
+    Some(rows::ThreadTime {
+        ts_ns: before.now as i64,
+        interval_ns: interval,
+        tgid: before.tgid.into(),
+        tid: before.tid.into(),
+        cpu_user_ns: Some(0),
+        cpu_kernel_ns: Some(interval),
+        cpu_recorder_ns: Some(interval),
+        runnable_ns: Some(0),
+        blocked_ns: Some(0),
+        sleeping_ns: Some(0),
+        cpu_calls_ns: Some(0),
+        cpu_reclaim_ns: kept.reclaim.then_some(0),
+        waits_ns: kept.waits.then_some(0),
+        waited_ns: kept.waits.then_some(0),
+        waited_runnable_ns: kept.waits.then_some(0),
+        waited_blocked_ns: kept.waits.then_some(0),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +121,19 @@ mod tests {
             tid: 1,
             ..Clock::default()
         }
+    }
+
+    #[test]
+    fn what_iowhy_does_itself_is_the_recorders() {
+        let left = clock(1100, [400, 600, 0, 0, 0]);
+        let row = aside(&left, 5100, KEPT).unwrap();
+        assert_eq!((row.ts_ns, row.interval_ns), (1100, 4000));
+        assert_eq!(
+            (row.cpu_kernel_ns, row.cpu_recorder_ns),
+            (Some(4000), Some(4000))
+        );
+        assert_eq!((row.cpu_user_ns, row.sleeping_ns), (Some(0), Some(0)));
+        assert!(aside(&left, 1100, KEPT).is_none());
     }
 
     #[test]

@@ -2,19 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::Context;
 use iowhy_readings::threads::with_descendants;
 use iowhy_readings::{host, Roots};
+use iowhy_store::manifest::Source;
 
 use super::{absent, Ended, Failure, Live};
 use crate::groups::Groups;
-use crate::process::{parent::Parent, ready, signals::Signals};
+use crate::process::{lifeline::Lifeline, ready, signals::Signals};
 
 /// Looks for processes that were started while the earlier ones were taken into scope.
 const LOOKS: usize = 3;
+/// The option that says that a block is recorded.
+const BLOCK: &[u8] = b"--block";
+/// Between two looks whether a block has begun, which it does within a millisecond.
+const BEGINS_WITHIN: Duration = Duration::from_micros(200);
 
 /// Until the time is over or they have ended.
 pub fn attach(
@@ -23,7 +27,7 @@ pub fn attach(
     descendants: bool,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
@@ -35,17 +39,27 @@ pub fn attach(
         live.follow(*pid);
     }
     live.prepare();
-    live.begin();
+    if !live.block {
+        live.begin();
+    }
     adopt(live, pids, descendants).context("cannot watch the processes")?;
     ready::say();
-    let (_never, fate) = channel();
+    if live.block {
+        let asked = || signals.count() > 0 || lifeline.is_cut();
+        while live.watch.source() == Source::Live && live.watch.block().0.is_none() && !asked() {
+            std::thread::sleep(BEGINS_WITHIN);
+        }
+        live.begin_at(live.watch.block().0.unwrap_or_else(host::now_ns));
+    }
+    let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
-        signals.count() > 0 || parent.died() || live.alive().is_empty()
+        signals.count() > 0 || lifeline.is_cut() || live.alive().is_empty()
     })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");
     }
-    live.ended(host::now_ns(), None, None);
+    let ended_ns = live.watch.block().1.or_else(|| signals.first_ns());
+    live.ended(ended_ns.unwrap_or_else(host::now_ns), None, None);
     Ok(Ended::With(0))
 }
 
@@ -61,7 +75,8 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
     for _ in 0..LOOKS {
         let found: Vec<u32> = with_descendants(&Roots::default(), &named)
             .into_iter()
-            .filter_map(|pid| u32::try_from(pid).ok().filter(|&pid| pid != own))
+            .filter_map(|pid| u32::try_from(pid).ok())
+            .filter(|&pid| pid != own && !records_a_block(pid))
             .collect();
         let before = known.len();
         known.extend(found.iter().copied());
@@ -71,4 +86,14 @@ fn adopt(live: &mut Live, pids: &[u32], descendants: bool) -> anyhow::Result<()>
         live.watch.adopt(&found, &Groups::default())?;
     }
     Ok(())
+}
+
+/// Whether a process is a recorder of an outer block, which is no more the program's than this one is.
+fn records_a_block(pid: u32) -> bool {
+    let program = |of: &str| std::fs::read_link(format!("/proc/{of}/exe")).ok();
+    let found = program(&pid.to_string());
+    found.is_some()
+        && found == program("self")
+        && std::fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|words| words.split(|&byte| byte == 0).any(|word| word == BLOCK))
 }

@@ -44,19 +44,43 @@ impl Bounds {
         let left = (all / LEFT_PART).min(LEFT_AT_MOST_BYTES);
         (free < left).then(|| {
             let shown: PathBuf = std::fs::read_link(folder).unwrap_or_else(|_| folder.to_owned());
-            format!(
-                "only {} MiB are left on the filesystem of {}, and a recording leaves {} MiB to others",
-                free >> 20,
-                shown.display(),
-                left >> 20
-            )
+            too_little(free, left, &shown)
         })
+    }
+}
+
+fn too_little(free: u64, left: u64, folder: &Path) -> String {
+    if free == 0 {
+        return format!("the filesystem of {} is full", folder.display());
+    }
+    format!(
+        "only {} are left on the filesystem of {}, and a recording leaves {} to others",
+        size(free),
+        folder.display(),
+        size(left)
+    )
+}
+
+fn size(bytes: u64) -> String {
+    if bytes >> 20 == 0 {
+        format!("{} KiB", bytes.div_ceil(1 << 10))
+    } else {
+        format!("{} MiB", bytes >> 20)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_never_called_0() {
+        let told = |free, left| too_little(free, left, Path::new("/mnt/r.iowhy"));
+        let small = "only 12 KiB are left on the filesystem of /mnt/r.iowhy, and a recording leaves 820 KiB to others";
+        assert_eq!(told(12 << 10, (16 << 20) / 20), small);
+        assert!(told(3 << 20, 5 << 20).starts_with("only 3 MiB are left"));
+        assert_eq!(told(0, 10), "the filesystem of /mnt/r.iowhy is full");
+    }
 
     #[test]
     fn each_bound_ends_a_recording_and_none_does_not() {

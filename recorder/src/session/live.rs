@@ -45,6 +45,8 @@ pub struct Live {
     begun_ns: i64,
     /// The bound that ended the recording.
     pub bound: Option<String>,
+    /// A block is recorded, which says itself where it begins and ends.
+    pub block: bool,
     /// CPU time of this process before the command's time began.
     before_ns: i64,
 }
@@ -87,6 +89,7 @@ impl Live {
             bounds: request.bounds.clone(),
             begun_ns: host::now_ns(),
             bound: None,
+            block: false,
             before_ns: 0,
         };
         live.collector
@@ -106,9 +109,13 @@ impl Live {
         self.before_ns = own::cpu_ns().unwrap_or(0);
     }
 
-    /// The command's time begins.
+    /// The command's time begins now.
     pub fn begin(&mut self) {
-        let now = host::now_ns();
+        self.begin_at(host::now_ns());
+    }
+
+    /// The same at a time that has passed.
+    pub fn begin_at(&mut self, now: i64) {
         let mut collector = self.collector.borrow_mut();
         self.begun_ns = now;
         collector.begin(now as u64);

@@ -16,6 +16,7 @@ pub fn manifest(request: &Request) -> Manifest {
     let text = |s: &OsString| iowhy_readings::names::escaped(s.as_encoded_bytes());
     let (mode, argv, groups) = match &request.target {
         Target::Run(argv) => (Mode::Run, argv.iter().map(text).collect(), Vec::new()),
+        Target::Attach { block: Some(_), .. } => (Mode::Block, Vec::new(), Vec::new()),
         Target::Attach { .. } => (Mode::Attach, Vec::new(), Vec::new()),
         Target::Groups { wanted, .. } => (Mode::Attach, Vec::new(), named(wanted)),
         Target::Machine { .. } => (Mode::Machine, Vec::new(), Vec::new()),

@@ -6,10 +6,11 @@ mod live;
 mod manifest;
 mod own;
 mod rest;
+mod unrecorded;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, Receiver, RecvError};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -20,12 +21,14 @@ use iowhy_store::Owner;
 
 use crate::collect::Seen;
 use crate::groups::Groups;
+pub use crate::kernel::Block;
 use crate::kernel::{choice, write_costs, LoadError, Options, Probe};
 use crate::process::inherited::Inherited;
 use crate::process::spawn::{self, Account, Fate};
-use crate::process::{owner, parent::Parent, ready, signals::Signals};
+use crate::process::{lifeline::Lifeline, owner, ready, signals::Signals};
 pub use bounds::Bounds;
 use live::Live;
+use unrecorded::{outlived, RunsOn};
 
 /// Exit status when the recording could not be made.
 pub const BROKEN: i32 = 125;
@@ -65,6 +68,8 @@ pub enum Target {
         /// With those that they have started already.
         descendants: bool,
         duration: Option<Duration>,
+        /// A block of the first of them alone.
+        block: Option<Block>,
     },
     /// What runs in control groups, whole containers or pods.
     Groups {
@@ -100,24 +105,25 @@ impl From<anyhow::Error> for Failure {
 pub fn record(request: &Request) -> Result<i32, Failure> {
     let inherited = Inherited::from_caller().context("the caller's signals")?;
     let signals = Signals::catch()?;
-    let parent = Parent::named();
+    let lifeline = Lifeline::named()?;
     let account = request.user.as_deref().map(Account::of).transpose()?;
     let groups = match &request.target {
         Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent)?,
         _ => Groups::default(),
     };
-    let containers = match groups.hierarchy() {
-        Some(on) => Some(Containers::on(
-            &Roots::default(),
-            on.clone(),
-            Path::new("/"),
-        )),
-        None => Containers::new(&Roots::default()),
-    };
+    let containers = containers_beside(&groups);
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
-    let mut live = Live::new(request, probe, owner.clone(), Seen::new(containers))?;
+    let made = Live::new(request, probe, owner.clone(), Seen::new(containers));
+    let mut live = made.inspect_err(|_| {
+        if !existed {
+            // Where it could not be begun (a full disk) its empty directory may be there.
+            Owner::acting(owner.as_ref(), || {
+                let _ = std::fs::remove_dir(&request.out);
+            });
+        }
+    })?;
     let status = match &request.target {
         Target::Run(argv) => run(
             &mut live,
@@ -125,24 +131,35 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             account.as_ref(),
             inherited,
             &signals,
-            &parent,
+            &lifeline,
         ),
         Target::Attach {
             pids,
             descendants,
             duration,
-        } => attached::attach(&mut live, pids, *descendants, *duration, &signals, &parent),
-        Target::Groups { duration, .. } => {
-            in_groups(&mut live, &groups, *duration, &signals, &parent)
+            block,
+        } => {
+            live.block = block.is_some();
+            attached::attach(
+                &mut live,
+                pids,
+                *descendants,
+                *duration,
+                &signals,
+                &lifeline,
+            )
         }
-        Target::Machine { duration } => machine(&mut live, *duration, &signals, &parent),
+        Target::Groups { duration, .. } => {
+            in_groups(&mut live, &groups, *duration, &signals, &lifeline)
+        }
+        Target::Machine { duration } => machine(&mut live, *duration, &signals, &lifeline),
     };
     match status {
         Ok(ended) => {
             if let Some(path) = &request.program_stats {
                 write_costs(&live.watch.costs(), path)?;
             }
-            Ok(close(live, ended, &request.target))
+            Ok(close(live, ended, &request.target, &lifeline))
         }
         Err(failure) => {
             drop(live);
@@ -154,8 +171,17 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     }
 }
 
+/// Those of the hierarchy that the groups are in, where any are recorded.
+fn containers_beside(groups: &Groups) -> Option<Containers> {
+    let roots = Roots::default();
+    match groups.hierarchy() {
+        Some(on) => Some(Containers::on(&roots, on.clone(), Path::new("/"))),
+        None => Containers::new(&roots),
+    }
+}
+
 /// Closes the recording; gives the exit status, which is a command's own whatever became of its recording.
-fn close(live: Live, ended: Ended, target: &Target) -> i32 {
+fn close(live: Live, ended: Ended, target: &Target, lifeline: &Lifeline) -> i32 {
     let whole = live.finish();
     if let Err(error) = &whole {
         messages::say(&format!("{error:#}"));
@@ -163,7 +189,7 @@ fn close(live: Live, ended: Ended, target: &Target) -> i32 {
     match ended {
         Ended::With(_) if whole.is_err() && !matches!(target, Target::Run(_)) => BROKEN,
         Ended::With(status) => status,
-        Ended::RunsOn(fate) => status_of(fate.recv()),
+        Ended::RunsOn(command) => command.wait(lifeline),
     }
 }
 
@@ -172,7 +198,7 @@ enum Ended {
     /// The exit status.
     With(i32),
     /// The recording reached a bound; the command is still to be waited for.
-    RunsOn(Receiver<Fate>),
+    RunsOn(RunsOn),
 }
 
 /// The programs, or why they are not used.
@@ -190,6 +216,10 @@ fn load(
         group_controller: containers.and_then(|c| c.hierarchy().controller()),
         without: request.without.clone(),
         stacks: request.stacks,
+        block: match request.target {
+            Target::Attach { block, .. } => block,
+            _ => None,
+        },
     };
     match Probe::load(&options) {
         Ok(probe) => Ok(Ok(probe)),
@@ -213,7 +243,7 @@ fn run(
     account: Option<&Account>,
     inherited: Inherited,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     let (fates, fate) = channel();
     let held = spawn::hold(argv, account, inherited, fates).map_err(|error| {
@@ -227,7 +257,8 @@ fn run(
             ran_nothing: true,
         }
     })?;
-    live.collector.borrow_mut().set_main(held.pid);
+    let pid = held.pid;
+    live.collector.borrow_mut().set_main(pid);
     live.follow(held.pid);
     signals.pass_to(held.pid);
     held.settle();
@@ -235,7 +266,7 @@ fn run(
     live.watch
         .adopt(&[held.pid], &Groups::default())
         .context("cannot watch the command")?;
-    if signals.count() > 0 {
+    if signals.count() > 0 || lifeline.is_cut() {
         // Whoever ended it before it began was heard by nobody else; at the closed gate the command ends.
         return Err(Failure {
             message: "interrupted before the command ran".into(),
@@ -247,14 +278,17 @@ fn run(
     live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
-        signals.count() >= 2 || parent.died() && parent.outlived_by(&live.alive())
+        signals.count() >= 2 || lifeline.outlived_by(&live.alive())
     });
-    let ended = ended.map_err(|error| outlived(error, &fate))?;
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => return Err(outlived(error, RunsOn::new(fate, pid), lifeline)),
+    };
     if let Some(bound) = live.bound.take() {
         // Signals are still passed on: it is the command that is waited for.
         live.note_bound(&bound, "the command runs on unrecorded");
         live.ended(host::now_ns(), None, None);
-        return Ok(Ended::RunsOn(fate));
+        return Ok(Ended::RunsOn(RunsOn::new(fate, pid)));
     }
     signals.pass_no_more();
     match ended {
@@ -272,28 +306,10 @@ fn run(
             live.ended(at_ns, Some(status), io);
             Ok(Ended::With(spawn::shell_status(status)))
         }
-        None => {
+        Some(Fate::Asked) | None => {
             live.ended(host::now_ns(), None, None);
             Ok(Ended::With(130))
         }
-    }
-}
-
-/// The exit status of a command that was waited for.
-fn status_of(fate: Result<Fate, RecvError>) -> i32 {
-    match fate {
-        Ok(Fate::Ended { status, .. }) => spawn::shell_status(status),
-        _ => BROKEN,
-    }
-}
-
-/// The recording broke off (a full disk): the command is not ours to end, so it is waited for.
-fn outlived(error: anyhow::Error, fate: &Receiver<Fate>) -> Failure {
-    messages::say(&format!("{error:#}; the command runs on unrecorded"));
-    Failure {
-        message: String::new(),
-        status: status_of(fate.recv()),
-        ran_nothing: false,
     }
 }
 
@@ -303,7 +319,7 @@ fn in_groups(
     groups: &Groups,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     if let Some(first) = groups.processes().first() {
         live.follow(u32::try_from(*first).unwrap_or(0));
@@ -314,9 +330,9 @@ fn in_groups(
         .adopt(&[], groups)
         .context("cannot watch the control group")?;
     ready::say();
-    let (_never, fate) = channel();
+    let fate = signals.wakes();
     live.until(&fate, duration, &|live| {
-        signals.count() > 0 || parent.died() || live.alive().is_empty() && !groups.exist()
+        signals.count() > 0 || lifeline.is_cut() || live.alive().is_empty() && !groups.exist()
     })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");
@@ -338,7 +354,7 @@ fn machine(
     live: &mut Live,
     duration: Option<Duration>,
     signals: &Signals,
-    parent: &Parent,
+    lifeline: &Lifeline,
 ) -> Result<Ended, Failure> {
     live.prepare();
     live.begin();
@@ -346,8 +362,10 @@ fn machine(
         .adopt(&[], &Groups::default())
         .context("cannot watch the machine")?;
     ready::say();
-    let (_never, fate) = channel();
-    live.until(&fate, duration, &|_| signals.count() > 0 || parent.died())?;
+    let fate = signals.wakes();
+    live.until(&fate, duration, &|_| {
+        signals.count() > 0 || lifeline.is_cut()
+    })?;
     if let Some(bound) = live.bound.take() {
         live.note_bound(&bound, "it ends here");
     }

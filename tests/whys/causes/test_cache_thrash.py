@@ -109,6 +109,19 @@ def test_kswapd_is_named_beside_a_little_of_others(judged: Judge) -> None:
     assert "kswapd, as the machine is short of memory; most by kswapd0" in chain(found)
 
 
+def test_who_took_the_memory_is_the_service_of_both(judged: Judge) -> None:
+    story = reader().passes([0.0] * 4, pages=16_384)
+    for tgid, comm, pages in ((78, "gzip", 12_000), (79, "tar", 13_000), (80, "cp", 20_000)):
+        story.evicted(pages, reclaimed=pages, tgid=tgid, comm=comm)
+    for row in story.tables["neighbours"][:2]:
+        row["container"] = "backup.service"
+    story.add(
+        "containers", id="backup.service", name="backup.service", runtime="systemd", cgroup="/b"
+    )
+    said = chain(leads(judged(story), "cache-thrash", 0.6))
+    assert "most by backup.service (mostly tar, 2 processes)" in said
+
+
 def test_what_was_removed_is_no_reason_for_what_was_read_again(judged: Judge) -> None:
     """Most of what left the cache were files that the command removed itself; nobody missed these."""
     story = reader().passes([0.0] * 4, pages=16_384).evicted(40_000, reclaimed=40_000)

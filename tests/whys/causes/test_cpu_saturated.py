@@ -36,6 +36,20 @@ def test_others_that_leave_a_fifth_of_the_cpus(judged: Judge) -> None:
     leads(judged(story.machine(busy=0.8)), "cpu-saturated", 0.95)
 
 
+def test_who_uses_the_cpus_is_summed_by_container(judged: Judge) -> None:
+    """Three of one container against one that alone uses more than each of them."""
+    story = (
+        Story(2.0, cpus=2).machine(busy=1.0).add("containers", id="c1", name="noisy", cgroup="/a")
+    )
+    for tgid, part in ((10, 0.8), (11, 0.4), (12, 0.4), (13, 0.4)):
+        story.thread(tgid, user=part, tgid=tgid)
+    for row in story.tables["threads"]:
+        row["container"] = "" if row["tgid"] == 10 else "c1"
+    found = leads(judged(story), "cpu-saturated", 0.9)
+    said = "".join(link.statement for link in found.chain)
+    assert "noisy (3 processes) uses 1.20 of these CPUs" in said
+
+
 def test_a_neighbour_takes_the_cpus(judged: Judge) -> None:
     story = Story(2.0, cpus=2).thread(10, user=0.5, runnable=0.5).machine(busy=1.0)
     verdict = judged(story)

@@ -96,6 +96,16 @@ def test_a_long_fdatasync_that_computes_is_told_from_a_slow_device(judged: Judge
     assert found.remedies[0].startswith("sync less often")
 
 
+def test_a_call_that_is_named_has_its_own_number(judged: Judge) -> None:
+    """Of 500 syncs 300 are sync_file_range, which take less."""
+    story = Story(2.0).caller("fdatasync", 200, cpu=8 * MS, bytes_=None, reason="journal_commit")
+    story.caller("sync_file_range", 300, tid=11, cpu=1 * MS, bytes_=None, gap="sleep")
+    found = leads(judged(story), "cpu-serial", 0.5)
+    looks = next(one.statement for one in found.chain if "looks like the cost" in one.statement)
+    assert "500 calls" in looks and "200 of them fdatasync" in looks
+    assert not looks.startswith("fdatasync")
+
+
 def test_not_when_the_fdatasync_really_waits(judged: Judge) -> None:
     story = Story(2.0).caller(
         "fdatasync", 400, cpu=50_000, blocked=4 * MS, bytes_=None, reason="journal_commit",

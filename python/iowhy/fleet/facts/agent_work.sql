@@ -1,21 +1,18 @@
 -- title: What the agent counted and timed in a recording, by service
 -- column measure: call, sync, io_wait, block, request or pause, text
 -- column name: of the call, of the sync or of the request's operation; empty outside any call, text
--- column service: container or service; empty where there is none, and of requests, which are a disk's, text
+-- column service: container (NAMESPACE/NAME of a pod's) or service; empty where there is none, and of requests, which are a disk's, text
 -- column times: those whose time is known, count
 -- column total_ns: their times, ns
-WITH services AS (
-    SELECT id, max(coalesce(name, id)) AS name FROM containers GROUP BY id
-)
 SELECT
     l.measure,
     coalesce(l.name, '') AS name,
-    CASE WHEN l.measure = 'request' THEN '' ELSE coalesce(s.name, '') END AS service,
+    CASE WHEN l.measure = 'request' THEN '' ELSE coalesce(s.workload, l.container, '') END AS service,
     sum(l.count - l.untimed) AS times,
     sum(l.sum_ns) AS total_ns
 FROM agent_latencies l
-LEFT JOIN services s ON s.id = l.container
+LEFT JOIN named_containers s ON s.id = l.container
 GROUP BY
     l.measure,
     coalesce(l.name, ''),
-    CASE WHEN l.measure = 'request' THEN '' ELSE coalesce(s.name, '') END
+    CASE WHEN l.measure = 'request' THEN '' ELSE coalesce(s.workload, l.container, '') END

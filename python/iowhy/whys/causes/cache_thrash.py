@@ -164,8 +164,8 @@ def _in_words(evictor: Evictor | None) -> str:
     """Who it was, with the process where that is another one."""
     if evictor is None:
         return ""
-    if evictor.kind in (Kind.DROPPED, Kind.OTHERS_NEED, Kind.DAMON, Kind.KSWAPD) and evictor.name:
-        return f"{evictor.kind.value}; most by {evictor.name} (process {evictor.tgid})"
+    if evictor.kind in (Kind.DROPPED, Kind.OTHERS_NEED, Kind.DAMON, Kind.KSWAPD) and evictor.by:
+        return f"{evictor.kind.value}; most by {evictor.by.who()}"
     return evictor.kind.value
 
 

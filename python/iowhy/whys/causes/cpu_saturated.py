@@ -118,7 +118,7 @@ def _by_whom(facts: Facts) -> Link | None:
     programs = [one for one in busiest(facts.relations) if one.cores >= WORTH_NAMING * used]
     if not programs:
         return None
-    named = [f"{one.comm} ({plural(one.processes, 'process', 'processes')})" for one in programs]
+    named = [f"{one.name} ({plural(one.processes, 'process', 'processes')})" for one in programs]
     uses = [f"{name} {one.cores:.2f}" for name, one in zip(named[1:], programs[1:], strict=True)]
     said = [f"{named[0]} uses {programs[0].cores:.2f} of these CPUs", *uses]
     return link(", ".join(said), programs[0].cores, "CPUs", "processes")

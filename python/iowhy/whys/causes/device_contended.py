@@ -28,7 +28,7 @@ def find(facts: Facts) -> Candidate | None:
     if beside is not None and beside < BESIDE:
         return None
     dirtier = requests.dirtied_by if _waits_for_writeback(facts) else None
-    named = requests.others_name if dirtier is None else f"writing what {dirtier.who} made dirty"
+    named = requests.others_name if dirtier is None else f"writing what {dirtier.who()} made dirty"
     who = f", most by {named}" if named else ""
     return Candidate(
         claims=(Claim(classes.STORAGE, fraction=others),),

@@ -71,7 +71,8 @@ class Calls(Struct, frozen=True):
 
     `syncs` are the calls that make data durable: fsync and the like, and the writes that waited for
     it (the relation sync_calls); `by_write` when most of the waiting for sync is in writes.
-    `sync_wall_ns`: time in which at least one thread was inside such a call. `report` has the rows.
+    `sync_wall_ns`: time in which at least one thread was inside such a call; `sync_name` the one with most time, and `sync_writes` how
+    many of them are writes. `report` has the rows.
     """
 
     known: bool
@@ -87,6 +88,7 @@ class Calls(Struct, frozen=True):
     sync_median_bytes: float | None = None
     sync_wall_ns: float | None = None
     by_write: bool = False
+    sync_writes: int = 0
     report: str = "syscalls"
 
 
@@ -210,6 +212,7 @@ def _single(relations: Relations, by_write: bool) -> Calls:
         sync_median_bytes=total.median_bytes,
         sync_wall_ns=total.wall_ns,
         by_write=by_write,
+        sync_writes=sum(row.calls for row in synced if row.by_write),
     )
 
 

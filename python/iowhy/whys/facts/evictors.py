@@ -5,6 +5,7 @@ from enum import Enum
 from msgspec import Struct
 
 from iowhy.relations import Relations
+from iowhy.whys.facts.culprits import Culprit, Member, heaviest
 from iowhy.whys.facts.machine import Machine
 
 
@@ -21,11 +22,10 @@ class Kind(Enum):
 
 
 class Evictor(Struct, frozen=True):
-    """`pages` of the command's files that were read again, and their `share` (0..1) of all of these that were evicted. `name` is of the process."""
+    """`pages` of the command's files that were read again, and their `share` (0..1) of all of these that were evicted. `by` took most of them."""
 
     kind: Kind
-    name: str | None
-    tgid: int | None
+    by: Culprit | None
     pages: float
     share: float
 
@@ -33,6 +33,9 @@ class Evictor(Struct, frozen=True):
 class _Row(Struct, frozen=True):
     tgid: int | None
     comm: str | None
+    group_key: str | None
+    level: str | None
+    container: str | None
     own: bool
     how: str | None
     again: bool
@@ -45,8 +48,9 @@ def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
         return ()
     rows = relations.read(
         _Row,
-        """SELECT tgid, comm, own, how, again, pages FROM page_evictors
-        ORDER BY pages DESC, tgid, how, again""",
+        """SELECT e.tgid, e.comm, g.group_key, g.level, g.container, e.own, e.how, e.again, e.pages
+        FROM page_evictors AS e LEFT JOIN process_groups AS g ON g.tgid = e.tgid
+        ORDER BY e.pages DESC, e.tgid, e.how, e.again""",
     )
     # A file that was removed lost its pages too, and nobody missed them.
     rows = [row for row in rows if row.again] or rows
@@ -57,11 +61,28 @@ def evictors(relations: Relations, machine: Machine) -> tuple[Evictor, ...]:
     for row in rows:
         by_kind.setdefault(_kind(row, machine), []).append(row)
     found = [
-        Evictor(kind, of[0].comm, of[0].tgid, float(pages), pages / whole)
+        Evictor(kind, _by(of), float(pages), pages / whole)
         for kind, of in by_kind.items()
         for pages in [sum(row.pages for row in of)]
     ]
     return tuple(sorted(found, key=lambda one: -one.pages))
+
+
+def _by(rows: list[_Row]) -> Culprit | None:
+    """None where no process is known."""
+    members = [
+        Member(
+            row.group_key or str(row.tgid),
+            row.level or "process",
+            row.container,
+            row.comm,
+            row.tgid,
+            row.pages,
+        )
+        for row in rows
+        if row.tgid is not None
+    ]
+    return heaviest(members) if members else None
 
 
 def _kind(row: _Row, machine: Machine) -> Kind:

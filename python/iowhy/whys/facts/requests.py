@@ -9,7 +9,7 @@ from msgspec import Struct
 from iowhy.relations import Relations
 from iowhy.relations.percentiles import percentiles_sql
 from iowhy.whys import classes
-from iowhy.whys.facts.dirtiers import Dirtier, most_dirtied
+from iowhy.whys.facts.culprits import Culprit, most_loading
 from iowhy.whys.facts.flushing import Flushed, flushed, flushing_ns
 from iowhy.whys.facts.owners import Owner, owners
 
@@ -67,7 +67,7 @@ class Requests(Struct, frozen=True):
     others_beside_share: float | None = None
     others_bytes: float = 0.0
     others_name: str | None = None
-    dirtied_by: Dirtier | None = None
+    dirtied_by: Culprit | None = None
     owners: tuple[Owner, ...] = ()
     other_file_bytes: float | None = None
     max_request_bytes: int | None = None
@@ -285,7 +285,9 @@ def measure(relations: Relations, direction: str | None, pasted: bool) -> Reques
         ),
         others_bytes=float(totals.others_bytes),
         others_name=_others(relations, dev) if totals.others_time_ns else None,
-        dirtied_by=most_dirtied(relations, dev),
+        dirtied_by=most_loading(relations, "dirty pages", dev)
+        if relations.has("dirtied_by_others")
+        else None,
         owners=owners(relations, dev, totals.time_ns),
         other_file_bytes=_unsynced_bytes(relations, dev),
         max_request_bytes=totals.max_request_bytes,
@@ -336,35 +338,31 @@ def _load(relations: Relations, dev: int, direction: str | None) -> _Load:
     return found[0] if found else _Load(0, 0, 0, 0, 0, 0)
 
 
-class _Neighbour(Struct, frozen=True):
-    comm: str | None
+class _Path(Struct, frozen=True):
     path: str | None
-    tgid: int | None
 
 
 def _others(relations: Relations, dev: int) -> str | None:
     """Who else used the device most (the relation others_use), with the file that it used most; where no process is known, the file."""
+    culprit = most_loading(relations, "requests", dev)
+    whose = ""
+    if culprit is not None:
+        whose = f"""AND q.tgid IN (
+          SELECT g.tgid FROM process_groups AS g
+          WHERE g.group_key = (SELECT group_key FROM process_groups WHERE tgid = {culprit.tgid})
+          UNION ALL SELECT {culprit.tgid})"""
     found = relations.read(
-        _Neighbour,
+        _Path,
         f"""
-        SELECT coalesce(t.comm, n.comm) AS comm, f.path, b.tgid FROM (
-          SELECT q.tgid, q.owner_dev, q.owner_ino
-          FROM others_requests AS q LEFT JOIN others_use AS u ON u.dev = q.dev AND u.place = 1
-          WHERE q.dev = {dev} AND (u.tgid IS NULL OR q.tgid = u.tgid)
-          ORDER BY q.all_time_ns DESC NULLS LAST LIMIT 1) AS b
-        LEFT JOIN threads AS t ON t.tid = b.tgid
-        LEFT JOIN neighbours AS n ON n.tgid = b.tgid
+        SELECT f.path FROM (
+          SELECT q.owner_dev, q.owner_ino FROM others_requests AS q WHERE q.dev = {dev} {whose}
+          GROUP BY q.owner_dev, q.owner_ino
+          ORDER BY sum(q.all_time_ns) DESC NULLS LAST, q.owner_dev, q.owner_ino LIMIT 1) AS b
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
         """,
     )
-    if not found:
-        return None
-    comm, path, tgid = found[0].comm, found[0].path, found[0].tgid
-    if path is not None:
-        return path if comm is None else f"{comm} (process {tgid}, {path})"
-    if comm is not None:
-        return f"{comm} (process {tgid})"
-    return None if tgid is None else f"process {tgid}"
+    path = found[0].path if found else None
+    return path if culprit is None else culprit.who(path)
 
 
 class _Bytes(Struct, frozen=True):

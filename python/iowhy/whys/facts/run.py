@@ -3,11 +3,13 @@
 from msgspec import Struct
 
 from iowhy.recording import Manifest
+from iowhy.recording.promised import Mismatch
 from iowhy.relations import RecordedFacts
 
 #: By the mode of recording, or the option that named a control group.
 _WHO = {
     "attach": "the attached process",
+    "block": "the block",
     "machine": "the machine",
     "--container": "the container or service",
     "--pod": "the pod",
@@ -38,6 +40,8 @@ class Run(Struct, frozen=True):
     part_of_ns: int | None = None
     #: The option that named the control groups; None where none were.
     of_group: str | None = None
+    #: Tables that hold other rows than the manifest counts.
+    mismatches: tuple[Mismatch, ...] = ()
 
     @property
     def who(self) -> str:
@@ -75,6 +79,7 @@ def measure(manifest: Manifest, facts: RecordedFacts) -> Run:
         partial=_partial(manifest),
         part_of_ns=part_of_ns,
         of_group=next(iter(manifest.command.groups), None),
+        mismatches=facts.mismatches,
     )
 
 

@@ -38,35 +38,44 @@ class _Allowed(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """Processes of one name, and what of the CPUs they use together."""
+    """Processes of one container, service or session, else of one name, and what of the CPUs they use together."""
 
-    comm: str
+    name: str
     processes: int
     cores: float
 
 
 class _Busy(Struct, frozen=True):
-    comm: str
+    name: str
     processes: int
     cpu_ns: int
 
 
 _BUSIEST = """
-SELECT n.comm, count(*) AS processes, sum(p.cpu_ns) AS cpu_ns
-FROM (SELECT tgid, sum(cpu_ns) AS cpu_ns FROM thread_totals GROUP BY tgid) AS p
-JOIN named_processes AS n ON n.tgid = p.tgid
-WHERE p.cpu_ns > 0 AND n.comm IS NOT NULL
-GROUP BY n.comm ORDER BY cpu_ns DESC, n.comm LIMIT 3
+WITH spent AS (
+  SELECT g.group_key, g.container, g.comm, p.cpu_ns
+  FROM (SELECT tgid, sum(cpu_ns) AS cpu_ns FROM thread_totals GROUP BY tgid) AS p
+  JOIN process_groups AS g ON g.tgid = p.tgid
+  WHERE p.cpu_ns > 0 AND g.comm IS NOT NULL
+), named AS (
+  -- What all of them are in tells nobody apart.
+  SELECT CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN group_key ELSE comm END AS group_key,
+    CASE WHEN (SELECT count(DISTINCT group_key) FROM spent) > 1 THEN coalesce(container, comm) ELSE comm END AS name,
+    cpu_ns
+  FROM spent
+)
+SELECT name, count(*) AS processes, sum(cpu_ns) AS cpu_ns
+FROM named GROUP BY group_key, name ORDER BY cpu_ns DESC, name LIMIT 3
 """
 
 
 def busiest(relations: Relations) -> tuple[Program, ...]:
-    """The three names whose processes use most of the CPUs; none where that is not known."""
+    """The three groups of processes that use most of the CPUs (the relation process_groups); none where that is not known."""
     elapsed_ns = relations.facts.elapsed_ns
     if not relations.has("thread_time") or not elapsed_ns:
         return ()
     found = relations.read(_Busy, _BUSIEST)
-    return tuple(Program(one.comm, one.processes, one.cpu_ns / elapsed_ns) for one in found)
+    return tuple(Program(one.name, one.processes, one.cpu_ns / elapsed_ns) for one in found)
 
 
 #: Threads that want a CPU for a hundredth of all their time are not asked. Where CPUs are more than the mask has bits, all

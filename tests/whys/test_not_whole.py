@@ -1,0 +1,88 @@
+"""What is made of a recording that lacks rows is believed less, whatever it lacks."""
+
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from iowhy.errors import Problem
+from iowhy.recording import Recording, open_recording
+from iowhy.recording.schema import tables
+from iowhy.reports.engine import result_of
+from iowhy.whys.verdict import Verdict, judge
+from iowhy.whys.verdict_json import as_json
+
+KEPT = Path(__file__).parents[2] / "docs" / "recordings"
+#: As sure as that is told as what it is.
+SURE = 0.6
+
+
+@pytest.fixture(params=["one-row"])
+def whole(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(KEPT / f"{request.param}.iowhy.zip") as packed:
+        packed.extractall(tmp_path)
+    return tmp_path / f"{request.param}.iowhy"
+
+
+def first(verdict: Verdict) -> tuple[str | None, float]:
+    leading = next(iter(verdict.findings), None)
+    return (None, 0.0) if leading is None else (leading.cause, leading.confidence)
+
+
+def without(folder: Path, table: str, *, half: bool) -> tuple[Recording, int, int]:
+    """The recording without a table, or half of its rows; how many the manifest counts, and how many are there."""
+    recording = open_recording(folder)
+    for file in sorted((folder / table).glob("*.parquet")):
+        if half:
+            left = file.with_name("left")
+            duckdb.execute(f"""COPY (SELECT * FROM '{file}'
+                LIMIT (SELECT count(*) // 2 FROM '{file}')) TO '{left}' (FORMAT parquet)""")
+            left.replace(file)
+        else:
+            file.unlink()
+    found = duckdb.execute(f"SELECT count(*) FROM '{folder / table}/*.parquet'") if half else None
+    there = 0 if found is None else found.fetchall()[0][0]
+    return recording, recording.manifest.tables[table].kept, there
+
+
+def damaged(whole: Path) -> Iterator[tuple[str, Recording, int, int]]:
+    """It without each of its tables, and with half of the rows of each that causes go by most."""
+    for table in sorted(one.name for one in whole.iterdir() if one.is_dir()):
+        for half in (False, True):
+            if half and table not in ("syscalls", "waits", "block_requests", "thread_time"):
+                continue
+            copy = whole.with_name("copy.iowhy")
+            shutil.copytree(whole, copy)
+            yield table, *without(copy, table, half=half)
+            shutil.rmtree(copy)
+
+
+def test_no_other_first_cause_is_told_as_sure(whole: Path) -> None:
+    leading, sure = first(judge(open_recording(whole)))
+    assert leading is not None
+    for table, recording, counted, found in damaged(whole):
+        verdict = judge(recording)
+        document = as_json(verdict)
+        assert document["mismatches"] == [{"table": table, "counted": counted, "found": found}]
+        assert any(table in note for note in verdict.notes)
+        cause, confidence = first(verdict)
+        assert cause == leading or confidence < SURE, (table, found)
+        # Of what was summed up the rows say as much.
+        if tables()[table].sums is not None:
+            assert (cause, confidence) == (leading, sure), table
+
+
+def test_reports_say_it_too(whole: Path) -> None:
+    recording, *_ = without(whole, "waits", half=True)
+    with result_of(recording, "syscalls") as result:
+        assert len(result.notes) == 1 and "waits" in result.notes[0]
+
+
+def test_a_file_that_was_cut_short_is_not_read(whole: Path) -> None:
+    file = whole / "syscalls" / "000001.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(Problem, match="syscalls"):
+        judge(open_recording(whole))

@@ -50,7 +50,7 @@ torture:
 
 # Pages that are made from the code.
 docs: setup
-	$(PYTHON) -m iowhy.recording.document > docs/recording.md
+	$(PYTHON) -m iowhy.recordings.document > docs/recording.md
 	$(PYTHON) -m iowhy.reports.document > docs/reports.md
 	$(PYTHON) -m iowhy.whys.cause_pages
 	$(PYTHON) -m iowhy.whys.program_pages

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.overhead import Tracer, emptied, quoted, recorded, timed
 from benchmarks.recorder import programs_counted
 from benchmarks.workloads import WORKLOADS, Workload
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 
 PAIRS = 7
 STATISTICS = ("--program-stats", "{folder}/programs.json")

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from iowhy.recording.schema import Table, tables
+from iowhy.recordings.schema import Table, tables
 
 _TYPES = {
     "int": pa.int64(),

@@ -20,7 +20,7 @@ from iowhy.lab.scenarios import scenarios
 from iowhy.lab.stage import Choice
 from iowhy.lab.verify import Check
 from iowhy.overview import overview
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.undo import recover
 from iowhy.units import percent
 from iowhy.views import verdict_page

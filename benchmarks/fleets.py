@@ -22,9 +22,9 @@ from benchmarks.session_use import Use, used_by
 from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut, opened
 from iowhy.fleet.places import places
-from iowhy.recording import Recording
-from iowhy.recording.days import day_folder
-from iowhy.recording.manifest import Clock
+from iowhy.recordings import Recording
+from iowhy.recordings.days import day_folder
+from iowhy.recordings.manifest import Clock
 
 CALLS = 200
 #: A seed is generated and judged, which takes a second of CPU time and more.

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.generated_machine import DISK, FS, INTERVAL_NS, LOOP, START_NS, machine
-from iowhy.recording import Manifest, Recording
-from iowhy.recording.manifest import Clock, Host
-from iowhy.recording.stored_rows import StoredRows
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Manifest, Recording
+from iowhy.recordings.manifest import Clock, Host
+from iowhy.recordings.stored_rows import StoredRows
+from iowhy.recordings.writer import write_recording
 from iowhy.relations.facts import SENSORS
 
 CALLS = np.array(

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from benchmarks.arrow_tables import arrow_schema, in_schema
 from benchmarks.generated import events, manifest_until
 from benchmarks.generated_machine import START_NS, machine
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.manifest import Kept
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.manifest import Kept
+from iowhy.recordings.schema import tables
 from iowhy.relations import Relations
 from iowhy.relations.relation import relations as defined
 

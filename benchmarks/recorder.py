@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.workloads import compile_, fio, preads, sqlite
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, program
 
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 from benchmarks.generated import CALLS, events, manifest_until
 from benchmarks.generated_machine import FS, machine
 from benchmarks.workloads import compile_, sqlite
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.stored_rows import StoredRows
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.stored_rows import StoredRows
+from iowhy.recordings.writer import write_recording
 from iowhy.sources.live import RECORDER, program
 
 TABLES = ("stack_samples", "user_stacks", "modules")

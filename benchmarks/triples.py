@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.overhead import WITH_STACKS, WITHOUT_STACKS, Tracer, emptied, quoted, timed
 from benchmarks.workloads import WORKLOADS, Workload
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 
 TRIPLES = 9
 KINDS: dict[str, Tracer | None] = {"plain": None, "off": WITHOUT_STACKS, "on": WITH_STACKS}

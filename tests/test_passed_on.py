@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.cli.mcp import _saying
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from tests.command_line import invoke
 from tests.whys.made import MS, Story
 
@@ -27,7 +27,7 @@ MADE = {
 
 @pytest.fixture(autouse=True)
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from iowhy.experiment.result import save_beside
+    from iowhy.experiments.result import save_beside
     from tests.experiment.test_words import made
 
     monkeypatch.chdir(tmp_path)

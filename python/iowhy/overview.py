@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from iowhy.errors import Problem
 from iowhy.invocation import typed
 from iowhy.measures import measures, values
-from iowhy.recording import Recording
-from iowhy.recording.experiments import Tested, tested
-from iowhy.recording.query_errors import is_out_of_memory, is_query_error
+from iowhy.recordings import Recording
+from iowhy.recordings.experiments import Tested, tested
+from iowhy.recordings.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed

@@ -21,7 +21,7 @@ from iowhy.sources.aside import aside
 if TYPE_CHECKING:
     from iowhy.expect import Expectation, Outcome
     from iowhy.expect.baseline import Baseline
-    from iowhy.recording import Recording
+    from iowhy.recordings import Recording
 
 _PROPERTY = "iowhy."
 _LISTED = 10  # tests in the summary, those with the most syncs first
@@ -267,7 +267,7 @@ def _recorded(place: Path) -> Iterator[Run]:
         stack.push(end)
         yield run
     with aside(), _problems_fail():
-        from iowhy.recording import open_recording
+        from iowhy.recordings import open_recording
 
         run.recording = open_recording(place)
 

@@ -1,5 +1,5 @@
 //! `manifest.json`: what was recorded, on what machine, by which sensors, and what was lost. None is
-//! unknown. The Python side is `iowhy.recording.manifest`.
+//! unknown. The Python side is `iowhy.recordings.manifest`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

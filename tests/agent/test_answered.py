@@ -5,7 +5,7 @@ import pytest
 from iowhy.agent.answered import answered, document
 from iowhy.agent.conditions import Scope, limited, read
 from iowhy.agent.triggers import Event, Fired
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from tests.reports.conftest import MS, T0, Make, S, call, filesystem, request, spent
 
 EVERY_NS = S

@@ -9,7 +9,7 @@ from iowhy.agent import capture, keeping
 from iowhy.agent.capture import Captures, Judged
 from iowhy.agent.settings import Settings
 from iowhy.agent.triggers import Budget, Fired
-from iowhy.recording.manifest import Manifest
+from iowhy.recordings.manifest import Manifest
 
 
 def captures(

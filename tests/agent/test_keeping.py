@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.agent import keeping
-from iowhy.recording.manifest import Clock, Host, Manifest
+from iowhy.recordings.manifest import Clock, Host, Manifest
 
 DAY_NS = 86400 * 10**9
 AT = datetime(2026, 11, 23, 10, 15, tzinfo=UTC)

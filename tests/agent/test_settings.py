@@ -7,7 +7,7 @@ import pytest
 from iowhy.agent import settings
 from iowhy.agent.conditions import Scope
 from iowhy.errors import Problem
-from iowhy.recording import object_store
+from iowhy.recordings import object_store
 from tests.command_line import invoke
 
 WHOLE = """

@@ -16,8 +16,8 @@ import pytest
 from iowhy.agent import keeping, uploads
 from iowhy.agent.uploads import Uploads
 from iowhy.errors import Problem
-from iowhy.recording import object_store
-from iowhy.recording.object_store import below, path_of, put, stored_bytes
+from iowhy.recordings import object_store
+from iowhy.recordings.object_store import below, path_of, put, stored_bytes
 from tests.agent.lasting_store import BUCKET, Store, lasting_store
 from tests.object_store import reach
 

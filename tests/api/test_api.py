@@ -79,14 +79,14 @@ def test_without_a_package_it_says_what_to_install(  # type: ignore[no-untyped-d
 
 
 def test_packages_are_functions_and_packages(rec) -> None:  # type: ignore[no-untyped-def]
-    import iowhy.compare.comparison as inside
+    import iowhy.comparisons.comparison as inside
 
     found = iowhy.compare(rec, rec.path)  # type: ignore[operator]
     assert isinstance(found.result[0], inside.Comparison)
     assert isinstance(found.json(), list) and "sync-storm: unchanged" in repr(found)
     with pytest.raises(iowhy.Problem, match="at least two"):
         iowhy.compare(rec)  # type: ignore[operator]
-    assert iowhy.recording.open_recording(rec.path).path == rec.path  # type: ignore[attr-defined]
+    assert iowhy.recordings.open_recording(rec.path).path == rec.path  # type: ignore[attr-defined]
 
 
 def test_commands_are_compared_with_the_options_of_the_command_line() -> None:

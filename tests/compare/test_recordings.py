@@ -5,12 +5,12 @@ import shutil
 
 import pytest
 
-from iowhy.compare import comparison
-from iowhy.compare.fingerprints import bottleneck
-from iowhy.compare.latencies import POINTS
-from iowhy.compare.sides import open_side, open_sides
+from iowhy.comparisons import comparison
+from iowhy.comparisons.fingerprints import bottleneck
+from iowhy.comparisons.latencies import POINTS
+from iowhy.comparisons.sides import open_side, open_sides
 from iowhy.errors import Problem
-from iowhy.experiment.interval import Interval
+from iowhy.experiments.interval import Interval
 from iowhy.reports import run as rows_of
 from iowhy.views import comparison_json
 from iowhy.views import comparison_page as view

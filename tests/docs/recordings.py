@@ -17,8 +17,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.writer import write_recording
 from iowhy.sources.live import RECORDER, program
 
 FOLDER = Path(__file__).parents[2] / "docs" / "recordings"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.reports import reports
 from iowhy.reports.document import pictures_in
 from iowhy.reports.engine import query

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iowhy.doctor.machine import Machine
-from iowhy.recording.manifest import Sensor
+from iowhy.recordings.manifest import Sensor
 
 ALL_RIGHTS = "000001ffffffffff"
 NO_RIGHTS = "0000000000000000"

@@ -11,7 +11,7 @@ from iowhy.doctor.checks.kernel import NEWEST
 from iowhy.doctor.machine import Machine, probed, this_machine
 from iowhy.doctor.there import FILES, machine_there
 from iowhy.errors import Problem
-from iowhy.recording.manifest import Sensor
+from iowhy.recordings.manifest import Sensor
 from tests.doctor.machines import (
     ALL_RIGHTS,
     BTF,

@@ -15,8 +15,8 @@ from iowhy.expect import outcomes, read_expectation, read_growth
 from iowhy.expect.baseline import read_baseline
 from iowhy.measures import find, largest_call, largest_file, measures, values
 from iowhy.measures.measure import parse
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.manifest import Kept
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.manifest import Kept
 from iowhy.relations import Relations
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke

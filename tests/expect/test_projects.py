@@ -13,7 +13,7 @@ from iowhy.expect.baseline import RUNS, Baseline, Entry, counts, read_baseline
 from iowhy.expect.project import read_project
 from iowhy.measures import measures, values
 from iowhy.project_file import find_project
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from tests.command_line import Done, invoke
 

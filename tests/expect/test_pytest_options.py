@@ -83,7 +83,7 @@ def test_a_place_where_nothing_can_be_written_ends_the_session_before_any_test(
 RUNS = """
 import iowhy.sources.ongoing, pytest
 from contextlib import contextmanager
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 
 REAL = open_recording(PATH)
 
@@ -94,7 +94,7 @@ def nothing(place):
 @pytest.fixture
 def unrecorded(monkeypatch):
     monkeypatch.setattr("iowhy.sources.ongoing.recorded", nothing)
-    monkeypatch.setattr("iowhy.recording.open_recording", lambda path: REAL)
+    monkeypatch.setattr("iowhy.recordings.open_recording", lambda path: REAL)
 
 @pytest.mark.usefixtures("unrecorded")
 class TestRuns:

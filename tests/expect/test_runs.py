@@ -9,7 +9,7 @@ import pytest
 
 from iowhy.cli import run
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from tests.command_line import Done, invoke
 
 from .test_expectations import syncing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from iowhy.experiment.setting import Profile, Setting
+from iowhy.experiments.setting import Profile, Setting
 from iowhy.undo import Undo
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from iowhy.experiment.condition import Condition, LevelFailed, Trial
-from iowhy.experiment.lever import Level
-from iowhy.experiment.load import Others
+from iowhy.experiments.condition import Condition, LevelFailed, Trial
+from iowhy.experiments.lever import Level
+from iowhy.experiments.load import Others
 
 HALF = Level("50 %", "0.5", 0.5)
 MOST = Level("70 %", "0.7", 0.7)

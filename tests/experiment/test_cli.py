@@ -8,7 +8,7 @@ import pytest
 
 from iowhy.cli import experiment as cli
 from iowhy.errors import Problem
-from iowhy.experiment.levers import levers
+from iowhy.experiments.levers import levers
 from tests.command_line import invoke
 
 from .test_words import PUBLISHED

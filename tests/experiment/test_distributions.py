@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from iowhy.experiment import distributions
-from iowhy.experiment.statistics import two_samples
+from iowhy.experiments import distributions
+from iowhy.experiments.statistics import two_samples
 
 EXACT = 1e-9
 FREEDOM = st.one_of(st.integers(1, 10_000).map(float), st.floats(0.6, 500))

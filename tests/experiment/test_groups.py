@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.experiment import device, groups
-from iowhy.experiment.condition import LevelFailed
-from iowhy.experiment.levers import levers
-from iowhy.experiment.levers.io_throttle import factor_left, limit, transferred
-from iowhy.experiment.setting import Profile, Setting
+from iowhy.experiments import device, groups
+from iowhy.experiments.condition import LevelFailed
+from iowhy.experiments.levers import levers
+from iowhy.experiments.levers.io_throttle import factor_left, limit, transferred
+from iowhy.experiments.setting import Profile, Setting
 from iowhy.undo.kinds import groups as group_kind
 from iowhy.undo.kinds import knobs
 

@@ -7,12 +7,12 @@ import pytest
 
 from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
-from iowhy.experiment import cache, copies, device
-from iowhy.experiment.in_child import sync_filter_refusal
-from iowhy.experiment.lever import percent
-from iowhy.experiment.levers import levers, named
-from iowhy.experiment.levers.cpu_frequency import CpuFrequency
-from iowhy.experiment.setting import Profile
+from iowhy.experiments import cache, copies, device
+from iowhy.experiments.in_child import sync_filter_refusal
+from iowhy.experiments.lever import percent
+from iowhy.experiments.levers import levers, named
+from iowhy.experiments.levers.cpu_frequency import CpuFrequency
+from iowhy.experiments.setting import Profile
 from iowhy.quantities import share
 from iowhy.undo.kinds import knobs
 

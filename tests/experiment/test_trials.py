@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from iowhy.experiment.condition import Condition
-from iowhy.experiment.lever_answer import Verdict
-from iowhy.experiment.load import Others
-from iowhy.experiment.trials import Plan, Watch, conduct
+from iowhy.experiments.condition import Condition
+from iowhy.experiments.lever_answer import Verdict
+from iowhy.experiments.load import Others
+from iowhy.experiments.trials import Plan, Watch, conduct
 
 from .fake import HALF, MOST, OFF, TAKEN, Fake
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from iowhy.experiment import statistics
-from iowhy.experiment.lever_answer import Verdict
-from iowhy.experiment.trials import Plan, conduct
+from iowhy.experiments import statistics
+from iowhy.experiments.lever_answer import Verdict
+from iowhy.experiments.trials import Plan, conduct
 
 from .fake import HALF, MOST, TAKEN, Fake
 

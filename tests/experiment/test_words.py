@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.experiment import confirm, metric, result
-from iowhy.experiment.condition import BASELINE, Condition
-from iowhy.experiment.lever_answer import Verdict
-from iowhy.experiment.levers import levers
-from iowhy.experiment.result import Result, as_json, save_beside, save_json
-from iowhy.experiment.sentence import plain, sentence
-from iowhy.experiment.table import judge_table
-from iowhy.experiment.trials import Plan, conduct
-from iowhy.recording import experiments, open_recording
+from iowhy.experiments import confirm, metric, result
+from iowhy.experiments.condition import BASELINE, Condition
+from iowhy.experiments.lever_answer import Verdict
+from iowhy.experiments.levers import levers
+from iowhy.experiments.result import Result, as_json, save_beside, save_json
+from iowhy.experiments.sentence import plain, sentence
+from iowhy.experiments.table import judge_table
+from iowhy.experiments.trials import Plan, conduct
+from iowhy.recordings import experiments, open_recording
 from iowhy.views import experiment_page
 from iowhy.whys import causes
 from iowhy.whys.finding import Finding

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy.exports.perfetto import write_chrome
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports.engine import query
 from iowhy.whys.verdict import judge
 from tests.whys.made import MS, START, Story

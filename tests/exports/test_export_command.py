@@ -11,7 +11,7 @@ import pytest
 
 from iowhy.cli._perfetto_ui import UI, TraceServer
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.reports.engine import query
 from tests.command_line import invoke
 from tests.whys.made import MS, Story

@@ -17,7 +17,7 @@ from benchmarks.generated import generate
 from iowhy.exports import wire
 from iowhy.exports.lanes import Lanes
 from iowhy.exports.perfetto import write_perfetto
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports import run
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.generated import generate
 from iowhy.exports.stacks import stacks_of, write_folded, write_speedscope
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports import run
 from tests.command_line import invoke
 from tests.reports.conftest import Make

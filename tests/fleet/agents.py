@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from iowhy.agent import keeping
 from iowhy.agent.uploads import Uploads
-from iowhy.recording.manifest import Clock, Host, Manifest
-from iowhy.recording.object_store import path_of
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.manifest import Clock, Host, Manifest
+from iowhy.recordings.object_store import path_of
+from iowhy.recordings.writer import write_recording
 from tests.fleet.hosts import DAY_NS, FIRST_NS, HOSTS, RECORDINGS
 
 Row = dict[str, object]

@@ -10,7 +10,7 @@ from benchmarks.large import Shape, generate_large
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from tests.reports.test_agent import AGENT
 from tests.stacks.conftest import with_tables
 from tests.whys.made import MS, Story

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from iowhy.recording.manifest import Clock
+from iowhy.recordings.manifest import Clock
 from tests.whys.made import MS, START, Story
 
 #: Spread of the hosts, and of one host's recordings, as standard deviations of logarithms.

@@ -8,7 +8,7 @@ import duckdb
 
 from iowhy.fleet.places import places
 from iowhy.fleet.wholeness import DAMAGED, DUPLICATE, WHOLE, health
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from tests.command_line import invoke
 from tests.fleet.conftest import named
 from tests.fleet.test_lifted_reports import agree, alone, of, rows

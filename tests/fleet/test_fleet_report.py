@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from iowhy.fleet import judging, verdicts
 from iowhy.fleet.members import LeftOut
-from iowhy.recording import Recording
-from iowhy.recording.packer import pack
+from iowhy.recordings import Recording
+from iowhy.recordings.packer import pack
 from iowhy.whys.verdict import judge
 from tests.command_line import invoke
 from tests.fleet.agents import agent

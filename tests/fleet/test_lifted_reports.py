@@ -12,7 +12,7 @@ from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result
 from iowhy.fleet.lift import lifted
 from iowhy.fleet.members import LeftOut
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports import Filters, reports, run, run_all
 from tests.reports.test_spark import key, same
 

@@ -15,10 +15,10 @@ from iowhy.fleet import verdicts
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
-from iowhy.recording import object_store as stored
-from iowhy.recording import open_recording
-from iowhy.recording.object_store import copied, path_of, written
-from iowhy.recording.packer import pack
+from iowhy.recordings import object_store as stored
+from iowhy.recordings import open_recording
+from iowhy.recordings.object_store import copied, path_of, written
+from iowhy.recordings.packer import pack
 from tests.command_line import invoke
 from tests.fleet.hosts import write_fleet
 from tests.object_store import object_store, put, reach

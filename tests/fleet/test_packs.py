@@ -18,11 +18,11 @@ from iowhy.fleet.members import LeftOut
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.fleet.wholeness import WHOLE, health
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.check import check_recording
-from iowhy.recording.day_packs import INDEX, entries
-from iowhy.recording.packer import pack
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.day_packs import INDEX, entries
+from iowhy.recordings.packer import pack
+from iowhy.recordings.schema import tables
 from iowhy.reports import run
 from tests.command_line import invoke
 from tests.fleet.conftest import named

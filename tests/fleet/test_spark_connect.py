@@ -17,7 +17,7 @@ from iowhy.fleet.members import LeftOut
 from iowhy.fleet.on_spark import SparkGathering, session_at
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports import Filters
 from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet

@@ -12,7 +12,7 @@ from iowhy.fleet.members import LeftOut
 from iowhy.fleet.on_spark import session_at
 from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from tests.fleet.hosts import write_fleet
 from tests.fleet.spark_connect import spark_connect
 from tests.object_store import KEYS, object_store, put, reach

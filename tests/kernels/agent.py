@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 
 from .check import Check, one
 from .filesystems import AGENTS_DISKS, KINDS

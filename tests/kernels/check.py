@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 
 

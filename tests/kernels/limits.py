@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.whys.facts import facts_of
 from iowhy.whys.facts.evictors import Kind
 from iowhy.whys.verdict import judge

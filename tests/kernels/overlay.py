@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 
 from .check import Check, one
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.whys.verdict import judge
 
 from .check import Check, of_relations, one

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from iowhy.whys.facts.layers import below
 

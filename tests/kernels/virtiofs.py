@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 
 from .check import Check, of_relations, one
 from .guest import MEMORY_MIB

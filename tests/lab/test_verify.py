@@ -1,11 +1,11 @@
 """verify: what counts as right, at its edges."""
 
-import dataclasses
 import json
 import os
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from iowhy.lab import verify
 from iowhy.lab.scenario import Plan, Scenario, Variant
@@ -69,7 +69,7 @@ def test_a_control_may_get_a_small_wrong_finding(share: float, ok: bool) -> None
 def test_a_control_may_claim_little_wrongly_in_any_finding(share: float, ok: bool) -> None:
     first, second = trial("not-io", 0.8), trial("sync-storm", share)
     findings = (*first.verdict.findings, *second.verdict.findings)
-    both = dataclasses.replace(first, verdict=dataclasses.replace(first.verdict, findings=findings))
+    both = structs.replace(first, verdict=structs.replace(first.verdict, findings=findings))
     check = verify.check(scenario(("not-io",), None), HDD, both, None)
     assert check.ok is ok
     assert ok or check.why == ("also found sync-storm (16%)",)
@@ -80,8 +80,8 @@ def test_a_control_may_claim_little_wrongly_in_any_finding(share: float, ok: boo
 
 def test_what_is_right_on_another_device_is_not_right_on_the_usual_one() -> None:
     one = scenario(("sync-storm",), None)
-    there = dataclasses.replace(one.broken, elsewhere={"memory": ("cpu-serial",)})
-    one = dataclasses.replace(one, variants=(there,))
+    there = structs.replace(one.broken, elsewhere={"memory": ("cpu-serial",)})
+    one = structs.replace(one, variants=(there,))
     found = trial("cpu-serial", 0.9)
     assert not verify.check(one, HDD, found, None).ok
     on_memory = verify.check(one, Choice("ext4", "memory"), found, None)
@@ -94,13 +94,13 @@ def test_on_a_busy_machine_a_computing_program_lacks_cpus() -> None:
     one = scenario(("cpu-serial",), None)
     found = trial("cpu-saturated", 0.9)
     assert not verify.check(one, HDD, found, None).ok
-    busy = dataclasses.replace(found, others_cpus=BUSY_MACHINE_CPUS)
+    busy = structs.replace(found, others_cpus=BUSY_MACHINE_CPUS)
     assert verify.check(one, HDD, busy, None).ok
     if len(os.sched_getaffinity(0)) > 1:
         assert not verify.check(scenario(fixed=None), HDD, busy, None).ok
-    full = dataclasses.replace(found, others_cpus=FULL_MACHINE * len(os.sched_getaffinity(0)))
+    full = structs.replace(found, others_cpus=FULL_MACHINE * len(os.sched_getaffinity(0)))
     assert verify.check(scenario(fixed=None), HDD, full, None).ok
-    other = dataclasses.replace(full, verdict=trial("queue-shallow", 0.9).verdict)
+    other = structs.replace(full, verdict=trial("queue-shallow", 0.9).verdict)
     assert not verify.check(scenario(fixed=None), HDD, other, None).ok
 
 
@@ -148,12 +148,8 @@ def test_the_table_of_confusion() -> None:
 def test_which_of_the_printed_remedies_the_fix_is() -> None:
     first = trial("sync-storm", 0.9)
     remedies = ("sync less", "write MORE into one transaction")
-    finding = dataclasses.replace(
-        first.verdict.findings[0], remedies=remedies, remedy_gains=(0.9, 0.3)
-    )
-    broken = dataclasses.replace(
-        first, verdict=dataclasses.replace(first.verdict, findings=(finding,))
-    )
+    finding = structs.replace(first.verdict.findings[0], remedies=remedies, remedy_gains=(0.9, 0.3))
+    broken = structs.replace(first, verdict=structs.replace(first.verdict, findings=(finding,)))
     fixed = trial("healthy", 0.0, 1.0)
     check = verify.check(scenario(remedy="more into one"), HDD, broken, fixed)
     assert check.tried == verify.Tried(2, 2, remedies[1], 0.3)

@@ -14,7 +14,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 import disturbances
-from iowhy.experiment import groups
+from iowhy.experiments import groups
 from iowhy.sources.live import RECORDER, program
 
 # Through sudo too, tests are root's own: a recorder that is called without iowhy would run commands as the user behind it.

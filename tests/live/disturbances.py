@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.experiment.device import disks_transferred_bytes
+from iowhy.experiments.device import disks_transferred_bytes
 
 TRIES = 3
 KINDS = ("cpu", "memory", "disk")

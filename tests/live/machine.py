@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 
 MKFS = {

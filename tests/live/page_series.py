@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from machine import Filesystem, ask, python, record
 
 PAGE = 4096

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.experiment.device import device_of
+from iowhy.experiments.device import device_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.lab.stage import Choice, stage
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.whys.verdict import judge
 from shells import shell, typed
 from tests.whys.advice import commands_of

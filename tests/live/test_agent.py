@@ -9,7 +9,7 @@ import pytest
 
 from iowhy.agent import keeping
 from iowhy.lab.stage import Choice, stage
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from running_agent import agent, command, within
 
 pytestmark = pytest.mark.usefixtures("live")

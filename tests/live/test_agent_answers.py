@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.lab.stage import Choice, stage
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from running_agent import agent, within
 from test_agent_containers import root
 

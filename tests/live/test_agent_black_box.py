@@ -15,7 +15,7 @@ import pytest
 
 from iowhy.agent import keeping
 from iowhy.agent.black_box import folder_of
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from machine import one
 from running_agent import agent, counts, within
 

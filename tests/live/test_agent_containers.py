@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.lab.stage import Choice, stage
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from machine import ask, number, one, python
 from running_agent import agent, counts, within
 from test_agent_counts import aggregating, opened

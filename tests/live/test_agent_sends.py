@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.agent import capture
-from iowhy.recording import open_recording
-from iowhy.recording.object_store import below, path_of
+from iowhy.recordings import open_recording
+from iowhy.recordings.object_store import below, path_of
 from running_agent import agent, counts, within
 from tests.agent.collector import collector, told
 from tests.agent.lasting_store import BUCKET, lasting_store

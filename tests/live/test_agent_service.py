@@ -15,7 +15,7 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.agent import shipped
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from running_agent import agent, counts, within
 
 pytestmark = pytest.mark.usefixtures("live")

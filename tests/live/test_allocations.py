@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from filefrag import filefrag
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from machine import Filesystem, ask, filesystem, python, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from machine import one, record, run, work
 
 #: Rows wait in memory for a disk that others keep busy, and are lost when the recorder gets no CPU.

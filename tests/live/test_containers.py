@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.sources.live import RECORDER, program
 from machine import ask, python, record
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hosts import HOST, children_of, server, ssh_to_here
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.sources.descendants import name_of, with_descendants
 from machine import ask
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.sources.live import program
 
 pytestmark = pytest.mark.usefixtures("live")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from machine import Filesystem, ask, filesystem, record, run
 
 pytestmark = pytest.mark.usefixtures("live")

@@ -13,14 +13,14 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.errors import Problem
-from iowhy.experiment import device, groups
-from iowhy.experiment.command import Place
-from iowhy.experiment.command import run as run_command
-from iowhy.experiment.experiment import Request, experiment
-from iowhy.experiment.in_child import enter_group
-from iowhy.experiment.job import Job
-from iowhy.experiment.lever_answer import Verdict
-from iowhy.experiment.metric import parse
+from iowhy.experiments import device, groups
+from iowhy.experiments.command import Place
+from iowhy.experiments.command import run as run_command
+from iowhy.experiments.experiment import Request, experiment
+from iowhy.experiments.in_child import enter_group
+from iowhy.experiments.job import Job
+from iowhy.experiments.lever_answer import Verdict
+from iowhy.experiments.metric import parse
 from iowhy.lab.scenarios import scenario
 from iowhy.lab.stage import Choice, stage
 from iowhy.sources.live import program
@@ -196,7 +196,7 @@ def test_a_mount_option_is_changed_and_put_back(disk):
 
 
 def test_a_lever_that_fails_half_way_leaves_nothing(scratch, monkeypatch):
-    monkeypatch.setattr("iowhy.experiment.levers.cpu_quota.PERIOD_US", 10_000_000)
+    monkeypatch.setattr("iowhy.experiments.levers.cpu_quota.PERIOD_US", 10_000_000)
     before = set(Path("/sys/fs/cgroup").rglob(f"iowhy-{os.getpid()}-*"))
     with pytest.raises(Problem, match="cpu"):
         run(scratch, ("true",), "cpu-quota")

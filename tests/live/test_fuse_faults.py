@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge

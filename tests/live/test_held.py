@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.sources.lifeline import VARIABLE
 from iowhy.sources.live import RECORDER
 from iowhy.undo import process

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.compare import layers
+from iowhy.comparisons import layers
 from iowhy.reports import run
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import cannot_run
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import run as report
 from machine import ask, filesystem, record, run
 

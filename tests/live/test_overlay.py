@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from machine import Filesystem, ask, filesystem, python, record, run
 from test_agent_counts import aggregating, opened
 

@@ -8,8 +8,8 @@ import pytest
 
 from conftest import cannot_run
 from disturbances import Disturbed
-from iowhy.experiment import groups
-from iowhy.recording import Recording
+from iowhy.experiments import groups
+from iowhy.recordings import Recording
 from iowhy.reports.engine import run as report
 from iowhy.undo import Undo
 from machine import Filesystem, ask, evicted_by_others, filesystem, one, python, record

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from machine import ask
 from test_containers import watched
 

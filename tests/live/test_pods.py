@@ -13,7 +13,7 @@ import pytest
 from conftest import cannot_run
 from iowhy.agent.counted import read
 from iowhy.agent.totals import Totals
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.reports import Filters, run
 from machine import Filesystem, ask, filesystem, number
 from test_agent_containers import root

@@ -13,11 +13,11 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.cache_folder import cache_folder
-from iowhy.compare.commands import compare_commands
+from iowhy.comparisons.commands import compare_commands
 from iowhy.errors import Problem
-from iowhy.experiment.experiment import Request, experiment
-from iowhy.experiment.job import Job
-from iowhy.recording import open_recording
+from iowhy.experiments.experiment import Request, experiment
+from iowhy.experiments.job import Job
+from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, owned, program
 from iowhy.users import invoking_user
 

@@ -18,7 +18,7 @@ from iowhy.lab.disks import MIB
 from iowhy.lab.filesystems import Filesystem
 from iowhy.lab.scenarios._work import make_file, work
 from iowhy.lab.stage import Choice, Stage, stage
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.whys.verdict import judge
 from shells import shell, typed
 from tests.whys.advice import commands_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.recording import open_recording
-from iowhy.recording.check import check_recording
+from iowhy.recordings import open_recording
+from iowhy.recordings.check import check_recording
 from iowhy.sources.live import RECORDER, program
 from machine import ask, one, python, record, run
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import cannot_run
 from disturbances import TRIES
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.sources.diagnose import diagnose
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge

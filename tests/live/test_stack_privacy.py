@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import open_recording
-from iowhy.recording.schema import tables
+from iowhy.recordings import open_recording
+from iowhy.recordings.schema import tables
 from machine import ask, filesystem, record, run
 from test_not_root import as_nobody, place
 

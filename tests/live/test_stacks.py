@@ -13,7 +13,7 @@ import pytest
 
 from conftest import cannot_run
 from iowhy.lab.stage import Choice, stage
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run, swap_on
 

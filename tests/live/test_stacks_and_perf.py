@@ -13,7 +13,7 @@ import pytest
 
 from conftest import cannot_run
 from disturbances import Disturbed
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.sources.later_names import symbolize
 from machine import ask, filesystem, record, run
 from test_stacks import LANGUAGES, MADE, SOURCE, UNIT_MS

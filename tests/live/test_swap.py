@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from machine import ask, disk_number, python, record, swap_on
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from conftest import cannot_run
-from iowhy.experiment import groups
-from iowhy.recording import open_recording
+from iowhy.experiments import groups
+from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, program
 from iowhy.undo import process, recover
 
@@ -42,8 +42,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from iowhy.errors import Problem
-from iowhy.experiment.experiment import Request, experiment
-from iowhy.experiment.job import Job
+from iowhy.experiments.experiment import Request, experiment
+from iowhy.experiments.job import Job
 try:
     experiment(Request(
         job=Job(command=tuple(sys.argv[2:]), directory=Path(sys.argv[1]), timeout_s=20.0),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from tests.page.test_recording_page import all_drawn
 from tests.reports.conftest import MS, Make, request
 

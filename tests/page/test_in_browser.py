@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from iowhy import units
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.reports import run as run_report
 from tests.page.browser import Page, browser, found
 from tests.page.test_recording_page import hostile_tables, mixed, page_of

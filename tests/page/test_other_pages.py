@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from iowhy.cli._commands import run
 from iowhy.errors import Problem
-from iowhy.experiment.circumstances import circumstances
-from iowhy.experiment.load import Others
-from iowhy.experiment.result import save_json
-from iowhy.experiment.saved import read_saved
-from iowhy.experiment.table import judge_table
+from iowhy.experiments.circumstances import circumstances
+from iowhy.experiments.load import Others
+from iowhy.experiments.result import save_json
+from iowhy.experiments.saved import read_saved
+from iowhy.experiments.table import judge_table
 from iowhy.views.experiment_page import limits
 from tests.page.test_markup import Seen
 from tests.page.test_recording_page import mixed

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.generated import generate
 from iowhy import units
 from iowhy.charts import NARROWED, Drawn, charts
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from tests.page.browser import Page
 from tests.page.test_in_browser import a_page

@@ -14,7 +14,7 @@ from iowhy.charts import drawn as draw
 from iowhy.charts.chart import parse
 from iowhy.cli._commands import run
 from iowhy.errors import Problem
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, reports
 from iowhy.reports import run as run_report

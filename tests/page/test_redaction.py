@@ -2,9 +2,9 @@
 
 import re
 
-from iowhy.recording import Recording
-from iowhy.recording.manifest import Host, Manifest
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording
+from iowhy.recordings.manifest import Host, Manifest
+from iowhy.recordings.writer import write_recording
 from iowhy.views.html.redaction import Redactor
 from tests.page.test_recording_page import page_of
 from tests.reports.conftest import MS, Make, S, call, request

@@ -1,6 +1,6 @@
 """The waterfall of the slowest calls: below each stands what that call waited for, and nothing that only was at the same time."""
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from tests.page.test_recording_page import all_drawn
 from tests.reports.conftest import MS, Make, call, filesystem, request, wait
 

@@ -12,19 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.experiment.result import save_beside
+from iowhy.experiments.result import save_beside
 from iowhy.overview import overview
-from iowhy.recording import experiments, open_recording
-from iowhy.recording.bounds import (
+from iowhy.recordings import experiments, open_recording
+from iowhy.recordings.bounds import (
     LEAST_MEMORY_BYTES,
     LOCK,
     MEMORY_VARIABLE,
     memory_bytes,
     private_folder,
 )
-from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import Manifest
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.writer import write_recording
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_result_is_kept_whatever_lies_there(
     made: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (made / "experiments" / name).write_text("{}")
-    monkeypatch.setattr("iowhy.experiment.result.as_json", lambda _: {})
+    monkeypatch.setattr("iowhy.experiments.result.as_json", lambda _: {})
     kept = save_beside(made, None)  # type: ignore[arg-type]
     assert kept.name == "000001.json" and kept.read_text() == "{}\n"
 

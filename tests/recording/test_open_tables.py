@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.generated import generate
-from iowhy.recording import Recording
-from iowhy.recording.open_tables import OpenTables, _outermost
+from iowhy.recordings import Recording
+from iowhy.recordings.open_tables import OpenTables, _outermost
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.experiment.result import save_beside
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.manifest import Manifest
-from iowhy.recording.packer import pack
-from iowhy.recording.rewrite import rewrite
-from iowhy.recording.writer import write_recording
+from iowhy.experiments.result import save_beside
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.packer import pack
+from iowhy.recordings.rewrite import rewrite
+from iowhy.recordings.writer import write_recording
 
 NOBODY = 65534
 OLD, NEW = ({"stack_id": 1, "frames": [name]} for name in ("old", "new"))
@@ -61,7 +61,7 @@ def test_rows_that_root_puts_there_are_theirs(theirs: Recording) -> None:
 def test_a_result_that_root_keeps_there_is_theirs_whatever_the_umask(
     theirs: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iowhy.experiment.result.as_json", lambda _: {})
+    monkeypatch.setattr("iowhy.experiments.result.as_json", lambda _: {})
     before = os.umask(0)
     try:
         kept = save_beside(theirs.path, None)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def test_root_writes_nothing_there_that_they_could_not_write(
     theirs: Recording, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So a link that they put in the way leads to nothing of root's."""
-    monkeypatch.setattr("iowhy.experiment.result.as_json", lambda _: {})
+    monkeypatch.setattr("iowhy.experiments.result.as_json", lambda _: {})
     theirs.path.chmod(0o500)
     with pytest.raises(Problem, match="Permission denied"):
         rewrite(theirs, "stacks", [NEW])

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.overview import overview
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import MOST_TABLES, Manifest
-from iowhy.recording.packed import unpacked
-from iowhy.recording.packer import pack
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.manifest import MOST_TABLES, Manifest
+from iowhy.recordings.packed import unpacked
+from iowhy.recordings.packer import pack
+from iowhy.recordings.writer import write_recording
 from tests.command_line import invoke
 from tests.whys.made import MS, Story
 
@@ -140,10 +140,10 @@ def test_a_pack_without_room_is_one_message(
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("iowhy.recording.packed.copy_bytes", full)
+    monkeypatch.setattr("iowhy.recordings.packed.copy_bytes", full)
     with pytest.raises(Problem, match=r"b\.zip: cannot be unpacked in .*No space left.*TMPDIR"):
         open_recording(made.file)
-    monkeypatch.setattr("iowhy.recording.packer.copy_bytes", full)
+    monkeypatch.setattr("iowhy.recordings.packer.copy_bytes", full)
     with pytest.raises(Problem, match=r"c\.zip: cannot be written: No space left"):
         pack(recording, tmp_path / "c.zip")
     assert not list(tmp_path.glob("*c.zip*")), "nothing half written stays"

@@ -4,7 +4,7 @@ from typing import NoReturn, cast
 
 import duckdb
 
-from iowhy.recording.progress_bar import without_progress_bar
+from iowhy.recordings.progress_bar import without_progress_bar
 
 
 class InNotebook:

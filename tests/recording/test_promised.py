@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from iowhy.recording.manifest import Kept, Manifest
-from iowhy.recording.promised import Mismatch, mismatches
+from iowhy.recordings.manifest import Kept, Manifest
+from iowhy.recordings.promised import Mismatch, mismatches
 
 COUNTED = replace(Manifest.made(), tables={"waits": Kept(10), "syscalls": Kept(0)})
 

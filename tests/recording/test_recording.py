@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
-from iowhy.recording.check import check_recording
-from iowhy.recording.document import document
-from iowhy.recording.manifest import Kept, Manifest, Sensor, read_manifest
-from iowhy.recording.schema import Column, tables
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import open_recording
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.document import document
+from iowhy.recordings.manifest import Kept, Manifest, Sensor, read_manifest
+from iowhy.recordings.schema import Column, tables
+from iowhy.recordings.writer import write_recording
 from iowhy.watching.asked import Asked
 from iowhy.watching.looking import Looking
 

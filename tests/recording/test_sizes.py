@@ -12,11 +12,11 @@ import pytest
 
 from benchmarks.large import SHAPES, Shape, generate_large
 from iowhy.errors import Problem
-from iowhy.recording import open_recording, open_tables, sizes
-from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import Manifest
-from iowhy.recording.schema import tables
-from iowhy.recording.sizes import FileSize, footers_must_be_bounded, must_be_bounded
+from iowhy.recordings import open_recording, open_tables, sizes
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.schema import tables
+from iowhy.recordings.sizes import FileSize, footers_must_be_bounded, must_be_bounded
 from iowhy.relations import Relations, opened
 from iowhy.reports import find, run
 

@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.stored_rows import StoredRows
 
 
 def test_a_forked_process_has_them_as_well(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from iowhy import overview as overviews
 from iowhy.overview import Overview, overview
-from iowhy.recording import Recording, open_recording, open_tables
+from iowhy.recordings import Recording, open_recording, open_tables
 from iowhy.relations import Relations, opened
 from tests.reports.conftest import MS, Make, request
 

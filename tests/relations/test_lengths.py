@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations, relation
 from iowhy.whys.facts.owners import owners
 from iowhy.whys.facts.requests import shape_sql

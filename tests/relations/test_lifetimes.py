@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.overview import overview_of
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.relations.lifetimes import as_if_alone
 from iowhy.relations.narrowed import Narrowed

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from benchmarks.generated import generate
-from iowhy.compare.layers import _measured
-from iowhy.recording import open_recording
+from iowhy.comparisons.layers import _measured
+from iowhy.recordings import open_recording
 from iowhy.relations import Relations
 from iowhy.reports import run
 from iowhy.whys.facts import Facts

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from iowhy.compare.layers import _measured
-from iowhy.recording import Recording
+from iowhy.comparisons.layers import _measured
+from iowhy.recordings import Recording
 from iowhy.reports import run
 from iowhy.whys.facts import Facts, facts_of
 from iowhy.whys.verdict import verdict_of

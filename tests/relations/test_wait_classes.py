@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Manifest, Recording
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Manifest, Recording
+from iowhy.recordings.writer import write_recording
 from iowhy.relations import Relations
 from iowhy.tables import budget_classes, calls, reasons, rules
 from tests.reports.conftest import MS, Make, call, file, wait

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 
 DIST = Path(os.environ.get("DIST", "dist"))
 WHEELS = sorted(DIST.glob("*.whl"))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Manifest, Recording
-from iowhy.recording.manifest import Clock, Host
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Manifest, Recording
+from iowhy.recordings.manifest import Clock, Host
+from iowhy.recordings.writer import write_recording
 from iowhy.relations.facts import SENSORS
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]

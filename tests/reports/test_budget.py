@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iowhy.errors import Problem
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import Filters, run
 from tests.reports.conftest import MS, Make, S, call, file, request, spent, wait
 

@@ -10,7 +10,7 @@ import pytest
 
 from iowhy.errors import Problem
 from iowhy.messages import without_controls
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import reports
 from tests.command_line import invoke
 from tests.reports.conftest import MS, Make, call, file

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.recording import Manifest, Recording
-from iowhy.recording.manifest import Clock
+from iowhy.recordings import Manifest, Recording
+from iowhy.recordings.manifest import Clock
 from iowhy.relations import RecordedFacts as Facts
 from iowhy.reports import Filters, reports, run
 from iowhy.reports.filters import resolve

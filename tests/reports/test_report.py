@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.reports import find, reports, run
 from iowhy.reports.document import document, pictures_in
 from iowhy.reports.engine import query

@@ -19,8 +19,8 @@ from iowhy.errors import Problem
 from iowhy.fleet.asking import Question, fleet_result, spark_result
 from iowhy.fleet.members import LeftOut
 from iowhy.fleet.places import places
-from iowhy.recording import Recording
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording
+from iowhy.recordings.schema import tables
 from iowhy.reports import Filters, reports, run, spark_statements
 from tests.fleet.agents import agent
 from tests.fleet.hosts import write_fleet

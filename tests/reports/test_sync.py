@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import Filters, run
 from tests.reports.conftest import MS, Make, call, filesystem, request, wait
 

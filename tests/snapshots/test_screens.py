@@ -8,7 +8,7 @@ import pytest
 from benchmarks.generated import generate
 from iowhy.cli._commands import COMMANDS
 from iowhy.lab import verify
-from iowhy.recording.manifest import Sensor
+from iowhy.recordings.manifest import Sensor
 from iowhy.reports import reports
 from tests.doctor.machines import BTF, DOCKER_RIGHTS, NO_RIGHTS, RAN, machine, refused
 from tests.lab.test_verify import HDD, trial

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.whys import classes
 from iowhy.whys.causes import causes
 from iowhy.whys.next_step import next_steps

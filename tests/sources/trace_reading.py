@@ -7,8 +7,8 @@ import duckdb
 import pyarrow as pa
 
 from benchmarks.arrow_tables import arrow_schema
-from iowhy.recording.schema import tables
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.schema import tables
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Block, Parsed
 from iowhy.sources.names import Names
 from iowhy.sources.paste import decode

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.writer import write_recording
 from tests.reports.conftest import MS, T0, S, Tables, file, make, spent, wait
 
 __all__ = ["MS", "T0", "S", "file", "frames", "make", "sample", "spent", "wait", "with_tables"]

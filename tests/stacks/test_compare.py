@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from iowhy.compare.code_paths import ChangedPath, changed_paths
-from iowhy.recording import Recording
+from iowhy.comparisons.code_paths import ChangedPath, changed_paths
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from tests.command_line import invoke
 from tests.reports.conftest import Make, call

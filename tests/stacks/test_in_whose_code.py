@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iowhy.expect import outcomes, read_expectation
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.whys import classes
 from iowhy.whys.facts import Facts

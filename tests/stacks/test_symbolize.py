@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.check import check_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
 from iowhy.reports import run
 from iowhy.sources import later_names
 from iowhy.sources.later_names import symbolize

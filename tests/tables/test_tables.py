@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import schema
+from iowhy.recordings import schema
 from iowhy.tables import call_numbers, calls, reasons, rules, sensors
 
 ROOT = Path(__file__).parents[2]

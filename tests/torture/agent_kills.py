@@ -21,7 +21,7 @@ from pathlib import Path
 from iowhy.agent import keeping
 from iowhy.agent.black_box import TAKEN, folder_of
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from tests.object_store import KEYS, object_store, put, sizes
 from tests.torture.report import Tally
 from tests.torture.traces import MARK, is_recorder, marked, none_left

@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
-from iowhy.recording.manifest import Manifest
-from iowhy.recording.schema import Column, tables
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.schema import Column, tables
+from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors
 from tests.torture.in_child import call
 from tests.whys.made import MS, START, S, Story

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.sources.live import RECORDER, program
 from tests.torture.report import Tally
 

@@ -51,9 +51,9 @@ def prepare() -> None:
     """Imports what calls need, without starting a thread: a fork has only the one that forked."""
     import duckdb  # noqa: F401
 
-    import iowhy.compare.layers
+    import iowhy.comparisons.layers
     import iowhy.overview
-    import iowhy.recording.check
+    import iowhy.recordings.check
     import iowhy.reports.engine
     import iowhy.views.comparison_page
     import iowhy.views.rows_table

@@ -20,8 +20,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from iowhy.errors import Problem
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.check import check_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
 from iowhy.sources.live import RECORDER, program
 from tests.torture.report import Tally
 from tests.torture.traces import MARK, is_recorder, marked, none_left, on_machine

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from time import monotonic
 
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from tests.torture.bases import BASES
 from tests.torture.damage import damage
 from tests.torture.in_child import call, prepare

@@ -1,10 +1,10 @@
 """What --json prints is what docs/schema/ says, key by key."""
 
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from iowhy.lab import verify
 from iowhy.reports import reports
@@ -93,15 +93,13 @@ def test_trials_of_commands_and_levers(tmp_path: Path) -> None:
 
 def test_the_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert violations("lab-list", "lab", "list") == []
-    finding = dataclasses.replace(
+    finding = structs.replace(
         trial("sync-storm", 0.9, 10.0).verdict.findings[0],
         remedies=("sync less",),
         remedy_gains=(0.9,),
     )
     wrong = trial("not-io", 0.9, 10.0)
-    right = dataclasses.replace(
-        wrong, verdict=dataclasses.replace(wrong.verdict, findings=(finding,))
-    )
+    right = structs.replace(wrong, verdict=structs.replace(wrong.verdict, findings=(finding,)))
     fixed = trial("healthy", 0.0, 1.0)
     checks = [
         verify.check(scenario(remedy="sync"), HDD, right, fixed),

@@ -13,8 +13,8 @@ pytest.importorskip("textual")
 
 from textual.pilot import Pilot
 
-from iowhy.recording import open_recording
-from iowhy.recording.manifest import Recorder
+from iowhy.recordings import open_recording
+from iowhy.recordings.manifest import Recorder
 from iowhy.reports import Filters, run
 from iowhy.views.top import head
 from iowhy.views.top.app import Shown, TopApp

@@ -14,9 +14,9 @@ from rich.console import Console
 from iowhy import units
 from iowhy.invocation import typed
 from iowhy.overview import overview
-from iowhy.recording import open_recording
-from iowhy.recording.manifest import Kept, Manifest, Sensor
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import open_recording
+from iowhy.recordings.manifest import Kept, Manifest, Sensor
+from iowhy.recordings.writer import write_recording
 from iowhy.views import class_marks, verdict_page, verdict_tables
 from iowhy.views.terminal import Field, console, printable, rows, shorten
 

@@ -5,7 +5,7 @@ import re
 import shlex
 
 from iowhy.cli import experiment
-from iowhy.experiment.levers import levers
+from iowhy.experiments.levers import levers
 from iowhy.options.parser import parse
 from iowhy.whys.thresholds import LEADS
 from iowhy.whys.verdict import Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import run
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.experiment.levers import levers
+from iowhy.experiments.levers import levers
 from iowhy.whys import cause_pages, thresholds
 from iowhy.whys import causes as package
 from iowhy.whys.cause import Cause

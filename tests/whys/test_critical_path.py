@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports import run
 from iowhy.whys.budget import Budget
 from iowhy.whys.verdict import judge

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.whys.verdict import judge
 
 from .made import FILE, KIB, MS, START, Story

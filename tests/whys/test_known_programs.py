@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording.manifest import Manifest
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.manifest import Manifest
+from iowhy.recordings.writer import write_recording
 from iowhy.whys.facts import Facts
 from iowhy.whys.program import Program, Rule, at_work, programs
 

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from iowhy.errors import Problem
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.schema import tables
 from iowhy.reports.engine import result_of
 from iowhy.whys.verdict import Verdict, judge
 from iowhy.whys.verdict_json import as_json

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from iowhy.compare import layers
-from iowhy.recording import Recording
+from iowhy.comparisons import layers
+from iowhy.recordings import Recording
 from iowhy.reports import run
 from iowhy.sources import diagnose
 from iowhy.tables import reasons

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 
 from .conftest import absent, chain, finding, judge_with_rows, leads
 from .made import GIB, MIB, MS, Row, S, disk, pasted, samples

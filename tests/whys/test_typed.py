@@ -16,8 +16,8 @@ from iowhy import invocation
 from iowhy.cli import experiment
 from iowhy.options.parser import parse
 from iowhy.overview import overview
-from iowhy.recording.manifest import Host, Manifest, Sensor
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.manifest import Host, Manifest, Sensor
+from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors
 from iowhy.whys.next_step import next_steps
 from iowhy.whys.verdict import Verdict, judge
@@ -63,7 +63,7 @@ def idle() -> Story:
 
 def asked(verdict: Verdict, made: Path) -> list[str]:
     """Every command on the page of a verdict, as one types it."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "80")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.experiment.levers import levers
+from iowhy.experiments.levers import levers
 from iowhy.whys import causes as modules
 from iowhy.whys.causes import causes
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.whys.facts import Facts
 from iowhy.whys.verdict import judge
 from iowhy.whys.verdict_json import as_json

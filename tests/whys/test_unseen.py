@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.schema import tables
 from iowhy.tables import sensors
 from iowhy.whys.causes import causes
 from iowhy.whys.verdict import judge

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.recording.manifest import Kept, Manifest, Recorder
-from iowhy.recording.writer import write_recording
+from iowhy.recordings.manifest import Kept, Manifest, Recorder
+from iowhy.recordings.writer import write_recording
 from iowhy.whys import classes
 from iowhy.whys.budget import Piece
 from iowhy.whys.cause import Cause

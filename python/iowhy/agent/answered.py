@@ -14,8 +14,8 @@ from msgspec import Struct
 from iowhy import units
 from iowhy.agent.conditions import Scope
 from iowhy.agent.triggers import Event
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Processes that are judged, those that were slow for the longest.

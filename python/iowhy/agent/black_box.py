@@ -25,7 +25,7 @@ from iowhy.agent.keeping import SUFFIX
 from iowhy.agent.settings import S
 from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
-from iowhy.recording.manifest import MANIFEST
+from iowhy.recordings.manifest import MANIFEST
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, program
 from iowhy.written_files import write_whole

@@ -22,7 +22,7 @@ from iowhy.agent.black_box import TAKEN, BlackBox, Running, move
 from iowhy.agent.deadline import Connections
 from iowhy.agent.settings import S, Settings
 from iowhy.agent.triggers import Budget, Event, Fired, boot_ns
-from iowhy.recording.manifest import MANIFEST
+from iowhy.recordings.manifest import MANIFEST
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, program
 

@@ -18,8 +18,8 @@ from msgspec import Struct
 from iowhy.allocated import allocated_bytes
 from iowhy.errors import Problem
 from iowhy.free_name import free_name
-from iowhy.recording.days import day_folder
-from iowhy.recording.manifest import MANIFEST, read_manifest
+from iowhy.recordings.days import day_folder
+from iowhy.recordings.manifest import MANIFEST, read_manifest
 
 OPEN = ".open"
 GONE = ".gone"

@@ -23,7 +23,7 @@ from iowhy.agent.uploads import Uploads
 from iowhy.agent.wall_clock import WallClock
 from iowhy.errors import Problem
 from iowhy.messages import printable
-from iowhy.recording.folder_lock import alone_in, holder
+from iowhy.recordings.folder_lock import alone_in, holder
 from iowhy.sources.lifeline import Recorder
 from iowhy.sources.live import RECORDER, program
 from iowhy.users import is_own

@@ -12,7 +12,7 @@ from iowhy.agent import conditions
 from iowhy.agent.conditions import Condition, Scope
 from iowhy.errors import Problem
 from iowhy.quantities import MOST, duration_ns, size_bytes
-from iowhy.recording.object_store import path_of
+from iowhy.recordings.object_store import path_of
 
 DIRECTORY = Path("/var/lib/iowhy")
 S = 10**9

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from iowhy.agent.keeping import SUFFIX, Kept
 from iowhy.errors import Problem
-from iowhy.recording import object_store
-from iowhy.recording.manifest import MANIFEST
+from iowhy.recordings import object_store
+from iowhy.recordings.manifest import MANIFEST
 
 STATE = ".uploaded.json"
 #: Until the store is asked again after it failed: doubled with each failure, and of that at least the half (so that not all hosts ask at once).

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.options.keywords import from_keywords, text_of
-from iowhy.recording import Recording, open_recording
+from iowhy.recordings import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
 from iowhy.sources.aside import aside
 
@@ -81,7 +81,7 @@ class Rows:
         """What a question to a connection gives that has the rows as `rows`."""
         import duckdb
 
-        from iowhy.recording.stored_rows import LOOK_AT_ALL
+        from iowhy.recordings.stored_rows import LOOK_AT_ALL
         from iowhy.reports.columns import arrays
 
         connection = duckdb.connect(

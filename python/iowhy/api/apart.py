@@ -21,7 +21,7 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
     """What a tool of `iowhy.api.tools` gives. Raises Problem as it does, and when there is no answer in time."""
     import anyio
 
-    from iowhy.recording.bounds import remove_left_behind
+    from iowhy.recordings.bounds import remove_left_behind
 
     asked = json.dumps([tool, words]).encode() + b"\n"
     async with await anyio.open_process(COMMAND, stderr=None) as process:

@@ -11,12 +11,12 @@ from iowhy.options.keywords import keyword
 from iowhy.options.trial_options import Trials
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.experiment.interval import Interval
+    from iowhy.experiments.interval import Interval
 
 
 def of_commands(asked: command.Options) -> Answer:
     """The one side and each of `vs`, run interleaved; saved as JSON where that was asked for. Raises Problem."""
-    from iowhy.experiment import result as results
+    from iowhy.experiments import result as results
     from iowhy.views import comparison_page
     from iowhy.views.progress import TrialsLine
 
@@ -41,8 +41,8 @@ def of_recordings(asked: command.Options, given: Sequence[str]) -> Answer:
 
     given: the names of the arguments.
     """
-    from iowhy.compare.comparison import compare_all, log
-    from iowhy.compare.sides import open_sides
+    from iowhy.comparisons.comparison import compare_all, log
+    from iowhy.comparisons.sides import open_sides
     from iowhy.views import comparison_json, comparison_page
 
     of_trials = {keyword(one) for one in parameters(Trials)} | {"export_json", "force"}
@@ -82,7 +82,7 @@ def _slower(
     asked: command.Options, found: "Sequence[tuple[str, Interval | None]]"
 ) -> tuple[str, ...]:
     """A sentence for each that is slower than `fail_on_regression` allows, or of which that is not known."""
-    from iowhy.compare.comparison import regressed, resolvable
+    from iowhy.comparisons.comparison import regressed, resolvable
 
     if asked.limit is None:
         return ()

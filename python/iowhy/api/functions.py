@@ -117,7 +117,7 @@ def experiment(*words: str, **options: Any) -> Answer:
     that only a terminal has a use for.
     """
     from iowhy.cli import experiment as command
-    from iowhy.experiment import result as results
+    from iowhy.experiments import result as results
     from iowhy.views import experiment_page
 
     words = texts_of("iowhy.experiment: words", words, "levers and a command")

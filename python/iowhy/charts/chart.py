@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.relations.relation import Column
 from iowhy.relations.sql_header import parse_headed
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from iowhy.charts.chart import NARROWED, Chart, charts
 from iowhy.errors import Problem
-from iowhy.recording.query_errors import is_out_of_memory, is_query_error
+from iowhy.recordings.query_errors import is_out_of_memory, is_query_error
 from iowhy.relations import Relations
 from iowhy.relations.rows import Row
 from iowhy.tables import sensors as known_sensors

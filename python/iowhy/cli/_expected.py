@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # slow to import
     from iowhy.expect import Expectation, Outcome
     from iowhy.expect.baseline import Baseline
     from iowhy.expect.project import Project
-    from iowhy.recording import Recording
+    from iowhy.recordings import Recording
     from iowhy.whys.verdict import Verdict
 
 

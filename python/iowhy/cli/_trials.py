@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.experiment import metric
-from iowhy.experiment.job import Job
+from iowhy.experiments import metric
+from iowhy.experiments.job import Job
 from iowhy.options.trial_options import Trials
 from iowhy.users import invoking_user
 

@@ -27,8 +27,8 @@ class Options:
 
 def command(options: Options) -> None:
     """Look at every file of a recording; exit status 1 when something is wrong."""
-    from iowhy.recording import open_recording
-    from iowhy.recording.check import check_recording
+    from iowhy.recordings import open_recording
+    from iowhy.recordings.check import check_recording
     from iowhy.views import checks
 
     recording = open_recording(options.recording)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iowhy.cli._statuses import NO
 from iowhy.cli._trials import job
 from iowhy.errors import Problem
-from iowhy.experiment.interval import Interval
+from iowhy.experiments.interval import Interval
 from iowhy.messages import json_text, say
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import Exports
@@ -17,11 +17,11 @@ from iowhy.views.progress import TrialsLine
 from iowhy.written_files import put
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.compare.commands import CommandComparison
-    from iowhy.compare.sides import Side
+    from iowhy.comparisons.commands import CommandComparison
+    from iowhy.comparisons.sides import Side
     from iowhy.expect import Growth
     from iowhy.expect.growth import Grown
-    from iowhy.experiment.result import Result
+    from iowhy.experiments.result import Result
 
 EPILOG = """Examples:
 
@@ -78,7 +78,7 @@ class Options:
 
 def command(options: Options) -> None:
     """Compare recordings, sets of recordings, or commands: time, layers, findings."""
-    from iowhy.compare.comparison import regressed, resolvable
+    from iowhy.comparisons.comparison import regressed, resolvable
 
     options.exports.check()
     growths = growths_of(options)
@@ -119,7 +119,7 @@ def _grown(options: Options, growths: "list[Growth]", sides: Sequence[str]) -> b
     """Whether a measure grew by more than it may, from the first side to one after it; each is said."""
     if not growths:
         return False
-    from iowhy.compare.sides import open_sides
+    from iowhy.comparisons.sides import open_sides
 
     found = grown_of(options, growths, open_sides(sides))
     for one in found:
@@ -136,7 +136,7 @@ def grown_of(options: Options, growths: "list[Growth]", sides: "Sequence[Side]")
     """What became of each growth, from the first side to each after it."""
     if not growths:
         return []
-    from iowhy.compare.comparison import longer
+    from iowhy.comparisons.comparison import longer
     from iowhy.expect import grown, times_grown
 
     first, *others = sides
@@ -151,7 +151,7 @@ def grown_of(options: Options, growths: "list[Growth]", sides: "Sequence[Side]")
 
 
 def _commands(options: Options, commands: Sequence[str], line: TrialsLine) -> list[Interval | None]:
-    from iowhy.experiment import result as results
+    from iowhy.experiments import result as results
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console
 
@@ -171,7 +171,7 @@ def trials_of(
     """Runs the commands interleaved: every run, and each of the others against the first. Raises Problem."""
     if options.baseline:
         raise Problem("--baseline goes with recordings; with commands the first is the baseline")
-    from iowhy.compare.commands import compare_commands
+    from iowhy.comparisons.commands import compare_commands
 
     trials = options.trials
     try:
@@ -191,8 +191,8 @@ def trials_of(
 
 
 def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Interval | None]:
-    from iowhy.compare.comparison import log
-    from iowhy.compare.sides import open_sides
+    from iowhy.comparisons.comparison import log
+    from iowhy.comparisons.sides import open_sides
     from iowhy.views import comparison_json
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console
@@ -211,8 +211,8 @@ def _log(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Inter
 
 
 def _recordings(options: Options, sides: Sequence[str], line: TrialsLine) -> list[Interval | None]:
-    from iowhy.compare.comparison import compare_all
-    from iowhy.compare.sides import open_sides
+    from iowhy.comparisons.comparison import compare_all
+    from iowhy.comparisons.sides import open_sides
     from iowhy.views import comparison_json
     from iowhy.views import comparison_page as view
     from iowhy.views.terminal import console

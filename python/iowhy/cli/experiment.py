@@ -22,8 +22,8 @@ from iowhy.views.progress import TrialsLine
 from iowhy.written_files import put
 
 if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
-    from iowhy.experiment.result import Result
-    from iowhy.recording import Recording
+    from iowhy.experiments.result import Result
+    from iowhy.recordings import Recording
     from iowhy.whys.finding import Finding
 
 EPILOG = """Examples:
@@ -67,7 +67,7 @@ class Options:
 
 def is_ours(text: str) -> bool:
     """Whether a word is a lever and not yet the command."""
-    from iowhy.experiment.levers import levers
+    from iowhy.experiments.levers import levers
 
     return text.partition("=")[0] in levers()
 
@@ -81,7 +81,7 @@ def command(options: Options) -> None:
     if options.list_:
         _list(options)
         return
-    from iowhy.experiment import result as results
+    from iowhy.experiments import result as results
     from iowhy.views import experiment_page as view
     from iowhy.views.terminal import console
 
@@ -100,14 +100,14 @@ def asked_of(options: Options, *, leave: bool = True) -> "Result":
         return result_of(options, leave=leave)
     if options.words:
         raise Problem("--from judges a table: no levers or command go with it")
-    from iowhy.experiment.table import judge_table
+    from iowhy.experiments.table import judge_table
 
     return judge_table(options.from_)
 
 
 def save(found: "Result", options: Options) -> None:
     """Writes it where the options say. Raises Problem."""
-    from iowhy.experiment import result as results
+    from iowhy.experiments import result as results
 
     if options.exports.export_json is not None:
         results.save_json(options.exports.export_json, found, force=options.exports.force)
@@ -127,8 +127,8 @@ def result_of(options: Options, *, leave: bool = True) -> "Result":
 
     leave: this process has no more need of root's rights after it.
     """
-    from iowhy.experiment import result as results
-    from iowhy.experiment.experiment import Listener, Request, experiment
+    from iowhy.experiments import result as results
+    from iowhy.experiments.experiment import Listener, Request, experiment
 
     asked, argv = split(options.words)
     trials = options.trials
@@ -172,7 +172,7 @@ def result_of(options: Options, *, leave: bool = True) -> "Result":
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Levers, then the command: the first word that is no lever begins it."""
-    from iowhy.experiment.levers import named
+    from iowhy.experiments.levers import named
 
     asked: list[str] = []
     rest = list(words)
@@ -191,7 +191,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _lever_misspelt(text: str) -> bool:
     import difflib
 
-    from iowhy.experiment.levers import levers
+    from iowhy.experiments.levers import levers
 
     name = text.partition("=")[0]
     near = difflib.get_close_matches(name, levers(), 1, cutoff=0.8)
@@ -199,7 +199,7 @@ def _lever_misspelt(text: str) -> bool:
 
 
 def _list(options: Options) -> None:
-    from iowhy.experiment.availability import availability
+    from iowhy.experiments.availability import availability
     from iowhy.views import levers as levers_view
     from iowhy.views.terminal import console
 
@@ -242,7 +242,7 @@ def _findings(
     recording: Path | None, argv: Sequence[str], asked: Sequence[str]
 ) -> tuple[_Known, Path | None, bool]:
     """What is known by the recording named, or by the newest one here of the same command; whether it is the same."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
 
     if recording is not None:
         opened = open_recording(recording)

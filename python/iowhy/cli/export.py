@@ -16,7 +16,7 @@ from iowhy.views.progress import working
 from iowhy.written_files import check_free, opened, opened_folder
 
 if TYPE_CHECKING:
-    from iowhy.recording import Recording
+    from iowhy.recordings import Recording
 
 
 class _Form(Struct, frozen=True):
@@ -113,7 +113,7 @@ def command(options: Options) -> None:
 
 
 def _opened(options: Options) -> "Recording":
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
 
     recording = open_recording(options.recording)
     return recording if options.keep_secrets else recording.without_secrets()

@@ -72,7 +72,7 @@ def report(options: Report) -> None:
 
 
 def _say_left_out(left_out: "LeftOut") -> None:
-    from iowhy.recording.object_store import written
+    from iowhy.recordings.object_store import written
 
     for path, why in list(left_out.reasons.items())[:MOST_LINES]:
         name = written(path)

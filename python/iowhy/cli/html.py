@@ -17,8 +17,8 @@ from iowhy.views.progress import working
 from iowhy.written_files import check_free, put
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.compare.sides import Side
-    from iowhy.recording import Recording
+    from iowhy.comparisons.sides import Side
+    from iowhy.recordings import Recording
     from iowhy.relations import Relations
     from iowhy.views.html.markup import Say
 
@@ -88,15 +88,15 @@ def _page(results: tuple[str, ...], say: "Say") -> _Page:
     if not results:
         raise Problem("of what? `iowhy html NAME.iowhy`, or BEFORE AFTER, or an experiment's JSON")
     if len(results) > 1:
-        from iowhy.compare.sides import open_sides
+        from iowhy.comparisons.sides import open_sides
 
         return _comparison(open_sides(results), say)
     if results[0].endswith(".json"):
-        from iowhy.compare.exported import read_exported
+        from iowhy.comparisons.exported import read_exported
 
         sides = read_exported(Path(results[0]))
         return _experiment(Path(results[0]), say) if sides is None else _comparison(sides, say)
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
 
     recording = _said(open_recording(results[0]), say)
     return _Page(_name(recording.path), lambda redact: _of_recording(recording, redact, say))
@@ -160,7 +160,7 @@ def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
 
     def write(redact: bool) -> str:
         from iowhy.charts import drawn_charts
-        from iowhy.compare.comparison import compare_all
+        from iowhy.comparisons.comparison import compare_all
         from iowhy.relations import Relations
         from iowhy.views.html.comparison_html import comparison_html
         from iowhy.views.html.redaction import redactor_of
@@ -184,7 +184,7 @@ def _comparison(sides: "Sequence[Side]", say: "Say") -> _Page:
 
 
 def _experiment(path: Path, say: "Say") -> _Page:
-    from iowhy.experiment.saved import read_saved
+    from iowhy.experiments.saved import read_saved
     from iowhy.views.html.experiment_html import experiment_html, name_of
     from iowhy.views.html.redaction import Redactor
 

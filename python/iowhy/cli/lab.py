@@ -123,7 +123,7 @@ def run(options: Run) -> None:
     from iowhy.invocation import typed
     from iowhy.lab import trial
     from iowhy.overview import overview
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.views import lab_tables as view
     from iowhy.views import verdict_page
 

@@ -34,9 +34,9 @@ class Options:
 
 def command(options: Options) -> None:
     """Make one file of a recording, to send round; every command reads it as it is."""
-    from iowhy.recording import open_recording
-    from iowhy.recording.packed import SUFFIX
-    from iowhy.recording.packer import pack
+    from iowhy.recordings import open_recording
+    from iowhy.recordings.packed import SUFFIX
+    from iowhy.recordings.packer import pack
     from iowhy.units import size
 
     recording = open_recording(options.recording)

@@ -13,7 +13,7 @@ from iowhy.views.progress import working
 from iowhy.written_files import opened as file_opened
 
 if TYPE_CHECKING:
-    from iowhy.recording import Recording
+    from iowhy.recordings import Recording
     from iowhy.reports import Filters, Report
 
 EPILOG = """Examples:
@@ -68,7 +68,7 @@ class Options:
 
 def command(options: Options) -> None:
     """Show one view of a recording. Own reports: SQL files in ~/.config/iowhy/reports."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.reports import Filters, find, result_of, statement
 
     name, recording = _in_order(options.name, options.recording)
@@ -120,7 +120,7 @@ def _write_stacks(
 
 def _in_order(first: str | None, second: str | None) -> tuple[str | None, str | None]:
     """The report and the recording, in whichever order they were given."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.reports import reports
 
     known = reports()

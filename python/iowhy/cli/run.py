@@ -320,7 +320,7 @@ def _verdict(out: Path, options: Options, expected: Asked, status: int) -> int:
     """
     # Not before the command has ended: it need not wait for what only the verdict needs.
     from iowhy.overview import overview
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
 
     recording = open_recording(out)

@@ -39,7 +39,7 @@ class Options:
 
 def command(options: Options) -> None:
     """Run one SELECT over the tables of a recording (docs/recording.md). Nothing can be changed."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.reports.engine import query_result
 
     recording = open_recording(options.recording)
@@ -56,7 +56,7 @@ def command(options: Options) -> None:
 
 def _tables(kept: Mapping[str, int]) -> list[dict[str, object]]:
     """Each table: its rows as the manifest counts them, unknown where it does not tell."""
-    from iowhy.recording.schema import tables
+    from iowhy.recordings.schema import tables
 
     return [
         {

@@ -36,7 +36,7 @@ class Options:
 
 def command(options: Options) -> None:
     """Name the functions of a recording's user stacks by build id, from debug files that are here now."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.sources.later_names import symbolize
 
     recording = open_recording(options.recording)

@@ -58,13 +58,13 @@ def command(options: Options) -> None:
     if options.recording is None:
         _record(options)
         return
-    from iowhy.recording.packed import is_packed
+    from iowhy.recordings.packed import is_packed
     from iowhy.sources.printed import printed_beside
 
     if not options.recording.exists():
         raise Problem(f"{options.recording}: no such recording")
     if not is_packed(options.recording) and not _may_become(options.recording):
-        from iowhy.recording import open_recording
+        from iowhy.recordings import open_recording
 
         open_recording(options.recording)  # raises
     printed = printed_beside(options.recording.absolute())

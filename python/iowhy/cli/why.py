@@ -49,7 +49,7 @@ def command(options: Options) -> None:
         _of_processes(options)
         return
     from iowhy.overview import overview
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
 
     recording = open_recording(options.recording)
@@ -67,7 +67,7 @@ def command(options: Options) -> None:
 
 def _of_processes(options: Options) -> None:
     from iowhy.overview import overview_of
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
 
     recording = open_recording(options.recording)

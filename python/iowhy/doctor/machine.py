@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
-from iowhy.recording.manifest import Sensor
+from iowhy.recordings.manifest import Sensor
 
 #: Bits of capability sets (include/uapi/linux/capability.h).
 CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24, "CAP_PERFMON": 38, "CAP_BPF": 39}

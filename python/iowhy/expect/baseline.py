@@ -21,7 +21,7 @@ from iowhy.expect.expectation import Expectation
 from iowhy.expect.growth import read_growth
 from iowhy.expect.outcome import lost_events
 from iowhy.measures import Measure, measures, values
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.written_files import SHARED_FILE, write_whole
 

@@ -9,7 +9,7 @@ from iowhy import units
 from iowhy.errors import Problem
 from iowhy.expect.expectation import number
 from iowhy.measures import Measure, find, values
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 
 #: What people call the elapsed time. Counts are the same in each run; times are not, and one run against one tells nothing.

@@ -7,8 +7,8 @@ from msgspec import Struct
 from iowhy import units
 from iowhy.expect.expectation import Expectation
 from iowhy.measures import Measure, Part, largest_call, largest_file, values
-from iowhy.recording import Recording
-from iowhy.recording.manifest import Manifest
+from iowhy.recordings import Recording
+from iowhy.recordings.manifest import Manifest
 from iowhy.relations import Relations
 from iowhy.tables import sensors
 from iowhy.units import percent

@@ -8,7 +8,7 @@ import numpy as np
 from iowhy.exports.lanes import Lanes
 from iowhy.exports.trace import Events, Note, Trace
 from iowhy.exports.wire import Numbers
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.reports.batches import TEXT
 from iowhy.reports.columns import Batch, filled
 from iowhy.reports.engine import column_queries

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.messages import printable
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.reports import Filters, find, run
 from iowhy.version import VERSION

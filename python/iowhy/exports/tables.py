@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
-from iowhy.recording import Recording
-from iowhy.recording.query_errors import is_query_error
-from iowhy.recording.schema import tables
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings import Recording
+from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.schema import tables
+from iowhy.recordings.sql_text import text_literal
 from iowhy.reports.batches import Result
 from iowhy.reports.engine import queries
 from iowhy.reports.parquet_file import FORM

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from iowhy.errors import Problem
 from iowhy.fleet.members import COLUMNS
 from iowhy.fleet.sql_parts import KEY
-from iowhy.recording.open_tables import listed, reading
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.open_tables import listed, reading
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations.relation import Column
 from iowhy.reports.batches import Result
 from iowhy.reports.engine import result

@@ -5,9 +5,9 @@ from functools import cache
 from hashlib import sha256
 
 from iowhy.package_files import package_folder
-from iowhy.recording import Recording
-from iowhy.recording.manifest import MANIFEST
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording
+from iowhy.recordings.manifest import MANIFEST
+from iowhy.recordings.schema import tables
 from iowhy.version import VERSION
 
 _DEFINING = (".sql", ".py", ".toml")

@@ -25,12 +25,12 @@ from iowhy.fleet.members import (
 )
 from iowhy.fleet.sql_parts import RECORDINGS
 from iowhy.fleet.statement import FleetSelection, needed, row_of, statement_of
-from iowhy.recording.bounds import private_folder
-from iowhy.recording.open_tables import file_sizes, reading
-from iowhy.recording.query_errors import is_query_error
-from iowhy.recording.schema import tables
-from iowhy.recording.sizes import FileSize, must_be_bounded
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.bounds import private_folder
+from iowhy.recordings.open_tables import file_sizes, reading
+from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.schema import tables
+from iowhy.recordings.sizes import FileSize, must_be_bounded
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import RecordedFacts, recorded_facts
 from iowhy.relations.compose import filters as leaves_out
 from iowhy.relations.facts import facts_by_rows

@@ -8,8 +8,8 @@ import json
 import sys
 
 from iowhy.errors import Problem
-from iowhy.recording import open_recording
-from iowhy.recording.query_errors import is_query_error
+from iowhy.recordings import open_recording
+from iowhy.recordings.query_errors import is_query_error
 from iowhy.whys.budget import Budget
 from iowhy.whys.finding import Finding
 from iowhy.whys.verdict import Verdict, judge

@@ -11,9 +11,9 @@ from msgspec import Struct, field
 from iowhy.errors import Problem
 from iowhy.fleet.members import Member
 from iowhy.fleet.sql_parts import KEY
-from iowhy.recording.day_packs import NUMBER
-from iowhy.recording.open_tables import listed
-from iowhy.recording.schema import Table
+from iowhy.recordings.day_packs import NUMBER
+from iowhy.recordings.open_tables import listed
+from iowhy.recordings.schema import Table
 
 if TYPE_CHECKING:  # slow to import
     import duckdb

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from iowhy.errors import Problem
 from iowhy.fleet.definitions import digest_of, fingerprint
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.day_packs import Entry, entries, in_day_pack, is_day_pack, taken_out
-from iowhy.recording.days import UNKNOWN
-from iowhy.recording.manifest import MANIFEST_MAX_BYTES, parsed_manifest, read_manifest
-from iowhy.recording.object_store import copied, is_stored, written
-from iowhy.recording.packed import SUFFIX
-from iowhy.recording.plain_file import read_plain
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.day_packs import Entry, entries, in_day_pack, is_day_pack, taken_out
+from iowhy.recordings.days import UNKNOWN
+from iowhy.recordings.manifest import MANIFEST_MAX_BYTES, parsed_manifest, read_manifest
+from iowhy.recordings.object_store import copied, is_stored, written
+from iowhy.recordings.packed import SUFFIX
+from iowhy.recordings.plain_file import read_plain
 from iowhy.relations import RecordedFacts
 
 #: Recordings that one statement is about, and rows of the tables that it reads.

@@ -22,10 +22,10 @@ from iowhy.fleet.lying import Lying, must_fit
 from iowhy.fleet.members import COLUMNS, LeftOut
 from iowhy.fleet.sql_parts import KEY, RECORDINGS
 from iowhy.fleet.statement import row_of
-from iowhy.recording.day_packs import NUMBER
-from iowhy.recording.object_store import is_stored, written
-from iowhy.recording.open_tables import reading
-from iowhy.recording.schema import Table, tables
+from iowhy.recordings.day_packs import NUMBER
+from iowhy.recordings.object_store import is_stored, written
+from iowhy.recordings.open_tables import reading
+from iowhy.recordings.schema import Table, tables
 from iowhy.reports.batches import BATCH_ROWS, Result
 from iowhy.reports.spark import spark_of, to_spark
 

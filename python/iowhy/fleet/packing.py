@@ -20,7 +20,7 @@ from iowhy.errors import Problem
 from iowhy.fleet.lying import Lying, lying, must_fit
 from iowhy.fleet.members import LeftOut, Member, opened
 from iowhy.fleet.verdicts import carried, to_carry
-from iowhy.recording.day_packs import (
+from iowhy.recordings.day_packs import (
     INDEX,
     INDEX_COLUMNS,
     MOST_PACKED,
@@ -30,16 +30,16 @@ from iowhy.recording.day_packs import (
     is_day_pack,
     table_names,
 )
-from iowhy.recording.days import PACK, day_folder
-from iowhy.recording.experiments import EXPERIMENT_MAX_BYTES
-from iowhy.recording.folder_lock import alone_in
-from iowhy.recording.manifest import parsed_manifest
-from iowhy.recording.open_tables import file_sizes, listed, reading
-from iowhy.recording.plain_file import read_plain, synced
-from iowhy.recording.query_errors import is_query_error
-from iowhy.recording.schema import tables
-from iowhy.recording.sizes import must_be_bounded
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.days import PACK, day_folder
+from iowhy.recordings.experiments import EXPERIMENT_MAX_BYTES
+from iowhy.recordings.folder_lock import alone_in
+from iowhy.recordings.manifest import parsed_manifest
+from iowhy.recordings.open_tables import file_sizes, listed, reading
+from iowhy.recordings.plain_file import read_plain, synced
+from iowhy.recordings.query_errors import is_query_error
+from iowhy.recordings.schema import tables
+from iowhy.recordings.sizes import must_be_bounded
+from iowhy.recordings.sql_text import text_literal
 
 LOCK = ".packing"
 #: Below it an error of writing is the disk's.

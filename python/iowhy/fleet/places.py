@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.recording.day_packs import INDEX, in_day_pack, is_day_pack, names
-from iowhy.recording.days import PACK_SUFFIX
-from iowhy.recording.manifest import MANIFEST
-from iowhy.recording.object_store import below, copied, is_stored, path_of
-from iowhy.recording.packed import SUFFIX
+from iowhy.recordings.day_packs import INDEX, in_day_pack, is_day_pack, names
+from iowhy.recordings.days import PACK_SUFFIX
+from iowhy.recordings.manifest import MANIFEST
+from iowhy.recordings.object_store import below, copied, is_stored, path_of
+from iowhy.recordings.packed import SUFFIX
 
 #: Recordings that are looked for, and how deep below a folder: more is no fleet's folder, but a filesystem.
 MOST_RECORDINGS, MOST_DEPTH = 1_000_000, 12

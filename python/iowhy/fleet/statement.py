@@ -3,7 +3,7 @@
 from functools import cache
 
 from iowhy.errors import Problem
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, relations
 from iowhy.relations.compose import compose
 from iowhy.relations.literals import recording as recording_row

@@ -26,9 +26,9 @@ import iowhy
 from iowhy.cache_folder import cache_folder
 from iowhy.fleet.definitions import digest_of
 from iowhy.fleet.members import LeftOut, opened
-from iowhy.recording.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
-from iowhy.recording.day_packs import Entry
-from iowhy.recording.object_store import written
+from iowhy.recordings.bounds import LEAST_MEMORY_BYTES, MEMORY_VARIABLE, memory_bytes
+from iowhy.recordings.day_packs import Entry
+from iowhy.recordings.object_store import written
 
 #: Verdicts that are kept: the last ones. One takes about a kilobyte.
 MOST_KEPT = 200_000
@@ -39,7 +39,7 @@ MOST_WORKERS = 8
 VERDICT_DEFINITIONS = (
     "iowhy.relations",
     "iowhy.tables",
-    "iowhy.recording",
+    "iowhy.recordings",
     "iowhy.whys",
     "iowhy.whys.causes",
     "iowhy.whys.facts",

@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.fleet.members import MOST_TOGETHER, LeftOut, Member, opened
-from iowhy.recording.check import check_recording
-from iowhy.recording.manifest import MANIFEST, MANIFEST_MAX_BYTES
-from iowhy.recording.object_store import written
-from iowhy.recording.plain_file import read_plain
-from iowhy.recording.schema import VERSION
+from iowhy.recordings.check import check_recording
+from iowhy.recordings.manifest import MANIFEST, MANIFEST_MAX_BYTES
+from iowhy.recordings.object_store import written
+from iowhy.recordings.plain_file import read_plain
+from iowhy.recordings.schema import VERSION
 
 WHOLE, CUT_OFF, DUPLICATE = "whole", "cut off", "duplicate"
 DAMAGED, INCOMPATIBLE = "damaged", "incompatible"

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 from iowhy.errors import Problem
-from iowhy.experiment.extents import extent_count
+from iowhy.experiments.extents import extent_count
 
 _PAGE = 4096
 _TOOTH_UNITS = 4

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from iowhy.errors import Problem
-from iowhy.experiment import groups
+from iowhy.experiments import groups
 from iowhy.invocation import as_root
 from iowhy.lab import disks, filesystems, shell
 from iowhy.lab.disks import MIB, Disk

@@ -19,7 +19,7 @@ from iowhy.errors import Problem
 from iowhy.lab.scenario import Plan, Scenario, Variant
 from iowhy.lab.stage import Choice, stage
 from iowhy.messages import say
-from iowhy.recording import open_recording
+from iowhy.recordings import open_recording
 from iowhy.sources import live
 from iowhy.undo import MARK_VARIABLE
 from iowhy.whys.finding import Finding

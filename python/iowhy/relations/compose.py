@@ -5,7 +5,7 @@ from collections.abc import Callable, Container
 from typing import Protocol
 
 from iowhy.errors import Problem
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.relations.facts import RecordedFacts
 from iowhy.relations.relation import Relation, named_in, relations
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct, field
 from msgspec.structs import asdict, fields, replace
 
-from iowhy.recording import Recording
-from iowhy.recording.open_tables import OpenTables
-from iowhy.recording.promised import Mismatch, mismatches
-from iowhy.recording.schema import Table, tables
+from iowhy.recordings import Recording
+from iowhy.recordings.open_tables import OpenTables
+from iowhy.recordings.promised import Mismatch, mismatches
+from iowhy.recordings.schema import Table, tables
 from iowhy.relations.rows import Row
 from iowhy.tables import sensors
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations.cpu_limits import LEFT_OVER, SATURATED, SERIAL_CORES, SHORTAGE
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.tables import budget_classes as classes

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.relations.facts import RecordedFacts
 
 #: Selects a table's rows with the columns of the schema (OpenTables.select).

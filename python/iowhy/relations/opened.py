@@ -3,8 +3,8 @@
 from functools import cached_property
 from types import TracebackType
 
-from iowhy.recording import Recording
-from iowhy.recording.open_tables import OpenTables
+from iowhy.recordings import Recording
+from iowhy.recordings.open_tables import OpenTables
 from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.narrowed import Narrowed

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.relations.literals import COLUMNS, LITERALS
 from iowhy.relations.percentiles import few_percentiles_sql, percentiles_sql

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import NODEFAULT
 from msgspec.structs import fields
 
-from iowhy.recording.query_errors import UnexpectedValue
+from iowhy.recordings.query_errors import UnexpectedValue
 
 if typing.TYPE_CHECKING:  # slow to import, which DuckDB does when it has one to give
     from decimal import Decimal

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.recording import Recording
-from iowhy.recording.open_tables import OpenTables
-from iowhy.recording.promised import in_words
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording
+from iowhy.recordings.open_tables import OpenTables
+from iowhy.recordings.promised import in_words
+from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, Relations, recorded_facts
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.relation import relations, tables_in

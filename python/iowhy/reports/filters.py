@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from iowhy import quantities, units
 from iowhy.errors import Problem
-from iowhy.recording import Manifest
-from iowhy.recording.schema import Table, tables
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings import Manifest
+from iowhy.recordings.schema import Table, tables
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import RecordedFacts
 
 _SHORTEST_ID = 4  # of fewer characters nobody means the beginning of an id

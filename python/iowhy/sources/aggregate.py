@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from iowhy.recording.schema import tables as schema_tables
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.schema import tables as schema_tables
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Part
 from iowhy.sources.intervals import NO_LEVEL, Columns, Intervals
 from iowhy.sources.snapshots import intervals_of_snapshots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Part
 
 LOGS = ("strace", "perf-trace")

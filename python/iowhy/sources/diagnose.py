@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from iowhy import tables
 from iowhy.errors import Problem
-from iowhy.recording.manifest import Clock as ClockPair
-from iowhy.recording.manifest import Host, Input, Manifest, Sensor
-from iowhy.recording.recording import Recording
-from iowhy.recording.stored_rows import StoredRows
-from iowhy.recording.writer import Rows, write_recording
+from iowhy.recordings.manifest import Clock as ClockPair
+from iowhy.recordings.manifest import Host, Input, Manifest, Sensor
+from iowhy.recordings.recording import Recording
+from iowhy.recordings.stored_rows import StoredRows
+from iowhy.recordings.writer import Rows, write_recording
 from iowhy.sources import aggregate, hosts, merge, reading, recognised, time_line
 from iowhy.sources.deduplicate import deduplicate_calls
 from iowhy.sources.format import Parsed, Part, Progress

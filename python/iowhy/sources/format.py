@@ -45,7 +45,7 @@ from msgspec import Struct, field
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.intervals import Interval as Interval
 from iowhy.sources.intervals import Intervals
 from iowhy.sources.names import Names

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.recording import Recording
-from iowhy.recording.rewrite import rewrite
-from iowhy.recording.schema import tables
+from iowhy.recordings import Recording
+from iowhy.recordings.rewrite import rewrite
+from iowhy.recordings.schema import tables
 from iowhy.sources.live import RECORDER, program
 
 Row = dict[str, object]

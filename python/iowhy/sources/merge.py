@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from iowhy.recording.stored_rows import StoredRows
-from iowhy.recording.writer import Rows, in_schema
+from iowhy.recordings.stored_rows import StoredRows
+from iowhy.recordings.writer import Rows, in_schema
 from iowhy.sources.format import Part
 
 

@@ -1,6 +1,6 @@
 """The file that pasted texts are about: the one whose layout they show, else the one whose calls take most time."""
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 
 #: What every program reads, and what is no file of a disk.
 _SYSTEM = "^/(usr|lib[^/]*|s?bin|etc|proc|sys|dev)/"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from iowhy.recording.schema import tables as schema_tables
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.schema import tables as schema_tables
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Parsed
 from iowhy.sources.intervals import Columns, Intervals
 

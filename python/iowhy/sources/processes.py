@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 
 _MOST = 5
 

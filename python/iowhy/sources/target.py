@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from iowhy.errors import Problem
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Part
 
 #: What a row of these is of: a process, or one thread of it.

@@ -8,8 +8,8 @@ from typing import cast
 
 import numpy as np
 
-from iowhy.recording.schema import tables as schema_tables
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.schema import tables as schema_tables
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.format import Parsed, Part
 from iowhy.sources.numbers import NS_PER_S
 

@@ -181,7 +181,7 @@ def call_numbers(machine: str) -> dict[int, str]:
 
 
 def schema() -> dict[str, Any]:
-    """The contents of schema.toml; `iowhy.recording.schema` gives them types."""
+    """The contents of schema.toml; `iowhy.recordings.schema` gives them types."""
     return _load("schema")
 
 

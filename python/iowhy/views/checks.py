@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from iowhy.messages import printable
-from iowhy.recording.check import Check
+from iowhy.recordings.check import Check
 
 
 def show(recording: Path, found: Iterable[Check]) -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from iowhy.compare.comparison import Comparison, Step
-from iowhy.compare.latencies import POINTS, Latency
-from iowhy.compare.sides import Side
-from iowhy.experiment.interval import Interval
+from iowhy.comparisons.comparison import Comparison, Step
+from iowhy.comparisons.latencies import POINTS, Latency
+from iowhy.comparisons.sides import Side
+from iowhy.experiments.interval import Interval
 
 
 def as_json(found: Comparison) -> dict[str, Any]:

@@ -7,16 +7,16 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.compare.commands import CommandComparison
-from iowhy.compare.comparison import Comparison, Step
-from iowhy.compare.fingerprints import Fate
-from iowhy.compare.latencies import Latency
-from iowhy.compare.layers import Changed
-from iowhy.compare.work import agree
-from iowhy.experiment.command import shown
-from iowhy.experiment.interval import Interval, TwoSamples
-from iowhy.experiment.result import Result
-from iowhy.experiment.sentence import times, with_interval
+from iowhy.comparisons.commands import CommandComparison
+from iowhy.comparisons.comparison import Comparison, Step
+from iowhy.comparisons.fingerprints import Fate
+from iowhy.comparisons.latencies import Latency
+from iowhy.comparisons.layers import Changed
+from iowhy.comparisons.work import agree
+from iowhy.experiments.command import shown
+from iowhy.experiments.interval import Interval, TwoSamples
+from iowhy.experiments.result import Result
+from iowhy.experiments.sentence import times, with_interval
 from iowhy.messages import printable
 from iowhy.views.experiment_page import counted, measure
 from iowhy.views.terminal import Field, paragraph, print_rows

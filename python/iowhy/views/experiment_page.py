@@ -7,13 +7,13 @@ from rich.console import Console
 from rich.text import Text
 
 from iowhy import units
-from iowhy.experiment.circumstances import Circumstances, Ran, circumstances
-from iowhy.experiment.command import shown
-from iowhy.experiment.condition import BASELINE, Condition
-from iowhy.experiment.interval import Interval
-from iowhy.experiment.lever_answer import Answer, Response, Verdict
-from iowhy.experiment.result import Judged, Result
-from iowhy.experiment.sentence import plain, with_interval
+from iowhy.experiments.circumstances import Circumstances, Ran, circumstances
+from iowhy.experiments.command import shown
+from iowhy.experiments.condition import BASELINE, Condition
+from iowhy.experiments.interval import Interval
+from iowhy.experiments.lever_answer import Answer, Response, Verdict
+from iowhy.experiments.result import Judged, Result
+from iowhy.experiments.sentence import plain, with_interval
 from iowhy.messages import printable
 from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, shorten
 

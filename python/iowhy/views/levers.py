@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from iowhy.experiment.availability import Availability
+from iowhy.experiments.availability import Availability
 from iowhy.views.terminal import paragraph
 
 

@@ -11,8 +11,8 @@ from iowhy.expect import Outcome
 from iowhy.invocation import typed
 from iowhy.messages import json_text, printable
 from iowhy.overview import Overview
-from iowhy.recording import Recording
-from iowhy.recording.experiments import Tested
+from iowhy.recordings import Recording
+from iowhy.recordings.experiments import Tested
 from iowhy.views import budget_bar, expected_page, verdict_tables
 from iowhy.views.styled import Text
 from iowhy.views.terminal import console, paragraph

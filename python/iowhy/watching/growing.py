@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:  # slow to import, and the first frame does not wait for it
-    from iowhy.recording import Recording
+    from iowhy.recordings import Recording
 
 #: Tables that every recorder fills some times a second, and that are small: the last row tells how far the files are.
 _CLOCKS = ("cpu_samples", "memory_samples", "thread_time")
@@ -50,7 +50,7 @@ class Grown(Struct, frozen=True):
 
 def grown(path: Path) -> Grown:
     """The recording as it is now. Raises Problem where it is none, or nothing is in it yet."""
-    from iowhy.recording import open_recording
+    from iowhy.recordings import open_recording
 
     recording = open_recording(path)
     command = recording.manifest.command

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from iowhy.recording.manifest import Manifest
+from iowhy.recordings.manifest import Manifest
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate, Finding
 from iowhy.whys.next_command import NextCommand

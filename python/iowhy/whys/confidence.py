@@ -1,6 +1,6 @@
 """How far a finding can be believed: what lowers its confidence, each with the words why."""
 
-from iowhy.recording.schema import tables
+from iowhy.recordings.schema import tables
 from iowhy.whys.chain import duration, percent, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.finding import Candidate

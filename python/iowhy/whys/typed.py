@@ -22,7 +22,7 @@ _RUN = re.compile(r"(?:sudo )?iowhy run -- CMD")
 _GONE = re.compile(r"/iowhy-(?:lab-[0-9a-f]{12}|[0-9]+-[a-z-]+-[0-9a-f]{6})(?:/|$)")
 #: Levers that need no data: they are about CPUs.
 _OF_THE_CPU = frozenset({"cpu-quota", "cpu-pin", "cpu-frequency"})
-#: Levers that run the command in a copy of where its data lie (iowhy.experiment.copies).
+#: Levers that run the command in a copy of where its data lie (iowhy.experiments.copies).
 _COPIES = frozenset({"sync-free", "fast-device", "preallocate"})
 _REPORT = re.compile(r"`iowhy report ([a-z-]+)`")
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from iowhy.recording import Recording
-from iowhy.recording.manifest import Host, Manifest
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording
+from iowhy.recordings.manifest import Host, Manifest
+from iowhy.recordings.writer import write_recording
 
 from .base import DISK, Row, S
 

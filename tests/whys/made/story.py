@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.recording import Recording
-from iowhy.recording.manifest import Host, Manifest, Sensor
-from iowhy.recording.writer import write_recording
+from iowhy.recordings import Recording
+from iowhy.recordings.manifest import Host, Manifest, Sensor
+from iowhy.recordings.writer import write_recording
 from iowhy.tables import sensors
 
 from .base import FILE, GIB, MIB, PAGE, START

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from iowhy.recording.stored_rows import StoredRows
+from iowhy.recordings.stored_rows import StoredRows
 from iowhy.sources.clock import interval_of, wall_ns
 from iowhy.sources.format import Block, Claim, Parsed
 from iowhy.sources.formats._sysstat import Day

@@ -17,7 +17,7 @@ from typing import IO, Any
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.recording.stored_rows import parquet_of, path_of
+from iowhy.recordings.stored_rows import parquet_of, path_of
 from iowhy.sources.format import Parsed, Progress
 from iowhy.sources.live import program
 from iowhy.sources.tracing.workspace import Workspace

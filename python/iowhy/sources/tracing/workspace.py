@@ -15,9 +15,9 @@ from typing import Any
 import duckdb
 
 from iowhy.errors import Problem
-from iowhy.recording.progress_bar import without_progress_bar
-from iowhy.recording.schema import tables
-from iowhy.recording.stored_rows import SETTINGS, StoredRows
+from iowhy.recordings.progress_bar import without_progress_bar
+from iowhy.recordings.schema import tables
+from iowhy.recordings.stored_rows import SETTINGS, StoredRows
 
 #: DuckDB spills to disk beyond this.
 MEMORY = "1GB"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from iowhy import units
 from iowhy.charts import Drawn
-from iowhy.compare.comparison import Comparison
+from iowhy.comparisons.comparison import Comparison
 from iowhy.views import class_marks, comparison_page
 from iowhy.views.html import charts_html
 from iowhy.views.html.budget_html import budget_svg

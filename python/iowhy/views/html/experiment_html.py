@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from iowhy import units
-from iowhy.experiment.condition import BASELINE
-from iowhy.experiment.lever_answer import Answer
-from iowhy.experiment.saved import Measured, Saved
-from iowhy.experiment.sentence import with_interval
+from iowhy.experiments.condition import BASELINE
+from iowhy.experiments.lever_answer import Answer
+from iowhy.experiments.saved import Measured, Saved
+from iowhy.experiments.sentence import with_interval
 from iowhy.invocation import joined
 from iowhy.views import experiment_page
 from iowhy.views.html.markup import Markup, Say, element

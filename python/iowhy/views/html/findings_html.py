@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from iowhy import units
 from iowhy.overview import Overview
-from iowhy.recording.experiments import Tested
+from iowhy.recordings.experiments import Tested
 from iowhy.views.html.markup import Markup, Say, element, joined, lines
 from iowhy.whys.chain import capital
 from iowhy.whys.finding import Finding, Link

@@ -9,7 +9,7 @@ from iowhy import units
 from iowhy.charts import NARROWED, Drawn
 from iowhy.invocation import joined, typed
 from iowhy.overview import Overview
-from iowhy.recording import Manifest
+from iowhy.recordings import Manifest
 from iowhy.reports import Report, find
 from iowhy.views import verdict_page
 from iowhy.views.html import charts_html

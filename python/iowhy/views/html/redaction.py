@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from iowhy.invocation import joined, typed
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.tables import budget_classes, calls, reasons
 from iowhy.whys.program import programs as programs_with_remedies
 

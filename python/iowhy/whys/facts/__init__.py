@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 
-from iowhy.recording import Recording
+from iowhy.recordings import Recording
 from iowhy.relations import Relations
 from iowhy.relations.narrowed import Narrowed
 from iowhy.whys import budget as budgets

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Times are compared in steps of this: the threads' states are read ten times a second.

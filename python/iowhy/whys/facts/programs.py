@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Of the time of all threads that is not sleep, a program's from which it is what was at work.

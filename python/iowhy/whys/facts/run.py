@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from iowhy.recording import Manifest
-from iowhy.recording.promised import Mismatch
+from iowhy.recordings import Manifest
+from iowhy.recordings.promised import Mismatch
 from iowhy.relations import RecordedFacts
 
 #: By the mode of recording, or the option that named a control group.

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 

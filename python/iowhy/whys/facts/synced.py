@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 
 #: Of the syncs of some files, a thread's from which it is one of those that sync them: less is its start or end.

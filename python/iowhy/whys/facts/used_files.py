@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from iowhy.recording.sql_text import text_literal
+from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import Relations
 from iowhy.users import is_everything
 

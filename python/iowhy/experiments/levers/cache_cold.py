@@ -1,0 +1,44 @@
+"""The command's files dropped from the page cache before the trial."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.setting import Setting
+
+
+class CacheCold(Struct, frozen=True):
+    """What the cache saves: the time added when the files must be read from the device."""
+
+    name: str = "cache-cold"
+    resource: str = "a cold cache"
+    bound: str = "cache"
+    needs: str = "nothing; the files below the work directory"
+    relieves: bool = False
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 1
+
+    def refusal(self, setting: Setting) -> str | None:
+        """The other trials must not be cold already."""
+        if setting.base_cache in ("cold", "cold-machine"):
+            return "the other trials run with a cold cache already (--cache)"
+        if setting.device is None:
+            return f"{setting.directory} is in memory"
+        return None
+
+    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:  # noqa: ARG002
+        """Only one."""
+        return (
+            Level("cold", "cold", None, "dropping its files from the cache before", takes=True),
+        )
+
+    @contextmanager
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:  # noqa: ARG002
+        """The cache is set right before the command starts, after --prepare."""
+        yield Effect(cache="cold")
+
+
+LEVER = CacheCold()

@@ -1,0 +1,91 @@
+"""Fewer CPUs: the command bound to one CPU, alone or sharing it with a busy loop. Needs no rights."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from iowhy.errors import Problem
+from iowhy.experiments.in_child import bind_cpus
+from iowhy.experiments.lever import Effect, Level
+from iowhy.experiments.setting import Setting
+from iowhy.undo import MARK_VARIABLE
+
+_SPIN = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit()
+print("ready", flush=True)
+while True:
+    pass
+"""
+
+
+class CpuPin(Struct, frozen=True):
+    """Levels: ``one`` CPU for a command that uses several, and ``shared``: half of one CPU.
+
+    Only the CPU that is shared is contended for, by one loop at the command's own priority.
+    """
+
+    name: str = "cpu-pin"
+    resource: str = "CPU"
+    bound: str = "CPU"
+    needs: str = "nothing"
+    relieves: bool = False
+    unsafe: bool = False
+    explicit: bool = False
+    cost: int = 2
+
+    def refusal(self, setting: Setting) -> str | None:  # noqa: ARG002
+        """Binding always works; `one` needs more than one CPU, `shared` does not."""
+        return None
+
+    def levels(self, setting: Setting, asked: tuple[str, ...]) -> tuple[Level, ...]:
+        """``one`` is left out by itself where the command uses no more than one anyway."""
+        known = {
+            "one": Level(
+                "one CPU", "one", min(1.0, 1 / setting.profile.cpus), "leaving it one CPU"
+            ),
+            "shared": Level(
+                "half a CPU", "shared", 0.5 / setting.profile.cpus, "leaving it half of one CPU"
+            ),
+        }
+        for text in asked:
+            if text not in known:
+                raise Problem(f"{self.name}={text}: choose from {', '.join(known)}")
+        several = setting.profile.cpus > 1.25 and len(os.sched_getaffinity(0)) > 1
+        chosen = asked or (("one", "shared") if several else ("shared",))
+        return tuple(known[key] for key in chosen)
+
+    @contextmanager
+    def apply(self, level: Level, setting: Setting) -> Iterator[Effect]:
+        """Binds to the last allowed CPU: the first often serves interrupts."""
+        cpu = max(os.sched_getaffinity(0))
+        effect = Effect(in_child=(bind_cpus([cpu]),))
+        if level.key == "one":
+            yield effect
+            return
+        action, mark = setting.undo.kill_marked()
+        loop = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _SPIN, str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env={**os.environ, MARK_VARIABLE: mark},
+            start_new_session=True,
+        )
+        try:
+            os.sched_setaffinity(loop.pid, [cpu])
+            if loop.stdout is None or loop.stdout.readline() != b"ready\n":
+                raise Problem("cpu-pin: the busy loop did not start")
+            yield effect
+        finally:
+            loop.kill()
+            loop.communicate()
+            setting.undo.now(action)
+
+
+LEVER = CpuPin()

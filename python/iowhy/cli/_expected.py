@@ -1,115 +1,11 @@
-"""What is expected of a run, for `run` and `why`: what is loaded only where something is expected."""
+"""What `run` and `why` say of what is expected, and how they end by it."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
 from iowhy.cli._statuses import BROKEN, DONE, PROBLEM
-from iowhy.errors import Problem
-from iowhy.invocation import joined, typed
-from iowhy.masking import kept, masked, masked_words
-from iowhy.messages import printable, say
-from iowhy.options.budgets import Budgets
-from iowhy.project_file import find_project
 
 if TYPE_CHECKING:  # slow to import
-    from iowhy.expect import Expectation, Outcome
-    from iowhy.expect.baseline import Baseline
-    from iowhy.expect.project import Project
-    from iowhy.recordings import Recording
-    from iowhy.whys.verdict import Verdict
-
-
-class Asked(Struct, frozen=True):
-    """What was read before the run: expectations, those of the project, and the baseline.
-
-    `unread`: why a baseline that was asked for could not be read.
-    """
-
-    options: Budgets
-    given: "Sequence[Expectation]" = ()
-    project: "Project | None" = None
-    baseline: "Baseline | None" = None
-    unread: str | None = None
-
-    @property
-    def anything(self) -> bool:
-        """Whether there may be something to hold the run against, or to keep of it."""
-        return bool(self.given or self.project or self.baseline or self.unread)
-
-    @property
-    def say(self) -> Callable[[str], str]:
-        """How texts that are passed on are shown."""
-        return kept if self.options.keep_secrets else masked
-
-    def name(self, argv: Sequence[str]) -> str:
-        """What a run of a command is called."""
-        words = argv if self.options.keep_secrets else masked_words(argv)
-        return self.options.name or joined(words)
-
-
-class Judged(Struct, frozen=True):
-    """What became of it: `name` is what the run is called.
-
-    `errors`: why it could not be held against a baseline that was asked for. `unknown`: why a project
-    that says what is expected of some commands says nothing of this one.
-    """
-
-    name: str = ""
-    outcomes: "Sequence[Outcome]" = field(default=())
-    errors: tuple[str, ...] = ()
-    unknown: str | None = None
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """A sentence for each that is broken or not known."""
-        return (*(one.sentence for one in self.outcomes if not one.held), *self.errors)
-
-    @property
-    def held(self) -> bool:
-        """Whether all holds that was expected."""
-        return self.unknown is None and not self.broken
-
-
-def read_asked(options: Budgets, *, runs: bool = False) -> Asked:
-    """Everything that is expected. Raises Problem for what makes no sense, before anything takes time.
-
-    `runs`: a command is run, which a baseline that is missing or damaged does not keep from running.
-    """
-    options.check()
-    given = []
-    if options.expected:
-        from iowhy.expect import read_expectation
-
-        given = [read_expectation("--expect", text) for text in options.expected]
-    project = _project(options.config)
-    path = options.baseline or (project.baseline if project is not None else None)
-    if options.update and path is None:
-        raise Problem("--update goes with --baseline FILE, or with `baseline` in iowhy.toml")
-    baseline = unread = None
-    if path is not None:
-        from iowhy.expect.baseline import read_baseline
-
-        try:
-            baseline = read_baseline(path, new=options.update)
-        except Problem as problem:
-            if not runs or options.update:
-                raise
-            unread = str(problem)
-            say(f"{unread}; the command runs, and is held to no baseline")
-    return Asked(options, given, project, baseline, unread)
-
-
-def _project(path: Path | None) -> "Project | None":
-    found = path or find_project(Path.cwd())
-    if found is None:
-        return None
-    from iowhy.expect.project import read_project
-
-    return read_project(found)
+    from iowhy.commands.judge import Judged
 
 
 def list_expected() -> None:
@@ -121,94 +17,11 @@ def list_expected() -> None:
     expected_page.show_measures(measures().values(), console())
 
 
-def judge_asked(recording: "Recording", verdict: "Verdict", asked: Asked) -> Judged:
-    """What became of it in a recording."""
-    if not asked.anything:
-        return Judged()
-    from iowhy.expect import outcomes
-
-    argv = recording.manifest.command.argv
-    name = asked.name(argv)
-    expected = list(asked.given)
-    # Of what ran already, and of the machine, a project expects nothing: it names commands.
-    unknown = None
-    if asked.project is not None and argv:
-        expected += asked.project.expected(argv, asked.options.name)
-        if not asked.project.knows(argv, asked.options.name):
-            unknown = f"no [[command]] of {typed(asked.project.path)} is for this command: {printable(name)}"
-    errors = [] if asked.unread is None else [asked.unread]
-    if asked.baseline is not None and not asked.options.update:
-        expected += asked.baseline.expected(name)
-        if name not in asked.baseline.commands:
-            path = asked.baseline.path
-            say(
-                f"{path}: knows no run called {name!r}: add it with --update, or name one with --name"
-            )
-            # A project's baseline is of its own commands; one that was asked for is meant for this run.
-            if asked.options.baseline is not None:
-                errors.append(f"the baseline knows no run called {name!r}")
-        elif not asked.baseline.expected(name):
-            say(f"{asked.baseline.path}: holds nothing yet: {asked.baseline.summary(name)}")
-    found = outcomes(recording, verdict, expected) if expected else ()
-    return Judged(name, found, tuple(errors), unknown)
-
-
-def keep_counts(recording: "Recording", asked: Asked, judged: Judged) -> None:
-    """--update: this run's counts into the baseline, unless what ran has failed."""
-    if asked.baseline is None or not asked.options.update:
-        return
-    from iowhy.expect.baseline import counts
-
-    path = asked.baseline.path
-    ended = recording.manifest.command
-    if ended.signal is not None or ended.exit_status:
-        say(f"{path}: left as it was: the command failed")
-        return
-    found = counts(recording)
-    if not judged.name or not found:
-        why = "give the run a --name" if found else "the run has no count that is known for sure"
-        say(f"{path}: left as it was: {why}")
-        return
-    kept = asked.baseline.with_run(judged.name, found)
-    kept.save()
-    say(f"{path}: {kept.summary(judged.name)}")
-
-
-def status_of(judged: Judged, asked: Asked, verdict: "Verdict") -> int:
-    """Says what was broken, wherever that was asked for; the exit status for it."""
-    from iowhy.views import expected_page, github, junit
-
-    if asked.options.junit is not None:
-        junit.save(
-            asked.options.junit,
-            judged.name,
-            judged.outcomes,
-            verdict.elapsed_s,
-            errors=judged.errors,
-            say=asked.say,
-        )
-    if judged.unknown is not None:
-        say(judged.unknown)
-        if github.wanted(asked.options.annotate):
-            github.warn(judged.unknown, asked.say)
+def status_of(judged: "Judged") -> int:
+    """The exit status for what became of it."""
     if not judged.outcomes:
         return PROBLEM if judged.errors else DONE
-    expected_page.show(judged.outcomes, partly=judged.unknown is not None)
-    if github.wanted(asked.options.annotate):
-        github.annotate(judged.outcomes, asked.say)
-        github.summarise(judged.name, verdict, judged.outcomes, asked.say)
     if any(one.held is False for one in judged.outcomes):
         return BROKEN
     held = all(one.held for one in judged.outcomes) and not judged.errors
     return DONE if held else PROBLEM
-
-
-def save_error(asked: Asked, argv: Sequence[str], why: str) -> None:
-    """Into the JUnit file that was asked for: why nothing could be judged. What it has already stays."""
-    junit_file = asked.options.junit
-    if junit_file is None or junit_file.exists():
-        return
-    from iowhy.views import junit
-
-    with suppress(Problem):  # what kept the run from being judged is said already
-        junit.save(junit_file, asked.name(argv), (), errors=[why], say=asked.say)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from iowhy.cli._expected import judge_asked, keep_counts, list_expected, read_asked, status_of
+from iowhy.cli._expected import list_expected, status_of
 from iowhy.cli._statuses import DONE
+from iowhy.commands.judge import expected_of, judge, keep_counts
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.options.budgets import Budgets
 from iowhy.options.described import group, switch
 from iowhy.options.process_ids import pids_given
@@ -40,7 +42,7 @@ def command(options: Options) -> None:
     if "list" in options.budgets.expected:
         list_expected()
         return
-    expected = read_asked(options.budgets)
+    expected = expected_of(options.budgets)
     if options.pids:
         if expected.anything:
             raise Problem(
@@ -51,16 +53,20 @@ def command(options: Options) -> None:
     from iowhy.overview import overview
     from iowhy.recordings import open_recording
     from iowhy.views import verdict_page
+    from iowhy.views.judged import publish
 
     recording = open_recording(options.recording)
     with working(f"judging {options.recording}"):
         found = overview(recording, measured=options.as_json)
-        judged = judge_asked(recording, found.verdict, expected)
+        judged = judge(recording, found.verdict, expected)
     verdict_page.print_verdict(
         found, as_json=options.as_json, every=options.every, outcomes=judged.outcomes
     )
-    keep_counts(recording, expected, judged)
-    status = status_of(judged, expected, found.verdict)
+    kept = keep_counts(recording, expected, judged)
+    publish(judged, expected, found.verdict)
+    if kept is not None:
+        say(kept)
+    status = status_of(judged)
     if status != DONE:
         raise SystemExit(status)
 

@@ -1,0 +1,168 @@
+"""What is recorded: the options of `iowhy run` and `iowhy.record`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from iowhy.errors import Problem
+from iowhy.options.budgets import Budgets
+from iowhy.options.described import group, option, switch, word
+from iowhy.options.given_names import one_name
+from iowhy.options.process_ids import pids_given
+from iowhy.options.recordings import recording_kept
+from iowhy.options.ssh_hosts import checked_name
+from iowhy.quantities import positive_duration_ns, positive_size_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is recorded, for how long, and what is shown of it."""
+
+    argv: tuple[str, ...] = word(
+        "The command to watch, with its own options.",
+        default=(),
+        metavar="[--] CMD [ARG]...",
+        begins_command=True,
+    )
+    output: Path | None = recording_kept()
+    pids: tuple[int, ...] = pids_given("Watch running processes instead.")
+    alone: bool = switch(
+        "--no-children", help="With -p: without the processes that it has started already."
+    )
+    all_: bool = switch("-a", "--all", help="Watch the whole machine instead.")
+    cgroups: tuple[str, ...] = option(
+        "--cgroup",
+        default=(),
+        metavar="PATH",
+        read=one_name,
+        help="Watch what runs in a control group, and what comes into it, instead.",
+    )
+    containers: tuple[str, ...] = option(
+        "--container",
+        default=(),
+        metavar="NAME|ID",
+        read=one_name,
+        help="The same of a container, or a service of systemd.",
+    )
+    pods: tuple[str, ...] = option(
+        "--pod",
+        default=(),
+        metavar="NAME",
+        read=one_name,
+        help="The same of a pod: NAME, or NAMESPACE/NAME.",
+    )
+    duration_ns: int | None = option(
+        "--duration",
+        metavar="TIME",
+        read=positive_duration_ns,
+        help="With all but CMD: how long, e.g. 500ms, 30s, 2m.",
+    )
+    max_time_ns: int | None = option(
+        "--max-time",
+        metavar="TIME",
+        read=positive_duration_ns,
+        help="End the recording after this time; CMD runs on.",
+    )
+    max_size_bytes: int | None = option(
+        "--max-size",
+        metavar="SIZE",
+        read=positive_size_bytes,
+        help="End the recording when it is this large, e.g. 200MiB; CMD runs on.",
+    )
+    no_stacks: bool = switch(
+        "--no-stacks",
+        help="Take no user stacks: which functions wait, compute and use which file.",
+    )
+    stacks: bool = switch("--stacks", help="With -a: take user stacks as well.")
+    sudo: bool = switch("--sudo", help="Become root by sudo first; with --on, there.")
+    on: str | None = option(
+        "--on",
+        metavar="HOST",
+        help="Record on another machine, over ssh; nothing has to be installed there.",
+    )
+    user: str | None = option(
+        "--user", help="Run CMD as this user; through sudo, the one who called it."
+    )
+    mode: str = option(
+        "--mode",
+        default="auto",
+        choices=("auto", "bpf", "proc"),
+        help="bpf: all sensors. proc: /proc alone. auto: bpf where it can.",
+    )
+    on_death: str = option(
+        "--on-death",
+        default="keep",
+        choices=("keep", "end"),
+        help="When iowhy itself is killed: keep CMD and its recording running, or end them.",
+    )
+    live: bool = switch(
+        "--live", help="Show the live view meanwhile; what CMD prints goes to REC.output."
+    )
+    quiet: bool = switch(
+        "-q",
+        "--quiet",
+        help="Print nothing; if all that is expected holds, only -o keeps the recording.",
+    )
+    as_json: bool = switch("--json", help="Print the verdict as JSON; CMD's output goes to stderr.")
+    budgets: Budgets = group(Budgets, panel="What it may cost")
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """The recorder's options for whose control groups are recorded, each with its value."""
+        asked = {"--cgroup": self.cgroups, "--container": self.containers, "--pod": self.pods}
+        return [(flag, name) for flag, names in asked.items() for name in names]
+
+    @property
+    def named_after(self) -> list[str]:
+        """What gives a recording its name: the command, a process, or nothing for the machine."""
+        if self.argv:
+            return list(self.argv)
+        if self.pids:
+            return [f"pid-{self.pids[0]}"]
+        return [self.groups[0][1].rstrip("/")] if self.groups else []
+
+
+def check(options: Options) -> None:
+    """Is one thing asked for, and does what is said of it go together? Raises Problem."""
+    targets = [
+        bool(options.argv),
+        bool(options.pids),
+        options.all_,
+        bool(options.groups),
+    ]
+    if sum(targets) == 0:
+        raise Problem(
+            "nothing to watch: give a command (iowhy run -- CMD), -p PID, --container NAME, or -a"
+        )
+    if sum(targets) > 1:
+        raise Problem("choose one of: a command, -p PID, --cgroup, --container or --pod, -a")
+    if options.quiet and options.as_json:
+        raise Problem("-q prints nothing, and --json prints the verdict: leave one of them out")
+    if options.stacks and options.no_stacks:
+        raise Problem("--stacks takes user stacks, --no-stacks does not: leave one of them out")
+    if options.alone and not options.pids:
+        raise Problem("--no-children goes with -p")
+    if options.on is not None:
+        _check_elsewhere(options)
+    if options.live:
+        _check_live(options)
+    if options.argv and options.duration_ns is not None:
+        raise Problem(
+            "--duration goes with -p, --container and the like, or -a; a command is watched until it ends"
+        )
+
+
+def _check_live(options: Options) -> None:
+    if not options.argv or options.on is not None:
+        raise Problem("--live goes with a command on this machine; for others there is `iowhy top`")
+    if options.as_json or options.quiet:
+        raise Problem(
+            "--live shows what -q and --json keep from the terminal: leave one of them out"
+        )
+
+
+def _check_elsewhere(options: Options) -> None:
+    checked_name(options.on or "")
+    if options.as_json and options.argv:
+        raise Problem(
+            "--on with --json: CMD's output would mix with it; use -q, then iowhy why --json"
+        )

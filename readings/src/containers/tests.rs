@@ -288,12 +288,64 @@ fn made(id: &str, name: &str, pod: Option<&str>, group: &str) -> Arc<Container> 
 }
 
 #[test]
+fn a_directory_of_the_daemons_choice_is_found_by_the_daemon_that_runs() {
+    let tree = tempfile::tempdir().unwrap();
+    let (root, proc) = (tree.path(), tree.path().join("proc"));
+    write(&proc, "self/mountinfo", "");
+    for (pid, name, line) in [
+        (7, "dockerd", "dockerd\0--data-root\0/x/docker\0"),
+        (8, "dockerd", "dockerd\0--config-file=/x/d.json\0"),
+        (9, "containerd", "containerd\0-c\0/x/c.toml\0"),
+        (
+            10,
+            "conmon",
+            "conmon\0-b\0/x/s/vfs-containers/ID/userdata\0",
+        ),
+        (11, "kubelet", "kubelet\0--hostname-override=blue\0"),
+        (12, "other", "dockerd\0--data-root\0/x/other\0"),
+    ] {
+        write(&proc, &format!("{pid}/comm"), &format!("{name}\n"));
+        write(&proc, &format!("{pid}/cmdline"), line);
+    }
+    write(root, "x/d.json", r#"{"data-root": "/x/more"}"#);
+    write(
+        root,
+        "x/c.toml",
+        "version = 2\nstate = \"/x/state\"\n[grpc]\nstate = \"/no\"\n",
+    );
+    let found = daemons::kept(&State::new(root), &proc);
+    assert_eq!(found.docker, ["/x/docker", "/x/more"]);
+    assert_eq!(found.containerd, ["/x/state"]);
+    assert_eq!(found.storage, ["/x/s"]);
+    assert_eq!(found.nodes, ["blue"]);
+    // Another mount namespace's may name what is not the machine's.
+    std::fs::create_dir_all(proc.join("7/ns")).unwrap();
+    symlink("mnt:[2]", proc.join("7/ns/mnt")).unwrap();
+    let found = daemons::kept(&State::new(root), &proc);
+    assert_eq!(found.docker, ["/x/more"]);
+    write(
+        root,
+        &format!("x/more/containers/{ID}/config.v2.json"),
+        r#"{"Name": "/web"}"#,
+    );
+    let roots = Roots {
+        proc,
+        sys: "/sys".into(),
+    };
+    let mut containers = Containers::on(&roots, hierarchy(&root.join("groups")), root);
+    containers.whole_view = true;
+    let container = of(&mut containers, &format!("/docker/{ID}"));
+    assert_eq!(container.name.as_deref(), Some("web"));
+}
+
+#[test]
 fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
     let all = || {
         vec![
             made("aaaa1111", "web", Some("p"), "/kubepods/pod7/a"),
             made("aaaa2222", "db", Some("p"), "/kubepods/pod7/b"),
             made("bbbb0000", "aaaa1111", None, "/c"),
+            made("cccc0000", "etcd", Some("etcd-node-1"), "/d"),
             made(
                 "ssh.service",
                 "ssh.service",
@@ -302,7 +354,7 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
             ),
         ]
     };
-    let chosen = |wanted| find::groups_of(all(), &wanted);
+    let chosen = |wanted| find::groups_on(all(), &wanted, &["node-1".into()]);
     let container = |name: &str| chosen(Wanted::Container(name.into()));
     assert_eq!(container("web").unwrap(), ["/kubepods/pod7/a"]);
     assert_eq!(container("aaaa2").unwrap(), ["/kubepods/pod7/b"]);
@@ -314,11 +366,14 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
     assert!(container("aaaa1111").unwrap_err().contains("may be"));
     assert!(container("x")
         .unwrap_err()
-        .contains("there are aaaa1111, p/db, p/web"));
+        .contains("there are aaaa1111, etcd-node-1/etcd, p/db, p/web"));
     assert_eq!(chosen(Wanted::Pod("p".into())).unwrap(), ["/kubepods/pod7"]);
+    // A static pod's name ends with its node's.
+    assert_eq!(chosen(Wanted::Pod("etcd".into())).unwrap(), ["/d"]);
+    assert!(chosen(Wanted::Pod("etc".into())).is_err());
     assert!(chosen(Wanted::Pod("q".into()))
         .unwrap_err()
-        .contains("there are p"));
+        .contains("there are etcd-node-1, p"));
 }
 
 #[test]
@@ -332,7 +387,7 @@ fn a_pod_of_podman_is_its_own_containers_alone() {
             made("cccc", "c", None, "/libpod_parent/libpod-cccc"),
         ]
     };
-    let chosen = |parent| find::groups_of(all(parent), &Wanted::Pod(pod.into())).unwrap();
+    let chosen = |parent| find::groups_on(all(parent), &Wanted::Pod(pod.into()), &[]).unwrap();
     assert_eq!(
         chosen("libpod_parent"),
         ["/libpod_parent/libpod-aaaa", "/libpod_parent/libpod-bbbb"]

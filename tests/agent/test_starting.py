@@ -13,6 +13,7 @@ from iowhy.agent.service import Service
 from iowhy.agent.settings import Settings
 from iowhy.cli import agent as command
 from iowhy.errors import Problem
+from tests.agent.made import interval
 
 
 @pytest.fixture
@@ -91,3 +92,16 @@ def test_without_a_file_the_defaults_are_taken_and_the_units_file_where_there_is
 def test_the_file_to_begin_with_is_the_pages() -> None:
     page = Path(__file__).parents[2] / "docs/agent.md"
     assert f"```toml\n{shipped.text('config')}```\n" in page.read_text("utf-8")
+
+
+def test_what_is_so_in_each_interval_is_said_once_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where intervals between are whole, and of a recording that can never be moved."""
+    service = Service(Settings(directory=tmp_path))
+    for lost in (3, 0, 5, 2):
+        service._interval(interval(lost=lost, closed=[str(tmp_path / "gone.iowhy")]))
+    said = capsys.readouterr().out.splitlines()
+    assert len([line for line in said if "not counted" in line]) == 1
+    assert len([line for line in said if "stays where it is" in line]) == 1
+    assert service.totals.lost == 10

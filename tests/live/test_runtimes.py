@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -303,12 +303,16 @@ def test_a_static_pod_without_its_nodes_name(runtime: Containerd, tmp_path: Path
         "image-name": "registry/db:1",
     }  # fmt: skip
     options = [word for key, value in said.items() for word in ("--annotation", f"io.kubernetes.cri.{key}={value}")]  # fmt: skip
-    group = f"/kubepods/burstable/pod{os.urandom(16).hex()}/{id_}"
-    runtime.start(id_, tmp_path / id_, "--cgroup", group, *options)
+    group = f"kubepods/burstable/pod{os.urandom(16).hex()}"
+    runtime.start(id_, tmp_path / id_, "--cgroup", f"/{group}/{id_}", *options)
     try:
         found = recorded(id_, tmp_path, "--pod", "prod/db")
     finally:
         runtime.remove(id_)
+        for place in (group, *map(str, Path(group).parents[:2])):
+            for made in Path("/sys/fs/cgroup").glob(f"*/{place}"):
+                with suppress(OSError):  # of a node that runs pods
+                    made.rmdir()
     assert found == [("db", "registry/db:1", "containerd", BLOCKS, BLOCK * BLOCKS)]
     pods = "SELECT DISTINCT pod, pod_namespace FROM containers"
     assert ask(open_recording(tmp_path / "r.iowhy"), pods) == [(pod, "prod")]

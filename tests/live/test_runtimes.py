@@ -20,7 +20,7 @@ from iowhy.recording import open_recording
 from iowhy.sources.live import RECORDER, program
 from machine import ask
 from test_containers import watched
-from test_podman import BLOCK, BLOCKS, LIMITS, PODMAN, WAITS, end
+from test_podman import BLOCK, BLOCKS, LIMITS, PODMAN, WAITS
 
 pytestmark = pytest.mark.usefixtures("live")
 
@@ -166,11 +166,13 @@ class Containerd:
         call(*self.ctr, *words, "--rootfs", self.rootfs, "iowhy-inside", *RECORDS)
 
     def remove(self, name: str) -> None:
-        subprocess.run([*self.ctr, "task", "kill", "-s", "KILL", name], check=False)
         for _ in range(100):
-            if not subprocess.run([*self.ctr, "task", "rm", name], capture_output=True, check=False).returncode:  # fmt: skip
+            done = subprocess.run([*self.ctr, "task", "rm", name], capture_output=True, check=False)
+            if done.returncode == 0:
                 break
             time.sleep(0.1)
+        else:
+            subprocess.run([*self.ctr, "task", "rm", "-f", name], check=False)
         subprocess.run([*self.ctr, "container", "rm", name], capture_output=True, check=False)
 
 
@@ -250,10 +252,23 @@ def runtime(
         yield made
 
 
-def recorded(name: str, tmp_path: Path, *asked: str) -> list[tuple[object, ...]]:
+def recorded(runtime: Runtime, name: str, tmp_path: Path, *asked: str) -> list[tuple[object, ...]]:
     """Of a container that writes while it is asked for: its name, image and runtime, its calls of write and their bytes."""
-    recorder = watched(tmp_path / "r.iowhy", *asked)
-    end(recorder, tmp_path, name)
+    try:
+        recorder = watched(tmp_path / "r.iowhy", *asked)
+        (tmp_path / name / "go").touch()
+        written = tmp_path / name / "z"
+        for _ in range(400):
+            if written.exists() and written.stat().st_size == BLOCK * BLOCKS:
+                break
+            time.sleep(0.05)
+        (tmp_path / name / "end").touch()
+    finally:
+        # Not every runtime removes the group of a container that has ended, nor that of its pod.
+        runtime.remove(name)
+        if pod is not None:
+            _without_groups(pod)
+    assert recorder.wait(60) == 0
     return ask(
         open_recording(tmp_path / "r.iowhy"),
         "SELECT c.name, c.image, c.runtime, count(*), sum(s.ret) FROM syscalls s "
@@ -261,6 +276,13 @@ def recorded(name: str, tmp_path: Path, *asked: str) -> list[tuple[object, ...]]
         "JOIN files f ON f.dev = s.dev AND f.ino = s.ino "
         "WHERE s.name = 'write' AND f.path = '/data/z' GROUP BY ALL",
     )
+
+
+def _without_groups(pod: str) -> None:
+    for place in (pod, *map(str, Path(pod).parents[:2])):
+        for made in Path("/sys/fs/cgroup").glob(f"*/{place}"):
+            with suppress(OSError):  # of a node that runs other pods
+                made.rmdir()
 
 
 @pytest.mark.parametrize("runtime", ["docker", "containerd", "lxc"], indirect=True)
@@ -271,10 +293,7 @@ def test_a_container_by_its_name_wherever_its_daemon_keeps_that(
     data = tmp_path / name
     data.mkdir()
     runtime.start(name, data)
-    try:
-        found = recorded(name, tmp_path, "--container", name)
-    finally:
-        runtime.remove(name)
+    found = recorded(runtime, name, tmp_path, "--container", name)
     kind = re.split("[][]", request.node.name)[1]
     assert found == [(name, runtime.IMAGE, kind, BLOCKS, BLOCK * BLOCKS)]
 
@@ -305,14 +324,7 @@ def test_a_static_pod_without_its_nodes_name(runtime: Containerd, tmp_path: Path
     options = [word for key, value in said.items() for word in ("--annotation", f"io.kubernetes.cri.{key}={value}")]  # fmt: skip
     group = f"kubepods/burstable/pod{os.urandom(16).hex()}"
     runtime.start(id_, tmp_path / id_, "--cgroup", f"/{group}/{id_}", *options)
-    try:
-        found = recorded(id_, tmp_path, "--pod", "prod/db")
-    finally:
-        runtime.remove(id_)
-        for place in (group, *map(str, Path(group).parents[:2])):
-            for made in Path("/sys/fs/cgroup").glob(f"*/{place}"):
-                with suppress(OSError):  # of a node that runs pods
-                    made.rmdir()
+    found = recorded(runtime, id_, tmp_path, "--pod", "prod/db", pod=group)
     assert found == [("db", "registry/db:1", "containerd", BLOCKS, BLOCK * BLOCKS)]
     pods = "SELECT DISTINCT pod, pod_namespace FROM containers"
     assert ask(open_recording(tmp_path / "r.iowhy"), pods) == [(pod, "prod")]

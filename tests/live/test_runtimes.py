@@ -252,7 +252,9 @@ def runtime(
         yield made
 
 
-def recorded(runtime: Runtime, name: str, tmp_path: Path, *asked: str) -> list[tuple[object, ...]]:
+def recorded(
+    runtime: Runtime, name: str, tmp_path: Path, *asked: str, pod: str | None = None
+) -> list[tuple[object, ...]]:
     """Of a container that writes while it is asked for: its name, image and runtime, its calls of write and their bytes."""
     try:
         recorder = watched(tmp_path / "r.iowhy", *asked)

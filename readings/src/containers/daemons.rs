@@ -130,3 +130,54 @@ fn split(state: &State, file: &str) -> Option<(PathBuf, String)> {
     let base = state.base(file.parent()?.to_str()?)?;
     Some((base, file.file_name()?.to_str()?.to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_the_daemons_choice_is_found_by_the_daemon_that_runs() {
+        let tree = tempfile::tempdir().unwrap();
+        let (root, proc) = (tree.path(), tree.path().join("proc"));
+        write(&proc, "self/mountinfo", "");
+        for (pid, name, line) in [
+            (7, "dockerd", "dockerd\0--data-root\0/x/docker\0"),
+            (8, "dockerd", "dockerd\0--config-file=/x/d.json\0"),
+            (9, "containerd", "containerd\0-c\0/x/c.toml\0"),
+            (
+                10,
+                "conmon",
+                "conmon\0-b\0/x/s/vfs-containers/ID/userdata\0",
+            ),
+            (11, "kubelet", "kubelet\0--hostname-override=blue\0"),
+            (12, "other", "dockerd\0--data-root\0/x/other\0"),
+        ] {
+            write(&proc, &format!("{pid}/comm"), &format!("{name}\n"));
+            write(&proc, &format!("{pid}/cmdline"), line);
+        }
+        write(root, "x/d.json", r#"{"data-root": "/x/more"}"#);
+        write(
+            root,
+            "x/c.toml",
+            "version = 2\nstate = \"/x/state\"\n[grpc]\nstate = \"/no\"\n",
+        );
+        let found = kept(&State::new(root), &proc);
+        assert_eq!(found.docker, ["/x/docker", "/x/more"]);
+        assert_eq!(found.containerd, ["/x/state"]);
+        assert_eq!(found.storage, ["/x/s"]);
+        assert_eq!(found.nodes, ["blue"]);
+        // Another mount namespace's may name what is not the machine's.
+        std::fs::create_dir_all(proc.join("7/ns")).unwrap();
+        symlink("mnt:[2]", proc.join("7/ns/mnt")).unwrap();
+        let found = kept(&State::new(root), &proc);
+        assert_eq!(found.docker, ["/x/more"]);
+    }
+}

@@ -1,7 +1,6 @@
 //! Where the runtimes that run keep what they know, which may be elsewhere than usual: their daemons' command lines say so, or the
 //! configuration that these name. Only root's daemons count, of this mount namespace or the machine's: another could name any directory.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -66,10 +65,12 @@ fn daemon(proc: &Path, process: &str) -> Option<(String, Vec<String>)> {
     if !matches!(name, "dockerd" | "containerd" | "conmon" | "kubelet") {
         return None;
     }
-    let root = std::fs::metadata(of("self", "mountinfo")).ok()?.uid();
+    // Files of /proc are root's where a user's process asks for that: its status tells whose it is.
+    let status = std::fs::read_to_string(of(process, "status")).ok()?;
+    let user = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     let here = |process| std::fs::read_link(of(process, "ns/mnt")).ok();
     let theirs = here(process);
-    let known = std::fs::metadata(of(process, "comm")).ok()?.uid() == root
+    let known = user.split_whitespace().all(|id| id == "0")
         && (theirs == here("self") || theirs == here("1"));
     let words = std::fs::read(of(process, "cmdline")).ok()?;
     let words = words.split(|b| *b == 0).map(String::from_utf8_lossy);
@@ -147,7 +148,6 @@ mod tests {
     fn a_directory_of_the_daemons_choice_is_found_by_the_daemon_that_runs() {
         let tree = tempfile::tempdir().unwrap();
         let (root, proc) = (tree.path(), tree.path().join("proc"));
-        write(&proc, "self/mountinfo", "");
         for (pid, name, line) in [
             (7, "dockerd", "dockerd\0--data-root\0/x/docker\0"),
             (8, "dockerd", "dockerd\0--config-file=/x/d.json\0"),
@@ -162,6 +162,7 @@ mod tests {
         ] {
             write(&proc, &format!("{pid}/comm"), &format!("{name}\n"));
             write(&proc, &format!("{pid}/cmdline"), line);
+            write(&proc, &format!("{pid}/status"), "Uid:\t0\t0\t0\t0\n");
         }
         write(root, "x/d.json", r#"{"data-root": "/x/more"}"#);
         write(
@@ -179,5 +180,7 @@ mod tests {
         symlink("mnt:[2]", proc.join("7/ns/mnt")).unwrap();
         let found = kept(&State::new(root), &proc);
         assert_eq!(found.docker, ["/x/more"]);
+        write(&proc, "8/status", "Uid:\t1000\t0\t0\t0\n");
+        assert!(kept(&State::new(root), &proc).docker.is_empty());
     }
 }

@@ -86,7 +86,7 @@ def test_without_a_file_the_defaults_are_taken_and_the_units_file_where_there_is
     command.run(command.Run())
     command.check(command.Check())
     assert [one.settings.directory for one in counts[1:]] == [tmp_path / "own"] * 2
-    assert len(counts[-1].settings.triggers) == 5
+    assert len(counts[-1].settings.triggers) == 6
 
 
 def test_the_file_to_begin_with_is_the_pages() -> None:

@@ -1,5 +1,6 @@
 """What is made to be passed on holds no secret of a command line; --keep-secrets keeps it."""
 
+import asyncio
 import json
 import zipfile
 from dataclasses import replace
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.cli.mcp import _saying
+from iowhy.api.tools import verdict
+from iowhy.cli.mcp import Options, _saying
 from iowhy.recordings import open_recording
 from tests.command_line import invoke
 from tests.whys.made import MS, Story
@@ -66,6 +68,12 @@ def test_a_pack_without_secrets_is_what_was_recorded_else() -> None:
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_nor_is_one_in_what_an_agent_is_told(keep: bool) -> None:
-    found = _saying(lambda: {"said": " ".join(ARGV), "argv": ARGV}, ValueError, keep)()
+def test_nor_is_one_in_what_an_agent_is_told(keep: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked(_: str, words: dict[str, object], within_s: float) -> dict[str, object]:
+        assert within_s > 0 and words == {"recording": "a.iowhy"}
+        return {"said": " ".join(ARGV), "argv": ARGV}
+
+    monkeypatch.setattr("iowhy.api.apart.answered", asked)
+    tool = _saying(verdict, ValueError, Options(keep_secrets=keep))
+    found = asyncio.run(tool(recording="a.iowhy"))
     assert [one in json.dumps(found) for one in SECRETS] == [keep, keep]

@@ -51,15 +51,17 @@ struct aggregate {
 	__u32 buckets[BUCKETS];
 };
 
-/* A number of CPUs that share an entry only where there are more than this. */
+/* CPUs share an entry only where there are more than this, or where the entries are too few (shared). */
 #define SHARDS 16
 #define KEYS 16384
 
-/* Two halves: one is written while user space empties the other, so that no count is lost between. */
+/*
+ * Two halves: one is written while user space empties the other, so that no count is lost between. All entries are there from the
+ * start: to make them as they are asked for fails where many are at once, as after each emptying.
+ */
 struct aggregates_half {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, KEYS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct aggregate_key);
 	__type(value, struct aggregate);
 };
@@ -68,6 +70,7 @@ struct aggregates_half aggregates_1 SEC(".maps");
 
 __u32 half = 0;
 __u64 lost = 0; /* what found no entry */
+__u32 shared = 0; /* how often user space has halved the CPUs that have entries of their own, as there were too few */
 /* All zero: too large for the stack of a program. User space takes these types from here. */
 struct aggregate no_aggregate = {};
 struct aggregate_key no_key = {};
@@ -126,7 +129,7 @@ static __always_inline void add(struct aggregate_key *key, __s64 ns, __u64 bytes
 	struct aggregate *to;
 	__u32 bucket;
 
-	key->shard = bpf_get_smp_processor_id() % SHARDS;
+	key->shard = bpf_get_smp_processor_id() & ((SHARDS - 1) >> (*(volatile __u32 *)&shared & 7));
 	to = aggregate_of(key);
 	if (!to) {
 		__sync_fetch_and_add(&lost, 1);

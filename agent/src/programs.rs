@@ -50,6 +50,9 @@ struct Entry(types::aggregate);
 #[repr(transparent)]
 struct EntryKey(types::aggregate_key);
 
+/// How often halved all CPUs share an entry of each key (bpf/aggregate.h, SHARDS).
+const SHARED_BY_ALL: u32 = 4;
+
 /// The loaded programs. Dropping it detaches them and frees all that they held in the kernel.
 pub struct Programs {
     skel: AgentSkel<'static>,
@@ -162,6 +165,13 @@ impl Programs {
         // SAFETY: as above; an aligned 64-bit read does not tear.
         let lost = unsafe { addr_of!((*bss).lost).read_volatile() };
         let new = lost - std::mem::replace(&mut self.lost, lost);
+        if new > 0 {
+            // SAFETY: as above; nobody else writes it.
+            unsafe {
+                let shared = addr_of_mut!((*bss).shared);
+                shared.write_volatile((shared.read_volatile() + 1).min(SHARED_BY_ALL));
+            }
+        }
         (found, new)
     }
 

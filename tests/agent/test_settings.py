@@ -131,6 +131,6 @@ def test_a_file_that_is_not_there_and_what_is_shown_without_a_name_say_the_way_o
 ) -> None:
     with pytest.raises(Problem, match=r"nowhere.toml: No such file or directory; -c names another"):
         settings.read(tmp_path / "nowhere.toml")
-    assert "unit, alerts, board: `iowhy agent show unit`" in str(
+    assert "unit, config, alerts, board: `iowhy agent show unit`" in str(
         invoke(["agent", "show"]).exception
     )

@@ -18,12 +18,10 @@ READING = frozenset(
     ("why", "report", "sql", "html", "export", "check", "pack", "compare", "symbolize", "diagnose", "fleet", "help")
 )  # fmt: skip
 #: The same of commands that can do more.
-_READING_ALSO = re.compile(
-    r"experiment (--list|--from .*)|lab list.*|run --expect list|agent check .*"
-)
+_READING_ALSO = re.compile(r"experiment (--list|--from .*)|lab list.*|run --expect list")
 #: What begins with this on a line of a block is a command, too.
 _OTHERS = re.compile(
-    r"(make|pip|pipx|git|scp|docker|podman|apt|rpm|groupadd|chgrp|chmod|setcap|usermod|cargo|pytest|python3?|iostat|perf|ssh"
+    r"(make|pip|pipx|git|scp|docker|podman|ctr|lxc-\w+|apt|rpm|groupadd|chgrp|chmod|setcap|usermod|cargo|pytest|python3?|iostat|perf|ssh"
     r"|systemctl|promtool|curl|export|tools/\S+|\./iowhy-record) .*"
 )
 
@@ -38,6 +36,7 @@ ELSEWHERE = {
     r"experiment (memory|io)-unlimited .*": "tests/live/test_proofs.py: in a control group that has the limit, as it is printed",
     r"mcp": "tests/api/test_mcp.py: by a client of the SDK",
     r"agent (run|trigger).*": "tests/live/test_agent.py: as a service, which does not end",
+    r"agent check": "tests/agent/test_starting.py: with folders and addresses of the test's",
     r"agent show .*": "tests/live/test_agent_service.py: the unit; alerts and board in test_agent_metrics.py; no test writes below /etc",
     r"fleet .*--spark.*": "tests/fleet: with a Spark of the test's",
 }
@@ -49,7 +48,7 @@ OTHERS_ELSEWHERE = {
     r"git add .*": "not iowhy's",
     r"(scp|groupadd|chgrp|chmod|setcap|usermod) .*": "tests/live/test_not_root.py: a recorder with these capabilities; making users and groups is the reader's",
     r"\./iowhy-record run -- \./load": "tests/release/test_release.py: the recorder alone, in an empty root",
-    r"(docker|podman) run --cap-add .*": "tests/live/test_containers.py: with two capabilities, by runc",
+    r"(docker|podman|ctr|lxc-\w+) .*": "tests/live/test_runtimes.py: with an image of the test's",
     r"iostat -x 1 10 > iostat.txt": "not iowhy's",
     r"systemctl .*": "tests/live/test_agent_service.py: systemd verifies the unit; the machine's own services are the reader's",
 }

@@ -62,6 +62,20 @@ def test_a_plain_machine_has_nothing_to_mend(tmp_path: Path) -> None:
             "docker run --cap-add BPF --cap-add PERFMON",
         ),
         (
+            {"capabilities": DOCKER_RIGHTS, "files": {".dockerenv": ""}, "sensors": EPERM},
+            "rights",
+            "(Docker before 23: `docker run --cap-add SYS_ADMIN …`)",
+        ),
+        (
+            {
+                "capabilities": DOCKER_RIGHTS,
+                "files": {"run/systemd/container": "lxc"},
+                "sensors": EPERM,
+            },
+            "rights",
+            "remove them from `lxc.cap.drop`",
+        ),
+        (
             {"capabilities": DOCKER_RIGHTS, "files": {"run/.containerenv": ""}, "sensors": EPERM},
             "rights",
             "podman run --cap-add BPF",
@@ -94,11 +108,11 @@ def test_a_plain_machine_has_nothing_to_mend(tmp_path: Path) -> None:
             {
                 "capabilities": CAP_BPF_AND_PERFMON,
                 "seccomp": 2,
-                "files": {".dockerenv": ""},
+                "files": {"run/.containerenv": ""},
                 "sensors": EPERM,
             },
             "seccomp",
-            "--security-opt seccomp=PROFILE",
+            "podman run --cap-add SYS_ADMIN",
         ),
         ({"release": "5.10.0-32-amd64", "capabilities": CAP_BPF_AND_PERFMON, "sensors": EPERM}, "locked memory", "ulimit -l unlimited"),
         ({"files": {VERSION: GVISOR}, "release": "4.4.0", "sensors": EPERM}, "surroundings", "runtime class"),

@@ -63,12 +63,12 @@ def say(text: str) -> None:
 def locked(directory: Path) -> Iterator[None]:
     """Only one agent works in a folder. The file holds its process's number. Raises Problem; so where somebody else may write
     in the folder: the agent makes, moves and takes away by paths below it, with its own rights."""
-    _own(directory)
+    own(directory)
     with alone_in(directory, LOCK, "another agent works here", number=True):
         yield
 
 
-def _own(directory: Path) -> None:
+def own(directory: Path) -> None:
     """Makes the folder where it is missing. Raises Problem where others may write in it."""
     with suppress(OSError):  # said by who takes the lock
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -116,6 +116,7 @@ class Service:
         self._unmoved: list[Path] = []
         self._known: dict[Path, keeping.Kept] = {}
         self._failed: str | None = None
+        self._said: set[str] = set()
         self._ends = False
         self._inherited: tuple[int, ...] = ()
 
@@ -151,7 +152,8 @@ class Service:
     def _follow(self) -> None:
         every_s = self.settings.every_ns / S
         systemd.notify(f"EXTEND_TIMEOUT_USEC={round((every_s + PATIENCE_S) * 1e6)}")
-        with signals() as asked, self._counting() as counting:
+        folder = self.settings.directory / keeping.OPEN
+        with signals() as asked, self.counting(folder) as counting:
             assert counting.stdout is not None
             lines = Lines(counting.stdout, asked)
             watchdog_s = systemd.watchdog_s()
@@ -204,9 +206,9 @@ class Service:
             say(f"{what}: {path}")
 
     @contextmanager
-    def _counting(self) -> Iterator[subprocess.Popen[bytes]]:
+    def counting(self, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+        """The process that counts into a folder; afterwards it has ended."""
         settings = self.settings
-        folder = settings.directory / keeping.OPEN
         argv: list[str | Path] = [program(RECORDER), "aggregate", "-o", folder]
         argv += ["--every", str(settings.every_ns / 1e9), "--rotate", str(settings.rotate_ns / 1e9)]
         argv += ["--calls"] if settings.calls else []
@@ -258,8 +260,9 @@ class Service:
         self.totals.add(interval)
         systemd.notify("READY=1")
         if interval.lost:
-            say(
-                f"{interval.lost} events are not counted: more kinds of events, control groups and devices than there is room for, or the kernel had no memory for one"
+            self._say_once(
+                "lost",
+                f"{interval.lost} events are not counted: there are more control groups, devices and kinds of events than the table has room for; iowhy_lost_events_total counts them from here on",
             )
         if interval.failed is not None and interval.failed != self._failed:
             say(f"not written down: {interval.failed}")
@@ -271,6 +274,12 @@ class Service:
         self._prune()
         if self.push is not None:
             self.push.push()
+
+    def _say_once(self, what: str, text: str) -> None:
+        """What may be so in each interval is said when it is so first."""
+        if what not in self._said:
+            self._said.add(what)
+            say(text)
 
     def _say_unseen(self, interval: Interval) -> None:
         """What a trigger waits for and this machine does not tell is said once: nobody else would notice."""
@@ -288,7 +297,7 @@ class Service:
                 say(f"kept: {keeping.close(self.settings.directory, path)}")
             except OSError as error:
                 self._unmoved.append(path)
-                say(f"{path} stays where it is for now: {error.strerror}")
+                self._say_once(str(path), f"{path} stays where it is for now: {error.strerror}")
 
     def _start(self, fired: Fired) -> None:
         refused = self.captures.ask(fired)

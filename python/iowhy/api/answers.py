@@ -297,7 +297,7 @@ class Opened(Struct, frozen=True, dict=True):
 
 def filters_of(**given: Any) -> "Filters":
     """The part of a recording that keywords choose. Raises Problem."""
-    from iowhy.cli.report import Part
+    from iowhy.options.report import Part
     from iowhy.reports import Filters
 
     part = from_keywords(Part, "report", {}, given)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from iowhy.api.answers import Answer
-from iowhy.cli import compare as command
+from iowhy.commands import compare as command
 from iowhy.errors import Problem
+from iowhy.options.compare import Options
 from iowhy.options.described import parameters
 from iowhy.options.keywords import keyword
 from iowhy.options.trial_options import Trials
@@ -14,7 +15,7 @@ if TYPE_CHECKING:  # slow to import
     from iowhy.experiments.interval import Interval
 
 
-def of_commands(asked: command.Options) -> Answer:
+def of_commands(asked: Options) -> Answer:
     """The one side and each of `vs`, run interleaved; saved as JSON where that was asked for. Raises Problem."""
     from iowhy.experiments import result as results
     from iowhy.views import comparison_page
@@ -25,7 +26,10 @@ def of_commands(asked: command.Options) -> Answer:
         raise Problem("with vs= give one command, and the others as vs=['…', '…']")
     asked.exports.check()
     line = TrialsLine(asked.trials.quiet)
-    result, found = command.trials_of(asked, [*asked.sides, *asked.others], line)
+    try:
+        result, found = command.trials_of(asked, [*asked.sides, *asked.others], line)
+    finally:
+        line.end()
     if asked.exports.export_json is not None:
         results.save_json(asked.exports.export_json, result, force=asked.exports.force)
     return Answer(
@@ -36,7 +40,7 @@ def of_commands(asked: command.Options) -> Answer:
     )
 
 
-def of_recordings(asked: command.Options, given: Sequence[str]) -> Answer:
+def of_recordings(asked: Options, given: Sequence[str]) -> Answer:
     """Each recording against the first, or with `baseline` a line for each. Raises Problem.
 
     given: the names of the arguments.
@@ -78,9 +82,7 @@ def of_recordings(asked: command.Options, given: Sequence[str]) -> Answer:
     return answer
 
 
-def _slower(
-    asked: command.Options, found: "Sequence[tuple[str, Interval | None]]"
-) -> tuple[str, ...]:
+def _slower(asked: Options, found: "Sequence[tuple[str, Interval | None]]") -> tuple[str, ...]:
     """A sentence for each that is slower than `fail_on_regression` allows, or of which that is not known."""
     from iowhy.comparisons.comparison import regressed, resolvable
 

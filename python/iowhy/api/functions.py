@@ -8,6 +8,7 @@ from typing import Any
 
 from iowhy.api.answers import Answer, Opened
 from iowhy.errors import Problem
+from iowhy.messages import say
 from iowhy.options.keywords import from_keywords, text_of, texts_of
 
 Place = str | PathLike[str]
@@ -42,12 +43,20 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     empty. How the command ended is `exit_status` of what is returned, what it broke of what was expected is `broken`.
     Raises Problem where it cannot be recorded, and for an option that only a terminal has a use for.
     """
-    from iowhy.cli import _expected, run
-    from iowhy.options.recordings import check_new
-    from iowhy.sources.live import name_for
+    from iowhy.commands import judge
+    from iowhy.commands.record import place_of
+    from iowhy.commands.record import record as carry_out
+    from iowhy.options.record import Options, check
+    from iowhy.views.judged import publish
 
     words = texts_of("iowhy.record: argv", argv, "the words of the command: ['make', '-j2']")
-    asked = from_keywords(run.Options, "iowhy.record", {"argv": words}, options, _OF_RUN)
+    asked = from_keywords(
+        Options,
+        "iowhy.record",
+        {"argv": words, "output": _new_place("iowhy.record", output)},
+        options,
+        _OF_RUN,
+    )
     if not words and not any(options.get(one) for one in _RUNNING):
         raise Problem(
             "iowhy.record: nothing to record: give the words of a command, or what runs already by "
@@ -56,22 +65,23 @@ def record(argv: Sequence[str], output: Place | None = None, **options: Any) -> 
     if asked.sudo and asked.on is None:
         raise Problem("iowhy.record: sudo goes with on=HOST; here start Python itself as root")
     try:
-        run.check_asked(asked)
-        expected = _expected.read_asked(asked.budgets)
+        check(asked)
+        expected = judge.expected_of(asked.budgets)
     except Problem as problem:
         raise Problem(f"iowhy.record: {problem}") from None
-    place = _new_place("iowhy.record", output) or name_for(run.named_after(asked), Path.cwd())
-    check_new(place)
+    place = place_of(asked)
     try:
-        run.record_asked(asked, place)
+        carry_out(asked, place)
     except SystemExit as ended:
         raise Problem(f"nothing was recorded; {_why(asked.argv, ended.code)}") from None
     found = Opened(place)
     if not expected.anything:
         return found
-    judged = _expected.judge_asked(found.recording, found.verdict, expected)
-    _expected.keep_counts(found.recording, expected, judged)
-    _expected.status_of(judged, expected, found.verdict)
+    judged = judge.judge(found.recording, found.verdict, expected)
+    kept = judge.keep_counts(found.recording, expected, judged)
+    publish(judged, expected, found.verdict)
+    if kept is not None:
+        say(kept)
     return Opened(place, judged.broken)
 
 
@@ -116,18 +126,24 @@ def experiment(*words: str, **options: Any) -> Answer:
     options: those of `iowhy experiment`, `--runs 5` as `runs=5`. Raises Problem as the command does, and for an option
     that only a terminal has a use for.
     """
-    from iowhy.cli import experiment as command
+    from iowhy.commands.experiment import experiment as carry_out
     from iowhy.experiments import result as results
+    from iowhy.options.experiment import Options
     from iowhy.views import experiment_page
+    from iowhy.views.progress import TrialsLine
 
     words = texts_of("iowhy.experiment: words", words, "levers and a command")
     if "--" in words:  # as on the command line, where it is not of the command
         at = words.index("--")
         words = (*words[:at], *words[at + 1 :])
     given = {"quiet": True, **options}
-    asked = from_keywords(command.Options, "iowhy.experiment", {"words": words}, given, _ANSWERED)
-    found = command.asked_of(asked, leave=False)
-    command.save(found, asked)
+    asked = from_keywords(Options, "iowhy.experiment", {"words": words}, given, _ANSWERED)
+    line = TrialsLine(asked.trials.quiet)
+    try:
+        found = carry_out(asked, line, leave=False)
+    finally:
+        line.end()
+    experiment_page.save(found, asked)
     return Answer(
         found, lambda: results.as_json(found), lambda out: experiment_page.show(found, out)
     )
@@ -141,12 +157,12 @@ def compare(*sides: Place | Opened, **options: Any) -> Answer:
     `fail_on` and `fail_on_regression` forbid is in `broken`. Raises Problem as the command does.
     """
     from iowhy.api.compared import of_commands, of_recordings
-    from iowhy.cli import compare as command
+    from iowhy.options.compare import Options
 
     places = tuple(one.path if isinstance(one, Opened) else one for one in sides)
     words = texts_of("iowhy.compare: sides", places, "recordings or a command")
     given = {"quiet": True, **options}
-    asked = from_keywords(command.Options, "iowhy.compare", {"sides": words}, given, _ANSWERED)
+    asked = from_keywords(Options, "iowhy.compare", {"sides": words}, given, _ANSWERED)
     try:
         return of_commands(asked) if asked.others else of_recordings(asked, list(options))
     except Problem as problem:

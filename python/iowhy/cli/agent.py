@@ -26,7 +26,10 @@ class Run:
     """What the agent is asked."""
 
     settings: Path | None = option(
-        "-c", "--config", help="Its file: what is watched and kept (docs/agent.md).", metavar="FILE"
+        "-c",
+        "--config",
+        help=f"Its file: what is watched and kept; by default {FILE}, where there is one.",
+        metavar="FILE",
     )
     black_box: str | None = option(
         "--black-box",
@@ -40,7 +43,8 @@ class Trigger:
     """Which agent is meant."""
 
     directory: Path | None = word(
-        "Folder of its recordings; by itself /var/lib/iowhy.", metavar="DIR"
+        f"Folder of its recordings; by default what {FILE} says, else /var/lib/iowhy.",
+        metavar="DIR",
     )
 
 
@@ -48,7 +52,9 @@ class Trigger:
 class Check:
     """Which file is read."""
 
-    settings: Path = option("-c", "--config", default=FILE, help="The file.", metavar="FILE")
+    settings: Path | None = option(
+        "-c", "--config", help=f"The file; by default {FILE}, where there is one.", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +62,7 @@ class Show:
     """What is shown."""
 
     what: str | None = word(
-        "`unit` (systemd), `alerts` (Prometheus) or `board` (Grafana).",
+        "`unit` (systemd), `config` (a file to begin with), `alerts` (Prometheus) or `board` (Grafana).",
         default=None,
         metavar="WHAT",
     )
@@ -64,15 +70,13 @@ class Show:
 
 def run(options: Run) -> None:
     """Count, watch and keep, until it is told to end."""
-    from iowhy.agent.metrics import serve
-    from iowhy.agent.service import Service, locked, say
+    from iowhy.agent.service import say
+    from iowhy.agent.starting import prepared
 
     read = partial(_read, options)
     asked = read()
-    with locked(asked.directory):
-        service = Service(asked, None if options.settings is None else read)
+    with prepared(asked, read) as service:
         if asked.metrics is not None:
-            serve(asked.metrics, service.totals)
             say(f"metrics on http://{asked.metrics[0]}:{asked.metrics[1]}/metrics")
         say(f"recordings in {asked.directory}; triggers: {', '.join(asked.triggers) or 'none'}")
         service.run()
@@ -82,7 +86,7 @@ def _read(options: Run) -> "Settings":
     """Its file, and what the command line says."""
     from iowhy.agent import settings
 
-    found = settings.Settings() if options.settings is None else settings.read(options.settings)
+    found = _settings(options.settings)
     if options.black_box is None:
         return found
     try:
@@ -91,23 +95,36 @@ def _read(options: Run) -> "Settings":
         raise Problem(f"--black-box: {error}") from None
 
 
+def _settings(file: Path | None) -> "Settings":
+    """What a file says; without one, the unit's, and the defaults where that is not there either."""
+    from iowhy.agent import settings
+
+    if file is None and not os.path.lexists(FILE):
+        return settings.Settings()
+    return settings.read(file or FILE)
+
+
 def trigger(options: Trigger) -> None:
     """Have the running agent record fully now (as SIGUSR1 does)."""
-    from iowhy.agent import service, settings
+    from iowhy.agent import service
 
-    directory = options.directory or settings.DIRECTORY
+    directory = options.directory or _settings(None).directory
     os.kill(service.running(directory), signal.SIGUSR1)
     print(f"{directory}: asked for a recording; the agent's log says what becomes of it")
 
 
 def check(options: Check) -> None:
-    """Read the agent's file and say what it asks for."""
-    from iowhy.agent import settings
+    """Try all that `agent run` needs, and say what its file asks for."""
+    from iowhy.agent import starting
 
-    found = settings.read(options.settings)
-    print(f"{options.settings}: recordings in {found.directory}")
+    found = _settings(options.settings)
+    at_work = starting.check(found)
+    there = options.settings or (FILE if os.path.lexists(FILE) else None)
+    print(f"{there or f'no {FILE}, so the defaults'}: recordings in {found.directory}")
     for name, condition in found.triggers.items():
         print(f"  {name}: {condition.said}")
+    if at_work is not None:
+        print(f"an agent works there now (process {at_work}); `systemctl reload iowhy-agent`")
 
 
 def show(options: Show) -> None:

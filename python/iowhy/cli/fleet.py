@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.cli._statuses import NO
-from iowhy.cli.report import Part
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import group, option, switch, word
 from iowhy.options.output import TableOutput
+from iowhy.options.report import Part
 
 if TYPE_CHECKING:  # slow to import
     from iowhy.fleet.members import LeftOut

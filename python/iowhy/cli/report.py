@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
 from iowhy.errors import Problem
-from iowhy.options.described import group, option, switch, word
+from iowhy.options.described import group, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput
-from iowhy.options.process_ids import pids_given
+from iowhy.options.report import Part
 from iowhy.views.progress import working
 from iowhy.written_files import opened as file_opened
 
@@ -28,30 +28,6 @@ EPILOG = """Examples:
 
   iowhy report callers fio.iowhy --file '*.db' --format folded | flamegraph.pl > db.svg
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """Which part of the recording is looked at."""
-
-    since: str | None = option(
-        "--since",
-        metavar="TIME",
-        help="From here on: seconds after the start (12, 250ms, 2m), or a time.",
-    )
-    until: str | None = option("--until", metavar="TIME", help="Up to here, as --since.")
-    pids: tuple[int, ...] = pids_given("Processes or threads.")
-    container: str | None = option(
-        "--container",
-        metavar="NAME|ID",
-        help="Processes of this container, or service of systemd.",
-    )
-    file: str | None = option(
-        "--file", help="Files: a part of the path, or a pattern with * and ? for all of it."
-    )
-    device: str | None = option(
-        "--device", metavar="NAME", help="One block device, by its name: vda."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

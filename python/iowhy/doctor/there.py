@@ -22,6 +22,7 @@ FILES = (
     "/system/build.prop",
     "/.dockerenv",
     "/run/.containerenv",
+    "/run/systemd/container",
 )
 
 

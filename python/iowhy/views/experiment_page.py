@@ -12,10 +12,13 @@ from iowhy.experiments.command import shown
 from iowhy.experiments.condition import BASELINE, Condition
 from iowhy.experiments.interval import Interval
 from iowhy.experiments.lever_answer import Answer, Response, Verdict
-from iowhy.experiments.result import Judged, Result
+from iowhy.experiments.result import Judged, Result, save_json
 from iowhy.experiments.sentence import plain, with_interval
+from iowhy.masking import masked
 from iowhy.messages import printable
+from iowhy.options.experiment import Options
 from iowhy.views.terminal import WIDTH, Field, paragraph, print_rows, shorten
+from iowhy.written_files import put
 
 _COLOURS = {
     Verdict.BOUND: "red",
@@ -260,3 +263,16 @@ def measure(value: float, unit: str) -> str:
         return units.duration(value * 1e9)
     text = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return f"{text} {unit}".rstrip()
+
+
+def save(found: Result, options: Options) -> None:
+    """Writes it where the options say. Raises Problem."""
+    if options.exports.export_json is not None:
+        save_json(options.exports.export_json, found, force=options.exports.force)
+    if options.export_markdown is not None:
+        text = markdown(found)
+        put(
+            options.export_markdown,
+            text if options.keep_secrets else masked(text),
+            force=options.exports.force,
+        )

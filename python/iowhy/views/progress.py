@@ -106,6 +106,10 @@ class TrialsLine:
             )
         self._say(f"{text}; Ctrl-C ends it")
 
+    def note(self, text: str) -> None:
+        """What is worth a line that stays."""
+        say(text)
+
     def end(self) -> None:
         """Clears the line."""
         with self._writing:

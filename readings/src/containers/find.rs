@@ -32,8 +32,26 @@ pub fn find(roots: &Roots, wanted: &Wanted) -> Result<(Hierarchy, Vec<String>), 
     }
     let hierarchy = machine?;
     let containers = Containers::on(roots, hierarchy.clone(), Path::new("/"));
-    let found = groups_of(all(containers), wanted)?;
+    let nodes = containers.nodes();
+    let found = groups_on(all(containers), wanted, &nodes)?;
     Ok((hierarchy, found))
+}
+
+/// The groups of those that are meant. A static pod has its node's name behind its own: who asks for it need not say that.
+pub(super) fn groups_on(
+    all: Vec<Arc<Container>>,
+    wanted: &Wanted,
+    nodes: &[String],
+) -> Result<Vec<String>, String> {
+    let found = groups_of(all.clone(), wanted);
+    let (Err(_), Wanted::Pod(asked)) = (&found, wanted) else {
+        return found;
+    };
+    let statics = nodes.iter().find_map(|node| {
+        let pod = Wanted::Pod(format!("{asked}-{node}"));
+        groups_of(all.clone(), &pod).ok()
+    });
+    statics.map_or(found, Ok)
 }
 
 fn group(
@@ -75,8 +93,7 @@ fn all(mut containers: Containers) -> Vec<Arc<Container>> {
     found.into_values().collect()
 }
 
-/// The groups of those that are meant.
-pub(super) fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, String> {
+fn groups_of(all: Vec<Arc<Container>>, wanted: &Wanted) -> Result<Vec<String>, String> {
     match wanted {
         Wanted::Group(path) => Ok(vec![path.clone()]),
         Wanted::Container(asked) => one(all, asked).map(|container| vec![container.group.clone()]),

@@ -1,8 +1,9 @@
 //! Containers: which one a control group belongs to, and what its runtime wrote down of it.
 //!
 //! Nobody is asked: no daemon, no API. The name of a group tells the id, files of the runtimes (Docker, Podman, CRI-O,
-//! containerd, runc, crun) tell the rest. What these say may be anybody's words: see [`state`].
+//! containerd, runc, crun) tell the rest; where these are, the daemons' command lines tell ([`daemons`]). What these say may be anybody's words: see [`state`].
 
+mod daemons;
 mod find;
 mod hierarchy;
 mod named;
@@ -111,11 +112,20 @@ impl Containers {
         Containers {
             roots: roots.clone(),
             hierarchy,
-            runtimes: Runtimes::new(State::new(files)),
+            runtimes: Runtimes::new(State::new(files), &roots.proc),
             whole_view: is_first_namespace(roots),
             by_number: HashMap::new(),
             by_group: HashMap::new(),
         }
+    }
+
+    /// What Kubernetes may call this machine: its name in small letters, or what its kubelet was told.
+    fn nodes(&self) -> Vec<String> {
+        let own = crate::host::host(&self.roots).name;
+        let own = own.map(|name| name.to_lowercase());
+        own.into_iter()
+            .chain(self.runtimes.nodes().iter().cloned())
+            .collect()
     }
 
     pub fn hierarchy(&self) -> &Hierarchy {

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
+use super::daemons::{self, Kept};
 use super::named::MadeBy;
 use super::state::{entries, json, text, State};
 use super::{Container, Hierarchy};
 use crate::accounts;
 
-/// Where Docker keeps its containers unless its configuration says otherwise.
+/// Where Docker keeps its containers, unless it says otherwise.
 const DOCKER: [&str; 2] = ["/var/lib/docker", "/var/snap/docker/common/var-lib-docker"];
-/// containerd's tasks: NAMESPACE/ID/config.json
-const CONTAINERD: &str = "/run/containerd/io.containerd.runtime.v2.task";
+/// containerd's state, and its tasks in there: NAMESPACE/ID/config.json
+const CONTAINERD: [&str; 1] = ["/run/containerd"];
+const TASKS: &str = "io.containerd.runtime.v2.task";
 /// Containers of containers/storage (Podman, CRI-O): DRIVER-containers/containers.json
 const STORAGE: &str = "/var/lib/containers/storage";
 /// The same of a user, below their home.
@@ -33,46 +36,58 @@ const CRUN: &str = "/run/crun";
 
 type Annotations = BTreeMap<String, String>;
 
+/// The daemons are looked for again after this time, where a container's files were not found.
+const AGAIN: Duration = Duration::from_secs(10);
+
 /// Reads what the runtimes keep.
 pub struct Runtimes {
     state: State,
-    docker: Vec<PathBuf>,
+    proc: PathBuf,
+    kept: Kept,
+    looked: Instant,
 }
 
 impl Runtimes {
-    pub fn new(state: State) -> Runtimes {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Daemon {
-            #[serde(rename = "data-root")]
-            data_root: Option<String>,
+    pub fn new(state: State, proc: &Path) -> Runtimes {
+        Runtimes {
+            kept: daemons::kept(&state, proc),
+            state,
+            proc: proc.to_owned(),
+            looked: Instant::now(),
         }
-        let daemon: Option<Daemon> = state
-            .base("/etc/docker")
-            .and_then(|etc| json(&etc, "daemon.json"));
-        let moved = daemon.and_then(|daemon| daemon.data_root);
-        let docker = moved
-            .iter()
-            .map(String::as_str)
-            .chain(DOCKER)
-            .filter_map(|place| state.base(place))
-            .collect();
-        Runtimes { state, docker }
+    }
+
+    /// What the kubelet was told to call this machine.
+    pub fn nodes(&self) -> &[String] {
+        &self.kept.nodes
+    }
+
+    /// The directories that there are, of those that daemons name and the usual ones.
+    fn bases<'a>(
+        &'a self,
+        named: &'a [String],
+        usual: &'a [&str],
+    ) -> impl Iterator<Item = PathBuf> + 'a {
+        let named = named.iter().map(String::as_str);
+        let all = named.chain(usual.iter().copied());
+        all.filter_map(|place| self.state.base(place))
     }
 
     /// The container of this id, whose group was named by `by`; of a user's own where `user` says so.
-    pub fn describe(&self, id: &str, made_by: MadeBy, group: &str, user: Option<u32>) -> Container {
-        let found = match made_by {
-            MadeBy::Lxc => None,
-            MadeBy::Docker => self.docker(id),
-            MadeBy::Podman | MadeBy::CriO => self.stored(id, user).or_else(|| self.bundle(id)),
-            MadeBy::Containerd => self.containerd(id),
-            MadeBy::Unknown => self
-                .docker(id)
-                .or_else(|| self.containerd(id))
-                .or_else(|| self.stored(id, user))
-                .or_else(|| self.bundle(id)),
-        };
+    pub fn describe(
+        &mut self,
+        id: &str,
+        made_by: MadeBy,
+        group: &str,
+        user: Option<u32>,
+    ) -> Container {
+        let mut found = self.read(id, made_by, user);
+        if found.is_none() && made_by != MadeBy::Lxc && self.looked.elapsed() > AGAIN {
+            // Its daemon may have been started since.
+            self.kept = daemons::kept(&self.state, &self.proc);
+            self.looked = Instant::now();
+            found = self.read(id, made_by, user);
+        }
         let mut container = found.unwrap_or_default();
         container.id = id.to_owned();
         container.group = group.to_owned();
@@ -90,6 +105,20 @@ impl Runtimes {
             container.name = Some(id.to_owned());
         }
         container
+    }
+
+    fn read(&self, id: &str, made_by: MadeBy, user: Option<u32>) -> Option<Container> {
+        match made_by {
+            MadeBy::Lxc => None,
+            MadeBy::Docker => self.docker(id),
+            MadeBy::Podman | MadeBy::CriO => self.stored(id, user).or_else(|| self.bundle(id)),
+            MadeBy::Containerd => self.containerd(id),
+            MadeBy::Unknown => self
+                .docker(id)
+                .or_else(|| self.containerd(id))
+                .or_else(|| self.stored(id, user))
+                .or_else(|| self.bundle(id)),
+        }
     }
 
     fn docker(&self, id: &str) -> Option<Container> {
@@ -110,7 +139,8 @@ impl Runtimes {
             labels: Option<Annotations>,
         }
         let file = format!("containers/{id}/config.v2.json");
-        let found: Config = self.docker.iter().find_map(|base| json(base, &file))?;
+        let mut bases = self.bases(&self.kept.docker, &DOCKER);
+        let found: Config = bases.find_map(|base| json(&base, &file))?;
         let labels = found.config.labels.unwrap_or_default();
         Some(Container {
             // Kubernetes names it k8s_NAME_POD_NAMESPACE_…
@@ -127,11 +157,13 @@ impl Runtimes {
     }
 
     fn containerd(&self, id: &str) -> Option<Container> {
-        let base = self.state.base(CONTAINERD)?;
-        let spaces = entries(&base, "");
-        let found = spaces
-            .iter()
-            .find_map(|space| json::<Spec>(&base, &format!("{space}/{id}/config.json")))?;
+        let mut bases = self.bases(&self.kept.containerd, &CONTAINERD);
+        let found: Spec = bases.find_map(|base| {
+            let spaces = entries(&base, TASKS);
+            spaces
+                .iter()
+                .find_map(|space| json(&base, &format!("{TASKS}/{space}/{id}/config.json")))
+        })?;
         Some(found.container("containerd"))
     }
 
@@ -141,7 +173,9 @@ impl Runtimes {
             let user = accounts::by_uid(user).ok()??;
             self.state.below_home(&user.home, USER_STORAGE)
         });
-        let places = own.into_iter().chain(self.state.base(STORAGE));
+        let places = own
+            .into_iter()
+            .chain(self.bases(&self.kept.storage, &[STORAGE]));
         places
             .flat_map(|base| DRIVERS.map(|driver| stored_in(&base, driver, id)))
             .flatten()

@@ -45,6 +45,11 @@ impl State {
 
 /// The value of a JSON file below `base`; None where it is not there, too large or something else.
 pub fn json<T: DeserializeOwned>(base: &Path, path: &str) -> Option<T> {
+    serde_json::from_slice(&plain(base, path)?).ok()
+}
+
+/// The bytes of a regular file below `base`; None where it is not there or too large.
+pub fn plain(base: &Path, path: &str) -> Option<Vec<u8>> {
     let file = File::from(open(base, path, OFlag::O_NONBLOCK)?);
     let known = file.metadata().ok()?;
     if !known.is_file() || known.len() > MOST_BYTES {
@@ -52,7 +57,7 @@ pub fn json<T: DeserializeOwned>(base: &Path, path: &str) -> Option<T> {
     }
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    Some(bytes)
 }
 
 /// The names in a directory below `base`, sorted.

@@ -294,6 +294,7 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
             made("aaaa1111", "web", Some("p"), "/kubepods/pod7/a"),
             made("aaaa2222", "db", Some("p"), "/kubepods/pod7/b"),
             made("bbbb0000", "aaaa1111", None, "/c"),
+            made("cccc0000", "etcd", Some("etcd-node-1"), "/d"),
             made(
                 "ssh.service",
                 "ssh.service",
@@ -302,7 +303,7 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
             ),
         ]
     };
-    let chosen = |wanted| find::groups_of(all(), &wanted);
+    let chosen = |wanted| find::groups_on(all(), &wanted, &["node-1".into()]);
     let container = |name: &str| chosen(Wanted::Container(name.into()));
     assert_eq!(container("web").unwrap(), ["/kubepods/pod7/a"]);
     assert_eq!(container("aaaa2").unwrap(), ["/kubepods/pod7/b"]);
@@ -314,11 +315,14 @@ fn a_container_is_meant_by_its_name_or_the_beginning_of_its_id() {
     assert!(container("aaaa1111").unwrap_err().contains("may be"));
     assert!(container("x")
         .unwrap_err()
-        .contains("there are aaaa1111, p/db, p/web"));
+        .contains("there are aaaa1111, etcd-node-1/etcd, p/db, p/web"));
     assert_eq!(chosen(Wanted::Pod("p".into())).unwrap(), ["/kubepods/pod7"]);
+    // A static pod's name ends with its node's.
+    assert_eq!(chosen(Wanted::Pod("etcd".into())).unwrap(), ["/d"]);
+    assert!(chosen(Wanted::Pod("etc".into())).is_err());
     assert!(chosen(Wanted::Pod("q".into()))
         .unwrap_err()
-        .contains("there are p"));
+        .contains("there are etcd-node-1, p"));
 }
 
 #[test]
@@ -332,7 +336,7 @@ fn a_pod_of_podman_is_its_own_containers_alone() {
             made("cccc", "c", None, "/libpod_parent/libpod-cccc"),
         ]
     };
-    let chosen = |parent| find::groups_of(all(parent), &Wanted::Pod(pod.into())).unwrap();
+    let chosen = |parent| find::groups_on(all(parent), &Wanted::Pod(pod.into()), &[]).unwrap();
     assert_eq!(
         chosen("libpod_parent"),
         ["/libpod_parent/libpod-aaaa", "/libpod_parent/libpod-bbbb"]

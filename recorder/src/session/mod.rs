@@ -115,15 +115,8 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
-    let made = Live::new(request, probe, owner.clone(), Seen::new(containers));
-    let mut live = made.inspect_err(|_| {
-        if !existed {
-            // Where it could not be begun (a full disk) its empty directory may be there.
-            Owner::acting(owner.as_ref(), || {
-                let _ = std::fs::remove_dir(&request.out);
-            });
-        }
-    })?;
+    let live = Live::new(request, probe, owner.clone(), Seen::new(containers));
+    let mut live = live.inspect_err(|_| remove_empty(&request.out, owner.as_ref(), existed))?;
     let status = match &request.target {
         Target::Run(argv) => run(
             &mut live,
@@ -386,6 +379,15 @@ pub fn probe(without: &[String]) -> String {
     };
     let sampled = Samplers::new(&Roots::default(), Scope::default()).sensors();
     serde_json::json!({ "sensors": ([sensors, sampled].concat()) }).to_string()
+}
+
+/// Takes away the directory of a recording that could not be begun, as on a full disk.
+fn remove_empty(out: &Path, owner: Option<&Owner>, existed: bool) {
+    if !existed {
+        Owner::acting(owner, || {
+            let _ = std::fs::remove_dir(out);
+        });
+    }
 }
 
 /// Takes away a recording of a command that never ran.

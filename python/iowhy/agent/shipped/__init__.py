@@ -1,4 +1,4 @@
-"""Files that go with the agent: a systemd unit, alert rules for Prometheus, a board for Grafana."""
+"""Files that go with the agent: a systemd unit, a file to begin with, alert rules for Prometheus, a board for Grafana."""
 
 import shutil
 import sys
@@ -7,7 +7,12 @@ from pathlib import Path
 from iowhy.errors import Problem
 
 FOLDER = Path(__file__).parent
-FILES = {"unit": "iowhy-agent.service", "alerts": "alerts.yml", "board": "board.json"}
+FILES = {
+    "unit": "iowhy-agent.service",
+    "config": "agent.toml",
+    "alerts": "alerts.yml",
+    "board": "board.json",
+}
 
 
 def text(what: str) -> str:

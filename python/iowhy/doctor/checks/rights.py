@@ -36,7 +36,7 @@ def _look(machine: Machine) -> Condition | None:
 def _remedy(machine: Machine, lacking: tuple[str, ...]) -> str:
     how = given_by(machine)
     if how is not None and not machine.in_user_namespace:
-        return how(lacking)
+        return how.rights(lacking)
     return (
         "Record on the machine itself, as its root: `iowhy run -p PID` there sees this process too."
     )

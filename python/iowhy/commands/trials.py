@@ -1,13 +1,27 @@
-"""What `experiment` and `compare` share: from the options of trials to the job that is run."""
+"""Trials of a command: from their options to the job that is run, and who is told how far they are."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from iowhy.errors import Problem
 from iowhy.experiments import metric
 from iowhy.experiments.job import Job
 from iowhy.options.trial_options import Trials
 from iowhy.users import invoking_user
+
+
+class Progress(Protocol):
+    """Who is told how far trials are."""
+
+    def step(self, text: str) -> None:
+        """Something other than a trial."""
+
+    def trial(self, name: str, done: int, at_most: int) -> None:
+        """Before each trial."""
+
+    def note(self, text: str) -> None:
+        """What is worth a line that stays."""
 
 
 def job(command: Sequence[str], trials: Trials) -> Job:

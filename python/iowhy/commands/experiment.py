@@ -1,0 +1,169 @@
+"""Prove a cause: squeeze or relieve one resource at a time, and see what a command answers to."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from iowhy.commands.trials import Progress, job
+from iowhy.errors import Problem
+from iowhy.invocation import joined
+from iowhy.options.experiment import Options
+from iowhy.users import leave_root
+
+if TYPE_CHECKING:  # slow to import: NumPy, and DuckDB
+    from iowhy.experiments.result import Result
+    from iowhy.recordings import Recording
+    from iowhy.whys.finding import Finding
+
+
+def is_ours(text: str) -> bool:
+    """Whether a word is a lever and not yet the command."""
+    from iowhy.experiments.levers import levers
+
+    return text.partition("=")[0] in levers()
+
+
+def experiment(options: Options, progress: Progress, *, leave: bool = True) -> "Result":
+    """What an experiment finds, or the table of one done elsewhere shows. `leave`: this process has no more need of root's rights after it. Raises Problem."""
+    options.exports.check(options.export_markdown)
+    if options.from_ is None:
+        return _result_of(options, progress, leave=leave)
+    if options.words:
+        raise Problem("--from judges a table: no levers or command go with it")
+    from iowhy.experiments.table import judge_table
+
+    return judge_table(options.from_)
+
+
+def _result_of(options: Options, progress: Progress, *, leave: bool) -> "Result":
+    """What the experiment found, saved with its recording."""
+    from iowhy.experiments import result as results
+    from iowhy.experiments.experiment import Listener, Request
+    from iowhy.experiments.experiment import experiment as run
+
+    asked, argv = split(options.words)
+    trials = options.trials
+    made = job(argv, trials)
+    known, source, same = findings_for(options.recording, argv, asked, progress)
+    request = Request(
+        job=made,
+        levers=asked,
+        runs=trials.runs,
+        least=trials.min_runs,
+        most=trials.max_runs,
+        warmup=trials.warmup,
+        seed=trials.seed,
+        cache=trials.cache,
+        allow_unsafe=options.allow_unsafe,
+        findings=known.findings,
+        files=known.files if same else (),
+        recording=None if source is None else str(source),
+        same_command=same,
+        recorded_s=known.seconds,
+    )
+    found = run(
+        request,
+        Listener(
+            lambda now: progress.trial(now.condition.name, now.done, now.at_most), progress.step
+        ),
+    )
+    # Nothing that is left to do needs root, and what it is saved beside is the user's.
+    if leave:
+        leave_root()
+    if source is not None:
+        try:
+            results.save_beside(source, found)
+        except Problem as problem:
+            # The runs are over: what they showed is still said.
+            progress.note(f"not kept beside the recording: {problem}")
+    return found
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Levers, then the command: the first word that is no lever begins it."""
+    from iowhy.experiments.levers import named
+
+    asked: list[str] = []
+    rest = list(words)
+    while rest and is_ours(rest[0]):
+        asked.append(rest.pop(0))
+    if not rest:
+        raise Problem("no command: iowhy experiment [LEVER]... -- CMD [ARG]...")
+    first = rest[0]
+    if len(rest) > 1 and "/" not in first and _lever_misspelt(first):
+        named(first)  # raises, with what was perhaps meant
+    if len(rest) > 1 and "/" not in first and shutil.which(first) is None:
+        raise Problem(f"{first}: neither a lever (`iowhy experiment --list`) nor a command")
+    return asked, rest
+
+
+def _lever_misspelt(text: str) -> bool:
+    import difflib
+
+    from iowhy.experiments.levers import levers
+
+    name = text.partition("=")[0]
+    near = difflib.get_close_matches(name, levers(), 1, cutoff=0.8)
+    return bool(near) and shutil.which(text) is None
+
+
+def _changed(path: Path) -> float:
+    """When it was changed; what leads nowhere is the oldest, and no reason not to run."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class _Known(Struct, frozen=True):
+    """What a recording knows of the command: findings, the files that it used, how long it took without the recorder."""
+
+    findings: tuple["Finding", ...] = ()
+    files: tuple[Path, ...] = ()
+    seconds: float | None = None
+
+
+def _known(opened: "Recording") -> _Known:
+    from iowhy.whys.facts import facts_of
+    from iowhy.whys.facts.used_files import used
+    from iowhy.whys.verdict import verdict_of
+
+    with facts_of(opened) as facts:
+        verdict = verdict_of(facts)
+        return _Known(
+            verdict.findings, used(facts.relations, facts.page_bytes), verdict.shares_of_s
+        )
+
+
+def findings_for(
+    recording: Path | None, argv: Sequence[str], asked: Sequence[str], progress: Progress
+) -> tuple[_Known, Path | None, bool]:
+    """What is known by the recording named, or by the newest one here of the same command; whether it is the same."""
+    from iowhy.recordings import open_recording
+
+    if recording is not None:
+        opened = open_recording(recording)
+        recorded = opened.manifest.command.argv
+        if list(recorded) != list(argv):
+            was = f"of `{joined(recorded)}`" if recorded else "no run of a command"
+            progress.note(
+                f"{recording} is {was}: its findings choose the levers, but are neither confirmed nor refuted"
+            )
+        return _known(opened), recording, list(recorded) == list(argv)
+    newest = sorted(Path.cwd().glob("*.iowhy"), key=_changed, reverse=True)
+    for path in newest[:20]:
+        try:
+            opened = open_recording(path)
+            if list(opened.manifest.command.argv) != list(argv):
+                continue
+            known = _known(opened)
+        except Problem:
+            continue
+        progress.note(f"testing the findings of {path.name}")
+        return known, path, True
+    if not asked:
+        progress.note("no recording of this command here: trying the usual levers")
+    return _Known(), None, True

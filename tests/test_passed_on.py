@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.api.tools import verdict
-from iowhy.cli.mcp import Options, _saying
+from iowhy.mcp.server import _saying
+from iowhy.mcp.tools import verdict
 from iowhy.recordings import open_recording
 from tests.command_line import invoke
 from tests.whys.made import MS, Story
@@ -73,7 +73,7 @@ def test_nor_is_one_in_what_an_agent_is_told(keep: bool, monkeypatch: pytest.Mon
         assert within_s > 0 and words == {"recording": "a.iowhy"}
         return {"said": " ".join(ARGV), "argv": ARGV}
 
-    monkeypatch.setattr("iowhy.api.apart.answered", asked)
-    tool = _saying(verdict, ValueError, Options(keep_secrets=keep))
+    monkeypatch.setattr("iowhy.mcp.server.answered", asked)
+    tool = _saying(verdict, ValueError, 60.0, keep)
     found = asyncio.run(tool(recording="a.iowhy"))
     assert [one in json.dumps(found) for one in SECRETS] == [keep, keep]

@@ -324,6 +324,28 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/* A thread that nobody follows yet comes into scope if its process, or its group, was asked for. */
+static __always_inline void adopt_target(struct task_struct *task)
+{
+	struct thread *t;
+	__u32 tgid;
+
+	if (inner_pids && !pid_space)
+		find_pid_space();
+	tgid = tgid_of(task);
+	if (tgid == recorder_tgid)
+		return;
+	if ((!whole_machine || only_targets) && !bpf_map_lookup_elem(&targets, &tgid) &&
+	    !in_chosen_group(task))
+		return;
+	/* What it does at this moment is not known: its first switch or wake-up shows it. */
+	t = adopt(task, state_of(task));
+	if (t && block && tid_of(task) == block_tid)
+		t->aside = STEPPED_ASIDE;
+	else if (t)
+		emit_thread(task, t, 0);
+}
+
 /* Ten times a second: every thread's clock, and the call that it is in. Adopts the targets on the way. */
 SEC("iter/task")
 int each_thread(struct bpf_iter__task *ctx)
@@ -337,22 +359,7 @@ int each_thread(struct bpf_iter__task *ctx)
 		return 0;
 	t = any_thread_of(task);
 	if (!t && adopting) {
-		__u32 tgid;
-
-		if (inner_pids && !pid_space)
-			find_pid_space();
-		tgid = tgid_of(task);
-		if (tgid == recorder_tgid)
-			return 0;
-		if ((!whole_machine || only_targets) && !bpf_map_lookup_elem(&targets, &tgid) &&
-		    !in_chosen_group(task))
-			return 0;
-		/* What it does at this moment is not known: its first switch or wake-up shows it. */
-		t = adopt(task, state_of(task));
-		if (t && block && tid_of(task) == block_tid)
-			t->aside = STEPPED_ASIDE;
-		else if (t)
-			emit_thread(task, t, 0);
+		adopt_target(task);
 		return 0;
 	}
 	if (!t || t->aside)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from iowhy.agent.answered import answered, document
 from iowhy.agent.conditions import Scope, limited, read
+from iowhy.agent.trigger_answer import answered, document
 from iowhy.agent.triggers import Event, Fired
 from iowhy.recordings import Recording
 from tests.reports.conftest import MS, T0, Make, S, call, filesystem, request, spent

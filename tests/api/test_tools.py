@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import iowhy
-from iowhy.api import tools, within_bounds
+from iowhy.mcp import tools, within_bounds
 from tests.command_line import invoke
 from tests.expect.test_expectations import syncing
 

@@ -29,7 +29,7 @@ from iowhy.sources.live import RECORDER, program
 #: A full recording takes at most this part of what is kept.
 PART = 4
 JUDGED_WITHIN_S = 300
-JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.agent.answered")
+JUDGE = ("nice", "-n", "10", sys.executable, "-m", "iowhy.agent.trigger_answer")
 POSTED_WITHIN_S = 10
 #: A webhook that does not take a verdict is asked again after each of these.
 AGAIN_S = (2, 8)

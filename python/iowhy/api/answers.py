@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from iowhy.errors import Problem
-from iowhy.options.keywords import from_keywords, text_of
+from iowhy.options.keywords import text_of
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports.batches import Rows as Found
 from iowhy.sources.aside import aside
@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # slow to import, or not installed
     from iowhy import charts
     from iowhy.charts import Drawn
     from iowhy.overview import Overview
-    from iowhy.reports import Filters
     from iowhy.whys.verdict import Verdict
 
 _COLUMNS = 100
@@ -239,6 +238,8 @@ class Opened(Struct, frozen=True, dict=True):
         from iowhy.reports import run, statement
 
         name = text_of("report: name", name, "the name of a report")
+        from iowhy.commands.report import filters_of
+
         filters = filters_of(
             since=since, until=until, pid=pid, container=container, file=file, device=device
         )
@@ -293,15 +294,6 @@ class Opened(Struct, frozen=True, dict=True):
         from iowhy.views import verdict_page
 
         verdict_page.show(self.overview, out)
-
-
-def filters_of(**given: Any) -> "Filters":
-    """The part of a recording that keywords choose. Raises Problem."""
-    from iowhy.options.report import Part
-    from iowhy.reports import Filters
-
-    part = from_keywords(Part, "report", {}, given)
-    return Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
 
 
 def _figures() -> "list[charts.Chart]":

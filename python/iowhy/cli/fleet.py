@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, write, write_list
 from iowhy.cli._statuses import NO
+from iowhy.commands.report import filters as filters_of_part
 from iowhy.errors import Problem
 from iowhy.messages import say
 from iowhy.options.described import group, option, switch, word
@@ -47,7 +48,6 @@ def report(options: Report) -> None:
     from iowhy.fleet.asking import Question, described, fleet_result
     from iowhy.fleet.members import LeftOut
     from iowhy.fleet.places import places
-    from iowhy.reports import Filters
 
     if options.list_ or options.name is None:
         _list(options.table)
@@ -59,7 +59,7 @@ def report(options: Report) -> None:
         )
     check_destination(options.table)
     part = options.part
-    filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+    filters = filters_of_part(part)
     paths = places(options.where)
     left_out = LeftOut()
     asked = fleet_result(

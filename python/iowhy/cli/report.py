@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iowhy.cli._rows import check_destination, rows_shown, write, write_list
+from iowhy.commands.report import filters as filters_of_part
 from iowhy.errors import Problem
 from iowhy.options.described import group, switch, word
 from iowhy.options.output import STACK_FORMATS, ReportOutput
@@ -45,7 +46,7 @@ class Options:
 def command(options: Options) -> None:
     """Show one view of a recording. Own reports: SQL files in ~/.config/iowhy/reports."""
     from iowhy.recordings import open_recording
-    from iowhy.reports import Filters, find, result_of, statement
+    from iowhy.reports import find, result_of, statement
 
     name, recording = _in_order(options.name, options.recording)
     if options.list_ or name is None:
@@ -58,7 +59,7 @@ def command(options: Options) -> None:
         raise Problem(f"report {name}: of which recording? `iowhy report {name} NAME.iowhy`")
     opened = open_recording(recording)
     part = options.part
-    filters = Filters(part.since, part.until, part.pids, part.file, part.container, part.device)
+    filters = filters_of_part(part)
     if options.sql:
         print(statement(opened, report, filters))
         return

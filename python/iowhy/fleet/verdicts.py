@@ -22,7 +22,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, cast
 
-import iowhy
 from iowhy.cache_folder import cache_folder
 from iowhy.fleet.definitions import digest_of
 from iowhy.fleet.members import LeftOut, opened
@@ -220,7 +219,7 @@ def _work(
 
 def _started(workers: int) -> "subprocess.Popen[str]":
     memory = max(LEAST_MEMORY_BYTES, memory_bytes() // workers)
-    home = str(Path(iowhy.__file__).parents[1])
+    home = str(Path(__file__).parents[2])
     paths = os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-m", "iowhy.fleet.judging"],

@@ -3,13 +3,12 @@
 from collections.abc import Collection, Mapping
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, fields, replace
+from msgspec.structs import replace
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
 from iowhy.recordings.promised import Mismatch, mismatches
 from iowhy.recordings.schema import Table, tables
-from iowhy.relations.rows import Row
 from iowhy.tables import sensors
 
 PAGE_BYTES = 4096  # where a manifest does not tell: the page size of nearly all machines
@@ -58,25 +57,6 @@ class RecordedFacts(Struct, frozen=True):
         """As if the recorder had summed nothing up: relations then go by the rows."""
         own = {name: count for name, count in self.rows.items() if tables()[name].sums is None}
         return replace(self, rows=own)
-
-    def as_row(self) -> tuple[list[str], list[Row]]:
-        """As a row of plain values, with the names of its columns."""
-        found = [[one.table, one.counted, one.found] for one in self.mismatches]
-        values = asdict(self) | {
-            "ran": sorted(self.ran),
-            "rows": dict(self.rows),
-            "mismatches": found,
-        }
-        return list(values), [tuple(values.values())]
-
-    @classmethod
-    def of_row(cls, row: Row) -> "RecordedFacts":
-        """Back from such a row."""
-        values = {one.name: value for one, value in zip(fields(cls), row, strict=True)}
-        ran, rows, found = values.pop("ran"), values.pop("rows"), values.pop("mismatches")
-        assert isinstance(ran, list) and isinstance(rows, dict) and isinstance(found, list)
-        wrong = tuple(Mismatch(*one) for one in found)
-        return cls(**values, ran=frozenset(ran), rows=rows, mismatches=wrong)  # type: ignore[arg-type]
 
 
 def recorded_facts(rec: Recording, opened: OpenTables) -> RecordedFacts:

@@ -1,6 +1,6 @@
 """A question of an agent, answered by a process of its own: it ends when its time is over, and when nobody waits for it any more.
 
-    python -m iowhy.api.apart
+    python -m iowhy.mcp.apart
 
 reads a question (a line of JSON: the tool and its words) and writes the answer. It ends at once when its standard input ends.
 """
@@ -14,11 +14,11 @@ from typing import Any
 from iowhy.errors import Problem
 from iowhy.messages import json_text, printable
 
-COMMAND = (sys.executable, "-m", "iowhy.api.apart")
+COMMAND = (sys.executable, "-m", "iowhy.mcp.apart")
 
 
 async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
-    """What a tool of `iowhy.api.tools` gives. Raises Problem as it does, and when there is no answer in time."""
+    """What a tool of `iowhy.mcp.tools` gives. Raises Problem as it does, and when there is no answer in time."""
     import anyio
 
     from iowhy.recordings.bounds import remove_left_behind
@@ -53,7 +53,7 @@ async def answered(tool: str, words: dict[str, Any], within_s: float) -> Any:
 
 def main() -> None:
     """See the module's text."""
-    from iowhy.api import tools
+    from iowhy.mcp import tools
 
     tool, words = json.loads(_line())
     threading.Thread(target=_end_with_who_asked, daemon=True).start()

@@ -1,6 +1,6 @@
 """The verdict of a trigger's recording: first what triggered, then why those who suffered it were slow, judged alone.
 
-Run as a program (`python -m iowhy.agent.answered EVENT RECORDING`) it prints the object of `iowhy why --json`, whose answer begins with that.
+Run as a program (`python -m iowhy.agent.trigger_answer EVENT RECORDING`) it prints the object of `iowhy why --json`, whose answer begins with that.
 """
 
 import json

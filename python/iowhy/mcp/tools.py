@@ -5,12 +5,11 @@ Each function is a tool; its docstring is what the agent reads.
 
 from typing import Any
 
-from iowhy.api.answers import Opened, filters_of
-from iowhy.api.functions import compare as compare_recordings
-from iowhy.api.functions import open as open_recording
-from iowhy.api.within_bounds import bounded_select, cut, shown, whole
+from iowhy.commands.report import filters_of
 from iowhy.errors import Problem
+from iowhy.mcp.within_bounds import bounded_select, cut, shown, whole
 from iowhy.options.keywords import text_of
+from iowhy.recordings import Recording, open_recording
 
 MOST_ROWS = 200
 _ROWS = 50
@@ -19,7 +18,12 @@ _ROWS = 50
 def verdict(recording: str) -> dict[str, Any]:
     """Why a recording (a NAME.iowhy folder that `iowhy run` made) is slow: answer, findings with their chains of measured
     numbers and remedies, time budget, measures by name. null is unknown, never 0."""
-    found: dict[str, Any] = whole(open_recording(recording).json())
+    from iowhy.overview import overview
+    from iowhy.views import verdict_page
+
+    found: dict[str, Any] = whole(
+        verdict_page.as_document(overview(_opened(recording), measured=True))
+    )
     return found
 
 
@@ -46,12 +50,12 @@ def report(
     `?` stand for anything. At most 200 rows and 256 KiB; `rows_in_all` says how many there are, `cut` how many fit."""
     from iowhy.reports import result_of
 
-    opened = open_recording(recording)
+    opened = _opened(recording)
     kept = _rows(limit)
     pids = () if pid is None else (pid,)
     name = text_of("report: name", name, "the name of a report")
     filters = filters_of(since=since, until=until, pid=pids, file=file)
-    with result_of(opened.recording, name, filters, kept) as result:
+    with result_of(opened, name, filters, kept) as result:
         found, in_all = result.head(kept)
     return {**shown(found.column_names, cut(found.to_pylist())), "rows_in_all": in_all}
 
@@ -61,28 +65,37 @@ def sql(recording: str, select: str, limit: int = _ROWS) -> dict[str, Any]:
     says whether there are others, `cut` how many fit. Texts of more than 4,096 characters are cut; lists and structures are text."""
     import duckdb
 
-    from iowhy.reports.engine import only_select
+    from iowhy.reports.engine import only_select, query
 
-    opened: Opened = open_recording(recording)
+    opened = _opened(recording)
     kept = _rows(limit)
     text = only_select(duckdb.extract_statements, select, "SQL")
 
     def types(text: str) -> list[tuple[str, str]]:
-        described = opened.sql(f"DESCRIBE {text}").rows()
+        described = query(opened, f"DESCRIBE {text}").to_pylist()
         return [(row["column_name"], row["column_type"]) for row in described]
 
-    found = opened.sql(bounded_select(text, kept + 1, types))
-    more = len(found) > kept
-    return {**shown(found.columns, found.head(kept)), "more": more}
+    found = query(opened, bounded_select(text, kept + 1, types))
+    more = found.num_rows > kept
+    return {**shown(found.column_names, found.head(kept).to_pylist()), "more": more}
 
 
 def compare(before: str, after: str) -> list[dict[str, Any]]:
     """What changed from one recording to another: time, classes of it, layers, findings that went or came."""
-    found: list[dict[str, Any]] = whole(compare_recordings(before, after).json())
-    return found
+    from iowhy.comparisons.comparison import compare_all
+    from iowhy.comparisons.sides import open_sides
+    from iowhy.views import comparison_json
+
+    found = compare_all(open_sides([before, after]))
+    answer: list[dict[str, Any]] = whole([comparison_json.as_json(one) for one in found])
+    return answer
 
 
 TOOLS = (verdict, reports, report, sql, compare)
+
+
+def _opened(recording: str) -> Recording:
+    return open_recording(text_of("recording", recording, "the path of a recording"))
 
 
 def _rows(limit: int) -> int:

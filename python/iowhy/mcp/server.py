@@ -1,0 +1,55 @@
+"""The server: each tool as the protocol has it, answered by a process of its own."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from iowhy.errors import Problem
+from iowhy.masking import masked, masked_json
+from iowhy.mcp.apart import answered
+from iowhy.mcp.tools import TOOLS
+from iowhy.version import VERSION
+
+_INSTRUCTIONS = (
+    "Questions about recordings of iowhy: begin with verdict. Numbers are measured; null is unknown, never 0. Times are in ns, "
+    "sizes in bytes. To make a recording somebody types: sudo iowhy run -- CMD"
+)
+
+
+def serve(within_s: float, *, keep_secrets: bool) -> None:
+    """Answers on stdin and stdout until the client is gone. A question that takes longer than `within_s` has no answer.
+
+    Raises Problem where the protocol's SDK is not installed.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import ToolAnnotations
+    except ImportError:
+        raise Problem(
+            "the MCP SDK is not installed, or older than 2: pip install 'iowhy[mcp]'"
+        ) from None
+
+    # What an agent asks wrongly it is told itself; its terminal need not be.
+    server = MCPServer("iowhy", instructions=_INSTRUCTIONS, version=VERSION, log_level="WARNING")
+    reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
+    for tool in TOOLS:
+        server.tool(annotations=reads)(_saying(tool, ToolError, within_s, keep_secrets))
+    server.run("stdio")
+
+
+def _saying(
+    tool: Callable[..., Any], error: type[Exception], within_s: float, keep_secrets: bool
+) -> Callable[..., Any]:
+    """The tool, whose Problems reach the agent as they are: they say the way out."""
+
+    @wraps(tool)
+    async def called(**words: Any) -> Any:
+        try:
+            found = await answered(tool.__name__, words, within_s)
+            return found if keep_secrets else masked_json(found)
+        except Problem as problem:
+            said = str(problem)
+            raise error(said if keep_secrets else masked(said)) from None
+
+    return called

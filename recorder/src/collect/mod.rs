@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use iowhy_readings::names::escaped;
+use iowhy_readings::reach::{Reach, Silent, PATIENCE};
 use iowhy_readings::{host, Reading, Roots};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
@@ -73,6 +74,8 @@ pub struct Collector {
     cache: Cache,
     files: Files,
     places: Places,
+    /// Asks filesystems, which may not answer.
+    reach: Reach,
     identities: Identities,
     /// What drivers give back is seen.
     sees_requeues: bool,
@@ -96,6 +99,7 @@ impl Collector {
             cache: Cache::default(),
             files: Files::new(),
             places: Places::new(Roots::default()),
+            reach: Reach::new(&Roots::default()),
             identities: Identities::default(),
             sees_requeues: false,
             lost: Lost::default(),
@@ -110,10 +114,12 @@ impl Collector {
     /// Writes what is known of files, disks and filesystems at the end; gives the recording and the sensor of extents.
     pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
         self.stacks.finish(&mut self.recording)?;
-        let sensor = self
-            .files
-            .finish(&mut self.recording, self.threads.elsewhere)?;
-        self.places.finish(&mut self.recording)?;
+        let sensor =
+            self.files
+                .finish(&mut self.recording, self.threads.elsewhere, &mut self.reach)?;
+        self.places.finish(&mut self.recording, &mut self.reach)?;
+        let notes = self.reach.silent().iter().map(unanswered);
+        self.recording.manifest_mut().notes.extend(notes);
         Ok((self.recording, sensor))
     }
 
@@ -294,7 +300,7 @@ impl Collector {
     /// One row of a sampler or of the watcher of /proc.
     pub fn reading(&mut self, reading: Reading) {
         if let Reading::Disk(row) = &reading {
-            self.places.seen(row);
+            self.places.seen(row, &mut self.reach);
         }
         let done = reading.push(&mut self.recording);
         self.note(done);
@@ -381,6 +387,13 @@ impl Collector {
         self.threads
             .finish(&mut self.containers, &mut self.recording)
     }
+}
+
+/// What is said of a mount that did not answer.
+fn unanswered(silent: &Silent) -> String {
+    let Silent { mount, kind, .. } = silent;
+    let seconds = PATIENCE.as_secs();
+    format!("{mount} ({kind}) did not answer the recorder within {seconds} s: sizes and layout of its files are missing")
 }
 
 #[cfg(test)]

@@ -139,6 +139,7 @@ fn row(
         free_bytes: blocks
             .filter(|fs| fs.blocks > 0)
             .and_then(|fs| bytes(fs.available, &fs)),
+        unanswered_ns: None,
     }
 }
 

@@ -40,6 +40,7 @@ const AT_END: u8 = 1;
 const LAYOUT: u8 = 2;
 const SPACE: u8 = 3;
 const THREAD: u8 = 4;
+const READ: u8 = 5;
 /// Kinds of answers.
 const DONE: u8 = 0;
 const NOT_OPENED: u8 = 1;
@@ -228,6 +229,13 @@ impl Reach {
     pub fn thread(&mut self, tgid: i64, tid: i64) -> Option<Held> {
         let said = self.ask(&frame(THREAD, &[tgid, tid], b""))?;
         serde_json::from_slice(&said.text).ok()
+    }
+
+    /// Exactly so many bytes of a regular file with this inode; None where it has fewer, or is another one.
+    pub fn read(&mut self, path: &[u8], inode: u64, offset: u64, length: u64) -> Option<Vec<u8>> {
+        let which = [inode as i64, offset as i64, length as i64];
+        let said = self.ask(&frame(READ, &which, path))?;
+        (said.kind == DONE && said.text.len() as u64 == length).then_some(said.text)
     }
 
     /// Whether the filesystem of this path is known to be silent.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::os::fd::FromRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::wire::Frame;
-use super::{Space, AT_END, DONE, LAYOUT, NOT_OPENED, NOT_REGULAR, NO_MAP, NO_TIME, SPACE, THREAD};
+use super::{
+    Space, AT_END, DONE, LAYOUT, NOT_OPENED, NOT_REGULAR, NO_MAP, NO_TIME, READ, SPACE, THREAD,
+};
 use crate::layout::{Bounds, Layout, NoLayout};
 use crate::mounts::Mounts;
 use crate::renamed::Renamed;
@@ -32,9 +34,10 @@ pub struct Held {
     pub arguments: Vec<u64>,
     /// The kernel's functions that it is in, innermost first; empty where they may not be seen.
     pub frames: Vec<String>,
-    /// What its first argument is open on, and the path that its first and its second argument point to, as far as they
-    /// do: which of them the call means, its number tells.
+    /// What its first argument is open on, the process's working directory, and the paths that its first and its second
+    /// argument point to, as far as they do: which of them the call means, its number tells.
     pub open: Option<PathBuf>,
+    pub cwd: Option<PathBuf>,
     pub paths: [Option<PathBuf>; 2],
 }
 
@@ -88,6 +91,16 @@ fn answer(asked: &Frame, renamed: &mut Option<Renamed>) -> Frame {
             layout(path, bounds)
         }
         (SPACE, []) => space(path),
+        (READ, [inode, offset, length]) => match read(path, *inode, *offset, *length) {
+            Some(text) => Frame {
+                text,
+                ..Frame::default()
+            },
+            None => Frame {
+                kind: NOT_OPENED,
+                ..Frame::default()
+            },
+        },
         (THREAD, [tgid, tid]) => Frame {
             text: serde_json::to_vec(&held(*tgid, *tid)).unwrap_or_default(),
             ..Frame::default()
@@ -147,6 +160,25 @@ fn space(mount: &Path) -> Frame {
     }
 }
 
+fn read(path: &Path, inode: i64, offset: i64, length: i64) -> Option<Vec<u8>> {
+    let is_it = |found: &std::fs::Metadata| found.is_file() && found.ino() as i64 == inode;
+    // A pipe or a device that has come to the path is not opened: it could hang.
+    is_it(&std::fs::metadata(path).ok()?).then_some(())?;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = file
+        .ok()
+        .filter(|file| file.metadata().is_ok_and(|found| is_it(&found)))?;
+    let (offset, length) = (u64::try_from(offset).ok()?, u64::try_from(length).ok()?);
+    // What somebody asks for must be there before memory is taken for it.
+    if offset.checked_add(length)? > file.metadata().ok()?.len() {
+        return None;
+    }
+    let mut bytes = vec![0; usize::try_from(length).ok()?];
+    file.read_exact_at(&mut bytes, offset).ok()?;
+    Some(bytes)
+}
+
 /// What statvfs(3) says, however long it takes.
 pub fn space_of(mount: &Path) -> Option<Space> {
     let fs = nix::sys::statvfs::statvfs(mount).ok()?;
@@ -183,6 +215,7 @@ fn held(tgid: i64, tid: i64) -> Option<Held> {
         call,
         frames: stack.lines().filter_map(function).collect(),
         open: arguments.first().and_then(open),
+        cwd: std::fs::read_link(process.join("cwd")).ok(),
         paths: [read(0), read(1)],
         arguments,
     })

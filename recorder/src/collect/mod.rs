@@ -1,6 +1,8 @@
 //! From the programs' records to the rows of a recording.
 
 mod containers;
+mod end;
+mod hanging;
 mod named_stacks;
 mod parts;
 mod places;
@@ -15,9 +17,8 @@ use std::collections::HashSet;
 use std::fs;
 
 use iowhy_readings::names::escaped;
-use iowhy_readings::reach::{Reach, Silent, PATIENCE};
+use iowhy_readings::reach::Reach;
 use iowhy_readings::{host, Reading, Roots};
-use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
@@ -71,6 +72,8 @@ pub struct Collector {
     neighbours: HashSet<u32>,
     containers: Seen,
     interval_start: u64,
+    /// It is the first one.
+    begins: bool,
     cache: Cache,
     files: Files,
     places: Places,
@@ -96,6 +99,7 @@ impl Collector {
             neighbours: HashSet::new(),
             containers,
             interval_start: start_ns,
+            begins: true,
             cache: Cache::default(),
             files: Files::new(),
             places: Places::new(Roots::default()),
@@ -109,18 +113,6 @@ impl Collector {
 
     pub fn recording(&mut self) -> &mut Recording {
         &mut self.recording
-    }
-
-    /// Writes what is known of files, disks and filesystems at the end; gives the recording and the sensor of extents.
-    pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
-        self.stacks.finish(&mut self.recording)?;
-        let sensor =
-            self.files
-                .finish(&mut self.recording, self.threads.elsewhere, &mut self.reach)?;
-        self.places.finish(&mut self.recording, &mut self.reach)?;
-        let notes = self.reach.silent().iter().map(unanswered);
-        self.recording.manifest_mut().notes.extend(notes);
-        Ok((self.recording, sensor))
     }
 
     /// The first interval begins here.
@@ -324,6 +316,9 @@ impl Collector {
         for (key, counts) in drained.cache {
             self.cached(key, &counts, interval)?;
         }
+        if std::mem::take(&mut self.begins) {
+            self.threads.look_for_held(samples, &mut self.reach);
+        }
         let recording = &mut self.recording;
         for sample in samples {
             self.threads.clock(&sample.clock, false, recording)?;
@@ -354,46 +349,6 @@ impl Collector {
         }
         self.lost = lost;
     }
-
-    /// The end: calls that have not returned, requests and operations under way, threads that live on.
-    pub fn finish(
-        &mut self,
-        samples: &[Sample],
-        unfinished: &[event::Request],
-        under_way: &[event::Operation],
-    ) -> Result<()> {
-        for sample in samples {
-            self.threads
-                .clock(&sample.clock, true, &mut self.recording)?;
-            let mut call = sample.call;
-            if call.header.kind == layout::EVENT_CALL {
-                call.identify(&mut self.identities);
-                let ring = self.rings.of_call(&call);
-                self.recording.push(call::row(&call, false, ring))?;
-            }
-        }
-        for request in unfinished {
-            let mut request = *request;
-            request.identify(&mut self.identities);
-            let ring = self.rings.of(request.tgid, request.ring);
-            self.recording
-                .push(request::row(&request, ring, self.sees_requeues))?;
-        }
-        for operation in under_way {
-            let mut operation = *operation;
-            operation.identify(&mut self.identities);
-            self.operation(&operation)?;
-        }
-        self.threads
-            .finish(&mut self.containers, &mut self.recording)
-    }
-}
-
-/// What is said of a mount that did not answer.
-fn unanswered(silent: &Silent) -> String {
-    let Silent { mount, kind, .. } = silent;
-    let seconds = PATIENCE.as_secs();
-    format!("{mount} ({kind}) did not answer the recorder within {seconds} s: sizes and layout of its files are missing")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use iowhy_readings::devices::{self, Device};
 use iowhy_readings::mounts::Mounts;
-use iowhy_readings::reach::Reach;
+use iowhy_readings::reach::{Reach, PATIENCE};
 use iowhy_readings::{filesystems, Roots};
 use iowhy_store::rows::{DiskSamples, Filesystems};
 use iowhy_store::Recording;
@@ -110,7 +110,9 @@ impl Places {
                 })
                 .or_insert(device);
         }
-        for row in self.filesystems.into_values() {
+        for mut row in self.filesystems.into_values() {
+            let silent = reach.silent().iter().any(|one| one.dev == row.dev);
+            row.unanswered_ns = silent.then_some(PATIENCE.as_nanos() as i64);
             recording.push(row)?;
         }
         for device in self.devices.into_values() {

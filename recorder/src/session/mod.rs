@@ -271,7 +271,9 @@ fn run(
     live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
-        signals.count() >= 2 || lifeline.outlived_by(&live.alive())
+        signals.count() >= 2
+            || signals.count() > 0 && signals.reach_nobody(&live.alive())
+            || lifeline.outlived_by(&live.alive())
     });
     let ended = match ended {
         Ok(ended) => ended,
@@ -300,6 +302,7 @@ fn run(
             Ok(Ended::With(spawn::shell_status(status)))
         }
         Some(Fate::Asked) | None => {
+            live.note("the command did not end when it was asked to: it runs on unrecorded");
             live.ended(host::now_ns(), None, None);
             Ok(Ended::With(130))
         }

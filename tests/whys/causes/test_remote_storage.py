@@ -35,7 +35,9 @@ def test_what_its_client_counted_is_said(judged: Judge) -> None:
 
 def test_a_server_that_does_not_answer_is_named_as_such(judged: Judge) -> None:
     story = Story(2.0).caller("read", 1, blocked=1900 * MS, reason="network_filesystem")
-    story.add("filesystems", dev=FS, kind="nfs4", mount="/far", options="rw", unanswered_ns=2000 * MS)
+    story.add(
+        "filesystems", dev=FS, kind="nfs4", mount="/far", options="rw", unanswered_ns=2000 * MS
+    )
     found = leads(judged(story), "remote-storage", 0.85)
     assert "does not answer" in found.summary and "umount -f -l /far" in found.remedies[0]
     assert "does not answer" not in leads(judged(reader()), "remote-storage", 0.85).summary

@@ -19,7 +19,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     found = served(facts.relations, "process")
     share = share_of(facts, found)
-    if share < thresholds.LISTED:
+    if share < thresholds.LISTED and not any(one.unanswered_ns for one in found):
         return None
     most = found[0]
     total_ns = sum(one.total_ns for one in found)
@@ -39,6 +39,7 @@ def find(facts: Facts) -> Candidate | None:
         remedy=next_step if silent is None else _END.format(process=process, mount=most.mount),
         remedies=_remedies(found) if silent is None else (),
         confidence=0.85,
+        never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
 
@@ -98,7 +99,7 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
     ),
     fooled_by=(

@@ -18,7 +18,7 @@ def find(facts: Facts) -> Candidate | None:
         return None
     found = served(facts.relations, "server")
     share = share_of(facts, found)
-    if share < thresholds.LISTED:
+    if share < thresholds.LISTED and not any(one.unanswered_ns for one in found):
         return None
     most = next((one for one in found if one.mount is not None), found[0])
     answered = answers(facts.relations, most.mount)
@@ -36,6 +36,7 @@ def find(facts: Facts) -> Candidate | None:
         saving=saving.all_of_it("if it answered at once"),
         remedy=_next_step(answered) if silent is None else _REACH.format(mount=most.mount),
         confidence=0.85,
+        never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
 
@@ -104,7 +105,7 @@ CAUSE = Cause(
     ),
     thresholds=(
         Threshold(
-            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
         Threshold(
             "time in this machine's queue that is said, of the time to the answer", _QUEUED, "share", "less changes nothing",

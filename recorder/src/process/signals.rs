@@ -85,9 +85,14 @@ impl Signals {
         self.count.load(Ordering::SeqCst)
     }
 
+    /// The recording ends without the command: at a second request, and where it cannot take the first. `alive`: its processes.
+    pub fn end_it(&self, alive: impl FnOnce() -> Vec<i64>) -> bool {
+        self.count() >= 2 || self.count() > 0 && self.reach_nobody(&alive())
+    }
+
     /// A request came a while ago, and one of these processes has not taken it though it would: it is frozen (SIGSTOP, a
     /// control group's freezer), or waits beyond the reach of signals.
-    pub fn reach_nobody(&self, alive: &[i64]) -> bool {
+    fn reach_nobody(&self, alive: &[i64]) -> bool {
         let last_ns = self.last_ns.load(Ordering::SeqCst);
         last_ns > 0
             && host::now_ns() >= last_ns + PATIENCE_NS

@@ -271,9 +271,7 @@ fn run(
     live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
-        signals.count() >= 2
-            || signals.count() > 0 && signals.reach_nobody(&live.alive())
-            || lifeline.outlived_by(&live.alive())
+        signals.end_it(|| live.alive()) || lifeline.outlived_by(&live.alive())
     });
     let ended = match ended {
         Ok(ended) => ended,

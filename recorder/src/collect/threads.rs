@@ -295,8 +295,7 @@ impl Threads {
             let state = |number: u8| clock.states[usize::from(number)];
             state(layout::ON_CPU_USER) + state(layout::ON_CPU_KERNEL) == 0
         });
-        let begun = self.begun;
-        let asked = asleep.map(|clock| (clock.tgid, clock.tid, clock.start.max(begun)));
+        let asked = asleep.map(|clock| (clock.tgid, clock.tid, clock.start.max(self.begun)));
         for hang in hanging::look(asked, reach) {
             if let Some(thread) = self.alive.get_mut(&hang.tid) {
                 thread.held = Some(0);
@@ -307,12 +306,11 @@ impl Threads {
 
     /// Those that wait so now, for a while: in calls that they were in from the start, and in later ones.
     pub fn hanging(&mut self, now_ns: u64, reach: &mut Reach) -> Vec<Hang> {
-        let begun = self.begun;
         let waits = |thread: &Thread| thread.ran_at + hanging::LONG_NS <= now_ns;
         let asked = self.alive.iter().filter(|(tid, thread)| {
             waits(thread) && !self.held.contains_key(tid) && !thread.exiting
         });
-        let asked = asked.map(|(tid, thread)| (thread.tgid, *tid, thread.ran_at.max(begun)));
+        let asked = asked.map(|(tid, thread)| (thread.tgid, *tid, thread.ran_at.max(self.begun)));
         let mut found = hanging::look(asked, reach);
         found.extend(std::mem::take(&mut self.held).into_values());
         found

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.recording import Recording, open_recording
-from iowhy.recording.check import check_recording
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
 from iowhy.sources.live import RECORDER, program
 from iowhy.whys.verdict import judge
 from machine import python, run

@@ -229,6 +229,12 @@ impl Live {
         self.note(&format!("{bound}: {then}"));
     }
 
+    /// The command does not end when it is asked to.
+    pub fn left(&mut self) {
+        self.note("the command did not end when it was asked to: it runs on unrecorded");
+        self.ended(host::now_ns(), None, None);
+    }
+
     /// Says it, here and in the manifest.
     pub fn note(&self, text: &str) {
         messages::say(text);

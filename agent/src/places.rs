@@ -1,8 +1,10 @@
 //! The names of disks and filesystems, of which rows have the numbers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
+use iowhy_readings::reach::Reach;
 use iowhy_readings::{devices, filesystems, mounts::Mounts, Roots};
 
 use crate::sink::Sink;
@@ -42,7 +44,9 @@ impl Places {
                 sink.push(row);
             }
         }
-        for row in filesystems::rows(&roots, &mounts).unwrap_or_default() {
+        let mut reach = Reach::new(&roots);
+        let mut space = |mount: &Path| reach.space(mount);
+        for row in filesystems::rows(&roots, &mounts, &mut space).unwrap_or_default() {
             if self.mounts.insert(row.dev, row.mount.to_string()).is_none() {
                 sink.push(row);
             }

@@ -98,6 +98,9 @@ enum Command {
     /// Read names for another process of this program, which limits what this one takes
     #[command(name = iowhy_symbols::apart::COMMAND, hide = true)]
     ReadNames,
+    /// Ask filesystems that may not answer, for another process of this program
+    #[command(name = iowhy_readings::reach::COMMAND, hide = true)]
+    AskFilesystems,
     /// Print which sensors can run here, as JSON
     Probe {
         #[arg(long, hide = true)]
@@ -190,6 +193,7 @@ fn main() {
         Command::Aggregate(arguments) => return aggregate::run(arguments),
         Command::Names { most } => return or_exit(names::answer(most)),
         Command::ReadNames => return or_exit(iowhy_symbols::apart::serve()),
+        Command::AskFilesystems => return or_exit(iowhy_readings::reach::serve()),
         Command::Probe { without } => {
             println!("{}", iowhy_recorder::session::probe(&without));
             return;

@@ -1,6 +1,7 @@
 //! Mounted filesystems.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::error::Result;
 use iowhy_store::{rows, Name};
@@ -8,15 +9,19 @@ use iowhy_store::{rows, Name};
 use crate::devices::Disks;
 use crate::log_disks;
 use crate::mounts::{Mount, Mounts};
+use crate::reach::Space;
 use crate::several_disks;
 use crate::Roots;
 
+/// Asks for the room of a filesystem by its mount point (statvfs(3)); one that hangs may not answer.
+pub type AskSpace<'a> = &'a mut dyn FnMut(&Path) -> Option<Space>;
+
 /// A row per mounted filesystem, by device number. One that is mounted several times is named by the mount
 /// of its whole tree, and of several such by the first.
-pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
+pub fn rows(roots: &Roots, mounts: &Mounts, space: AskSpace<'_>) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
     let chosen = naming_mounts(mounts);
-    let fuse = chosen.values().any(|mount| is_fuse(&mount.kind));
+    let fuse = chosen.values().any(|mount| mount.is_fuse());
     let daemons = if fuse {
         daemons(roots)
     } else {
@@ -24,17 +29,21 @@ pub fn rows(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
     };
     Ok(chosen
         .into_values()
-        .map(|mount| row(roots, mount, &disks, &daemons))
+        .map(|mount| row(roots, mount, &disks, &daemons, space))
         .collect())
 }
 
 /// Those of disks alone, for which no process has to be looked at.
-pub fn on_disks(roots: &Roots, mounts: &Mounts) -> Result<Vec<rows::Filesystems>> {
+pub fn on_disks(
+    roots: &Roots,
+    mounts: &Mounts,
+    space: AskSpace<'_>,
+) -> Result<Vec<rows::Filesystems>> {
     let disks = Disks::read(&roots.sys)?;
     let found = naming_mounts(mounts).into_values();
     let found = found.filter(|mount| disks.of_mount(mount).is_some());
     Ok(found
-        .map(|mount| row(roots, mount, &disks, &BTreeMap::new()))
+        .map(|mount| row(roots, mount, &disks, &BTreeMap::new(), space))
         .collect())
 }
 
@@ -49,10 +58,6 @@ fn naming_mounts(mounts: &Mounts) -> BTreeMap<i64, &Mount> {
         }
     }
     chosen
-}
-
-fn is_fuse(kind: &str) -> bool {
-    kind == "fuse" || kind == "fuseblk" || kind.starts_with("fuse.")
 }
 
 /// The processes that serve FUSE filesystems, by device number: who has /dev/fuse open, whose fdinfo names the
@@ -98,6 +103,7 @@ fn row(
     mount: &Mount,
     disks: &Disks,
     daemons: &BTreeMap<i64, i64>,
+    space: AskSpace<'_>,
 ) -> rows::Filesystems {
     let mut options: Vec<&str> = Vec::new();
     for option in mount
@@ -112,12 +118,8 @@ fn row(
     let disk_dev = disks.of_mount(mount);
     // Only local ones: statvfs(3) on a dead network filesystem would wait for ever.
     let local = disk_dev.is_some() || ["tmpfs", "ramfs"].contains(&mount.kind.as_str());
-    let blocks = local
-        .then(|| nix::sys::statvfs::statvfs(&mount.point).ok())
-        .flatten();
-    let bytes = |units: u64, fs: &nix::sys::statvfs::Statvfs| {
-        i64::try_from(units.checked_mul(fs.fragment_size())?).ok()
-    };
+    let blocks = local.then(|| space(&mount.point)).flatten();
+    let bytes = |units: i64, fs: &Space| units.checked_mul(fs.unit_bytes);
     rows::Filesystems {
         dev: mount.dev,
         kind: Name::Owned(mount.kind.clone()),
@@ -129,16 +131,15 @@ fn row(
         log_dev: log_disks::of_mount(roots, mount, disks),
         disk_devs: several_disks::of_mount(roots, mount, disks),
         daemon_tgid: daemons.get(&mount.dev).copied(),
-        block_bytes: blocks
-            .and_then(|fs| i64::try_from(fs.block_size()).ok())
-            .filter(|bytes| *bytes > 0),
+        block_bytes: blocks.map(|fs| fs.block_bytes).filter(|bytes| *bytes > 0),
         // One that counts nothing (a tmpfs without a limit) has no blocks.
         size_bytes: blocks
-            .and_then(|fs| bytes(fs.blocks(), &fs))
+            .and_then(|fs| bytes(fs.blocks, &fs))
             .filter(|bytes| *bytes > 0),
         free_bytes: blocks
-            .filter(|fs| fs.blocks() > 0)
-            .and_then(|fs| bytes(fs.blocks_available(), &fs)),
+            .filter(|fs| fs.blocks > 0)
+            .and_then(|fs| bytes(fs.available, &fs)),
+        unanswered_ns: None,
     }
 }
 
@@ -169,6 +170,5 @@ mod tests {
         }
         std::fs::create_dir(folder.path().join("self")).unwrap();
         assert_eq!(daemons(&roots), BTreeMap::from([(39, 88), (40, 88)]));
-        assert!(is_fuse("fuseblk") && is_fuse("fuse.sshfs") && !is_fuse("fusectl"));
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use iowhy_store::{rows, Name};
 
-use crate::fiemap;
+use crate::fiemap::{self, Extent};
 use crate::mounts::Mounts;
 
 /// When the extents are taken.
@@ -42,7 +42,6 @@ impl Default for Bounds {
 #[derive(Debug)]
 pub struct Layout<'a> {
     mounts: &'a Mounts,
-    phase: Phase,
     bounds: Bounds,
     until: Instant,
 }
@@ -57,6 +56,9 @@ pub enum NoLayout {
     /// Its filesystem has none (tmpfs, network).
     #[error("{path}: no map of its extents (FIEMAP): {error}")]
     NoMap { path: PathBuf, error: io::Error },
+    /// Its filesystem did not answer.
+    #[error("{path}: its filesystem does not answer")]
+    NoAnswer { path: PathBuf },
     /// The bounds are used up.
     #[error("{path}: no time left: {seconds} s for all files")]
     NoTime { path: PathBuf, seconds: f32 },
@@ -73,10 +75,9 @@ pub struct Taken {
 }
 
 impl<'a> Layout<'a> {
-    pub fn new(mounts: &'a Mounts, phase: Phase, bounds: Bounds) -> Layout<'a> {
+    pub fn new(mounts: &'a Mounts, bounds: Bounds) -> Layout<'a> {
         Layout {
             mounts,
-            phase,
             bounds,
             until: Instant::now() + bounds.total_time,
         }
@@ -84,11 +85,7 @@ impl<'a> Layout<'a> {
 
     /// The extents of a regular file by its path. Nothing of the file changes, its times included, and no
     /// symbolic link at the end of the path is followed.
-    pub fn of_path(
-        &self,
-        path: &Path,
-        out: &mut impl FnMut(rows::Extents),
-    ) -> Result<Taken, NoLayout> {
+    pub fn of_path(&self, path: &Path, out: &mut impl FnMut(Extent)) -> Result<Taken, NoLayout> {
         let not_opened = |error| NoLayout::NotOpened {
             path: path.to_owned(),
             error,
@@ -124,7 +121,7 @@ impl<'a> Layout<'a> {
         &self,
         file: &File,
         metadata: &Metadata,
-        out: &mut impl FnMut(rows::Extents),
+        out: &mut impl FnMut(Extent),
     ) -> io::Result<Taken> {
         // The filesystem's own number: what stat(2) says of a btrfs file is its subvolume's.
         let dev = match self.mounts.of_file(file) {
@@ -138,10 +135,6 @@ impl<'a> Layout<'a> {
             extents: 0,
             cut: false,
         };
-        let phase = match self.phase {
-            Phase::Before => "before",
-            Phase::After => "after",
-        };
         fiemap::extents(file, self.bounds.sync, |extent| {
             // The clock is read for every 512th extent only.
             let late = taken.extents % 512 == 511 && Instant::now() >= self.until;
@@ -150,19 +143,27 @@ impl<'a> Layout<'a> {
                 return false;
             }
             taken.extents += 1;
-            out(rows::Extents {
-                phase: Name::Borrowed(phase),
-                dev,
-                ino,
-                logical_bytes: extent.logical_bytes as i64,
-                physical_bytes: (extent.flags & fiemap::NO_PLACE == 0)
-                    .then_some(extent.physical_bytes as i64),
-                bytes: extent.bytes as i64,
-                flags: fiemap::flag_names(extent.flags),
-            });
+            out(extent);
             true
         })?;
         Ok(taken)
+    }
+}
+
+/// The row of an extent.
+pub fn row(phase: Phase, taken: &Taken, extent: &Extent) -> rows::Extents {
+    rows::Extents {
+        phase: Name::Borrowed(match phase {
+            Phase::Before => "before",
+            Phase::After => "after",
+        }),
+        dev: taken.dev,
+        ino: taken.ino,
+        logical_bytes: extent.logical_bytes as i64,
+        physical_bytes: (extent.flags & fiemap::NO_PLACE == 0)
+            .then_some(extent.physical_bytes as i64),
+        bytes: extent.bytes as i64,
+        flags: fiemap::flag_names(extent.flags),
     }
 }
 

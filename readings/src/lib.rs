@@ -14,6 +14,7 @@ pub mod messages;
 pub mod mounts;
 pub mod names;
 mod proc_file;
+pub mod reach;
 mod reading;
 pub mod renamed;
 pub mod running;

@@ -134,6 +134,11 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
 }
 
 impl Mount {
+    /// A process of this machine serves it.
+    pub fn is_fuse(&self) -> bool {
+        self.kind == "fuse" || self.kind == "fuseblk" || self.kind.starts_with("fuse.")
+    }
+
     /// Whether its options hold the word `option`, mount or super options.
     pub fn has_option(&self, option: &str) -> bool {
         let both = self.options.split(',').chain(self.super_options.split(','));

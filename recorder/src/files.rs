@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::Instant;
 
-use iowhy_readings::layout::{Bounds, Layout, Phase};
-use iowhy_readings::mounts::Mounts;
-use iowhy_readings::renamed::Renamed;
-use iowhy_readings::{names, Roots};
+use iowhy_readings::layout::{Bounds, Phase};
+use iowhy_readings::names;
+use iowhy_readings::reach::{AtEnd, Met, Reach};
 use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
+use crate::disked::Disked;
 use crate::event::{self, File, FileId};
 use crate::first_maps::{FirstMaps, Shown};
 use crate::identity::{anonymous_dev, Identities};
@@ -27,6 +28,9 @@ const MOST_NAMED: usize = 96 << 20;
 const TOLD_AFTER_NS: u64 = 10_000_000_000;
 /// Files whose extents are read: those that the command read and wrote most.
 const HEAVIEST: usize = 64;
+
+/// Files of which it is asked at once what became of them.
+const AT_ONCE: usize = 1024;
 
 /// Device, and what [`Identities`] knows the file by.
 pub type Key = (u32, u64);
@@ -57,11 +61,16 @@ impl Known {
         name == Some(format!("#{}", self.inode).as_bytes())
     }
 
-    /// Where it can be looked up at the end.
-    fn path_here(&self) -> Option<PathBuf> {
-        let path = self.path.as_ref().filter(|path| path.starts_with(b"/"))?;
-        let named = matches!(self.kind, "file" | "directory") && !self.replaced && !self.copied;
-        named.then(|| PathBuf::from(OsString::from_vec(path.clone())))
+    /// By what it is asked what became of it; None where it cannot be. `elsewhere`: its path may be of another mount namespace.
+    fn met(&self, dev: u32, elsewhere: bool) -> Option<Met<'_>> {
+        let path = self.path.as_deref().filter(|path| path.starts_with(b"/"))?;
+        let lives = matches!(self.kind, "file" | "directory") && !self.replaced && !self.copied;
+        let follow = !elsewhere && !self.shown.overlay;
+        lives.then_some(Met {
+            inode: self.shown.inode,
+            path,
+            renamed: follow.then_some((dev, self.generation)),
+        })
     }
 }
 
@@ -226,59 +235,74 @@ impl Files {
     /// The end: the names that are left and the maps of the heaviest files.
     ///
     /// `elsewhere`: some paths may be those of another mount namespace, where a file may be there that is not here.
-    pub fn finish(mut self, recording: &mut Recording, elsewhere: bool) -> anyhow::Result<Sensor> {
+    pub fn finish(
+        mut self,
+        recording: &mut Recording,
+        elsewhere: bool,
+        reach: &mut Reach,
+    ) -> anyhow::Result<Sensor> {
         self.settle();
-        if !elsewhere {
-            self.follow();
+        let before = self.first_maps.take().map(FirstMaps::end);
+        let before = before.unwrap_or_default();
+        reach.know(&before.silent);
+        let left = self.known.iter().filter(|(_, known)| !known.named);
+        let left: Vec<Key> = left.map(|(key, _)| *key).collect();
+        for some in left.chunks(AT_ONCE) {
+            let met = |key: &Key| self.known[key].met(key.0, elsewhere);
+            let asked: Vec<Option<Met<'_>>> = some.iter().map(met).collect();
+            let mut said = reach.at_end(asked.iter().flatten()).into_iter();
+            let said: Vec<Option<AtEnd>> = asked
+                .iter()
+                .map(|one| one.as_ref().and_then(|_| said.next().flatten()))
+                .collect();
+            for (key, mut at_end) in some.iter().zip(said) {
+                let Some(known) = self.known.get_mut(key) else {
+                    continue;
+                };
+                // A file that was renamed has the name that it has now.
+                if let Some(name) = at_end.as_mut().and_then(|at_end| at_end.name.take()) {
+                    known.path = Some(name);
+                }
+                recording.push(last_row(*key, known, at_end, elsewhere))?;
+            }
         }
-        for (key, known) in self.known.iter().filter(|(_, k)| !k.named) {
-            recording.push(last_row(*key, known, elsewhere))?;
-        }
-        let roots = Roots::default();
-        let mounts = Mounts::read(&roots)?;
-        Ok(match self.maps(&mounts, recording)? {
+        Ok(match self.maps(before.maps, recording, reach)? {
             None => Sensor::ran("extents"),
             Some(why) => Sensor::missing("extents", why),
         })
     }
 
-    /// Files that were renamed have the name that they have now.
-    fn follow(&mut self) {
-        let mut renamed = Renamed::new();
-        for (key, known) in self.known.iter_mut().filter(|(_, k)| !k.named) {
-            let Some(path) = known.path_here().filter(|_| !known.shown.overlay) else {
-                continue;
-            };
-            if names::at_end(known.inode as i64, &path).1 {
-                let now = renamed.name(key.0, known.inode, known.generation, &path);
-                if let Some(now) = now {
-                    known.path = Some(now.into_os_string().into_vec());
-                }
-            }
-        }
-    }
-
     /// Writes the extents of the heaviest files, before and after; None, or why not one could be read.
-    fn maps(&mut self, mounts: &Mounts, recording: &mut Recording) -> Result<Option<String>> {
-        let mut before = self
-            .first_maps
-            .take()
-            .map_or_else(HashMap::new, FirstMaps::end);
+    fn maps(
+        &self,
+        mut before: HashMap<Key, Vec<rows::Extents>>,
+        recording: &mut Recording,
+        reach: &mut Reach,
+    ) -> Result<Option<String>> {
         let mut heavy: Vec<(&Key, &Known)> = self
             .known
             .iter()
             .filter(|(_, k)| k.kind == "file" && k.bytes > 0 && !k.replaced && !k.copied)
             .collect();
         heavy.sort_unstable_by_key(|(key, known)| (std::cmp::Reverse(known.bytes), **key));
-        let layout = Layout::new(mounts, Phase::After, Bounds::default());
+        let mut disks = Disked::default();
+        let until = Instant::now() + Bounds::default().total_time;
         let (mut read, mut failed) = (0, None);
         for (key, known) in heavy.into_iter().take(HEAVIEST) {
             let Some(path) = known.path.as_ref() else {
                 continue;
             };
             let path = PathBuf::from(OsString::from_vec(path.clone()));
+            if !disks.has(key.0) {
+                failed = Some(format!("{}: its filesystem has no disk", path.display()));
+                continue;
+            }
+            let bounds = Bounds {
+                total_time: until.saturating_duration_since(Instant::now()),
+                ..Bounds::default()
+            };
             let mut after = Vec::new();
-            match layout.of_path(&path, &mut |row| after.push(row)) {
+            match reach.layout(&path, Phase::After, bounds, &mut |row| after.push(row)) {
                 Ok(taken) if known.shown.is_file_of(&taken) => {
                     read += 1;
                     let before = before.remove(key).unwrap_or_default();
@@ -319,19 +343,16 @@ fn name_row((dev, ino): Key, known: &Known) -> rows::Files {
 }
 
 /// The row with the file's size and whether it is still there, as far as that can be seen from here.
-fn last_row(key: Key, known: &Known, elsewhere: bool) -> rows::Files {
-    match known.path_here() {
-        Some(path) => {
-            let (size_bytes, deleted) = names::at_end(known.shown.inode as i64, &path);
-            // An overlay may have given the number of one of its files to another layer's.
-            let unsure = elsewhere || (known.shown.overlay && path.exists());
-            rows::Files {
-                size_bytes,
-                deleted: (!deleted || !unsure).then_some(deleted),
-                ..name_row(key, known)
-            }
-        }
-        None => name_row(key, known),
+fn last_row(key: Key, known: &Known, at_end: Option<AtEnd>, elsewhere: bool) -> rows::Files {
+    let Some(at_end) = at_end else {
+        return name_row(key, known);
+    };
+    // An overlay may have given the number of one of its files to another layer's.
+    let unsure = elsewhere || (known.shown.overlay && at_end.named);
+    rows::Files {
+        size_bytes: at_end.size_bytes,
+        deleted: (!at_end.deleted || !unsure).then_some(at_end.deleted),
+        ..name_row(key, known)
     }
 }
 

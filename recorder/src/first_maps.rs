@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
 use std::time::Duration;
 
-use iowhy_readings::layout::{Bounds, Layout, Phase, Taken};
-use iowhy_readings::mounts::Mounts;
+use iowhy_readings::layout::{Bounds, Phase, Taken};
+use iowhy_readings::reach::{Reach, Silent};
 use iowhy_readings::Roots;
 use iowhy_store::rows;
 
+use crate::disked::Disked;
 use crate::event::File;
 use crate::files::Key;
 
@@ -50,10 +51,17 @@ impl Shown {
     }
 }
 
-/// The thread that maps files as the command opens them, before it changes them.
+/// Maps from before, and the mounts that did not answer.
+#[derive(Default)]
+pub struct Before {
+    pub maps: HashMap<Key, Vec<rows::Extents>>,
+    pub silent: Vec<Silent>,
+}
+
+/// The thread that has files mapped as the command opens them, before it changes them.
 pub struct FirstMaps {
     ask: SyncSender<(Key, Shown, PathBuf)>,
-    answer: Receiver<HashMap<Key, Vec<rows::Extents>>>,
+    answer: Receiver<Before>,
 }
 
 impl FirstMaps {
@@ -77,20 +85,19 @@ impl FirstMaps {
         let _ = self.ask.try_send((key, shown, path));
     }
 
-    pub fn end(self) -> HashMap<Key, Vec<rows::Extents>> {
+    pub fn end(self) -> Before {
         drop(self.ask);
         self.answer.recv_timeout(LAST_MAPS).unwrap_or_default()
     }
 }
 
-fn first_maps(asked: &Receiver<(Key, Shown, PathBuf)>) -> HashMap<Key, Vec<rows::Extents>> {
+fn first_maps(asked: &Receiver<(Key, Shown, PathBuf)>) -> Before {
     let mut maps = HashMap::new();
-    let Ok(mounts) = Mounts::read(&Roots::default()) else {
-        return maps;
-    };
+    let mut reach = Reach::new(&Roots::default());
+    let mut disks = Disked::default();
     let mut kept = 0;
     for (key, shown, path) in asked {
-        if kept >= FIRST_EXTENTS {
+        if kept >= FIRST_EXTENTS || !disks.has(key.0) {
             continue;
         }
         // Bounds of its own for each file, as the files come over the whole length of the recording.
@@ -99,14 +106,15 @@ fn first_maps(asked: &Receiver<(Key, Shown, PathBuf)>) -> HashMap<Key, Vec<rows:
             total_time: Duration::from_millis(500),
             ..Bounds::default()
         };
-        let layout = Layout::new(&mounts, Phase::Before, bounds);
         let mut extents = Vec::new();
-        if let Ok(taken) = layout.of_path(&path, &mut |row| extents.push(row)) {
-            if shown.is_file_of(&taken) {
-                kept += extents.len();
-                maps.insert(key, extents);
-            }
+        let done = reach.layout(&path, Phase::Before, bounds, &mut |row| extents.push(row));
+        if done.is_ok_and(|taken| shown.is_file_of(&taken)) {
+            kept += extents.len();
+            maps.insert(key, extents);
         }
     }
-    maps
+    Before {
+        maps,
+        silent: reach.silent().to_vec(),
+    }
 }

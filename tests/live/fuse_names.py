@@ -2,12 +2,14 @@
 
 python fuse_names.py DIRECTORY MILLISECONDS [cached|ahead|locks]: mounts itself there (as root), prints a line, and answers until it is
 unmounted. `cached`: what is read stays in memory; `ahead`: and the kernel may ask for more than one page range at once (FUSE_ASYNC_READ);
-`locks`: it is asked for locks, which the kernel keeps by itself else. The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
+`locks`: it is asked for locks, which the kernel keeps by itself else. After SIGUSR1 it takes requests and answers none: who asks waits until it is
+killed. The layout of what is asked and answered is that of include/uapi/linux/fuse.h, version 7.31.
 """
 
 import ctypes
 import errno
 import os
+import signal
 import struct
 import sys
 import time
@@ -73,6 +75,8 @@ def main(directory: str, milliseconds: float, mode: str = "") -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"names", directory.encode(), b"fuse.names", 0, options):
         raise OSError(ctypes.get_errno(), "mount")
+    answers = [True]
+    signal.signal(signal.SIGUSR1, lambda *_: answers.clear())
     print("mounted", flush=True)
     while True:
         try:
@@ -84,7 +88,7 @@ def main(directory: str, milliseconds: float, mode: str = "") -> None:
                 continue
             raise
         _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
-        if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
+        if opcode in (FORGET, BATCH_FORGET, INTERRUPT) or not answers:
             continue
         if opcode in SLOW:
             time.sleep(milliseconds / 1000)

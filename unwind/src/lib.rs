@@ -21,7 +21,7 @@ use framehop::UnwindRegsNative;
 use image::Caller;
 pub use maps::Mapped;
 use modules::Modules;
-pub use modules::{Kind, Module};
+pub use modules::{Kind, Module, Served};
 use space::Space;
 use trampolines::Trampolines;
 
@@ -67,13 +67,15 @@ pub struct Unwinder {
     spaces: HashMap<u32, Rc<Space>>,
     modules: Modules,
     trampolines: Trampolines,
+    served: Box<dyn Served>,
 }
 
 impl Unwinder {
-    /// `proc`: where procfs is mounted.
-    pub fn new(proc: PathBuf) -> Unwinder {
+    /// `proc`: where procfs is mounted; `served`: which files are not to be opened here, and who reads them.
+    pub fn new(proc: PathBuf, served: Box<dyn Served>) -> Unwinder {
         Unwinder {
             proc,
+            served,
             spaces: HashMap::new(),
             modules: Modules::default(),
             trampolines: Trampolines::default(),
@@ -229,7 +231,9 @@ impl Unwinder {
             return Some((known.module, known.bias));
         }
         let area = Rc::make_mut(space).at_mut(address)?;
-        let number = self.modules.of(&self.proc, tgid, &area.mapped);
+        let number = self
+            .modules
+            .of(&self.proc, tgid, &area.mapped, &mut *self.served);
         area.module = number;
         let module = number.and_then(|number| self.modules.get_mut(number));
         let stated = module.and_then(|module| module.image.elf.address_of(area.mapped.offset));

@@ -1,11 +1,13 @@
 //! The files, and the memory without one, that code of stacks lies in.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::elf::Bytes;
 use crate::image::Image;
 use crate::maps::Mapped;
 
@@ -67,6 +69,23 @@ impl Module {
     }
 }
 
+/// Files that are not to be opened here, since whoever serves them may never answer.
+pub trait Served {
+    /// Whether the files of this filesystem are such.
+    fn is_served(&mut self, dev: u32) -> bool;
+    /// Exactly so many bytes of the file of this path and inode.
+    fn read(&mut self, path: &[u8], ino: u64, offset: u64, length: u64) -> Option<Vec<u8>>;
+}
+
+struct Remote<'a>(RefCell<&'a mut dyn Served>, &'a Mapped);
+
+impl Bytes for Remote<'_> {
+    fn read(&self, offset: u64, length: u64) -> Option<Vec<u8>> {
+        let mut served = self.0.borrow_mut();
+        served.read(&self.1.path, self.1.ino, offset, length)
+    }
+}
+
 /// Which module it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -97,7 +116,13 @@ impl Modules {
     }
 
     /// The module of a mapping; None when there are too many.
-    pub fn of(&mut self, proc: &Path, tgid: u32, mapped: &Mapped) -> Option<u32> {
+    pub fn of(
+        &mut self,
+        proc: &Path,
+        tgid: u32,
+        mapped: &Mapped,
+        served: &mut dyn Served,
+    ) -> Option<u32> {
         let kind = kind_of(mapped);
         let key = match kind {
             Kind::File => Key::File(mapped.dev, mapped.ino, mapped.path.clone()),
@@ -111,7 +136,8 @@ impl Modules {
         if self.all.len() >= MOST {
             return None;
         }
-        let mut file = (kind == Kind::File)
+        let is_served = kind == Kind::File && served.is_served(mapped.dev);
+        let mut file = (kind == Kind::File && !is_served)
             .then(|| open(proc, tgid, mapped))
             .flatten();
         let most = TABLES_MOST - self.table_bytes;
@@ -119,12 +145,15 @@ impl Modules {
             Kind::Vdso => {
                 iowhy_symbols::vdso_memory().and_then(|memory| Image::read(&memory[..], most))
             }
+            Kind::File if is_served => Image::read(&Remote(RefCell::new(served), mapped), most),
             _ => file.as_ref().and_then(|file| Image::read(file, most)),
         };
         let image = image.unwrap_or_else(Image::bare);
         self.table_bytes += image.elf.table_bytes();
         let of = proc.join(tgid.to_string());
-        let mut root = (kind != Kind::Vdso).then(|| other_root(&of)).flatten();
+        let mut root = (kind != Kind::Vdso && !is_served)
+            .then(|| other_root(&of))
+            .flatten();
         if self.open >= OPEN_MOST {
             (file, root) = (None, None);
         }

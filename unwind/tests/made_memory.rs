@@ -5,6 +5,10 @@ use std::path::Path;
 use iowhy_unwind::{Kind, Mapped, Registers, Unwinder, FRAMES_MOST};
 use proptest::prelude::*;
 
+mod common;
+
+use common::Nowhere;
+
 const STACK: u64 = 0x7fff_0000_0000;
 const CODE: u64 = 0x10_0000;
 
@@ -15,7 +19,7 @@ fn process(tgid: u32) -> (tempfile::TempDir, Unwinder) {
     std::fs::create_dir(&folder).unwrap();
     let line = format!("{CODE:x}-{:x} r-xp 00000000 00:00 0 \n", CODE + 0x10_0000);
     std::fs::write(folder.join("maps"), line).unwrap();
-    let unwinder = Unwinder::new(proc.path().to_owned());
+    let unwinder = Unwinder::new(proc.path().to_owned(), Box::new(Nowhere));
     (proc, unwinder)
 }
 
@@ -190,7 +194,7 @@ proptest! {
             fp: STACK + fp,
             lr: 0,
         };
-        let mut unwinder = Unwinder::new("/proc".into());
+        let mut unwinder = Unwinder::new("/proc".into(), Box::new(Nowhere));
         let found = unwinder.unwind(std::process::id(), &from, &memory(&words), 1);
         prop_assert!(found.frames.len() <= FRAMES_MOST);
     }

@@ -7,6 +7,10 @@ use std::path::PathBuf;
 
 use iowhy_unwind::{Kind, Registers, Stack, Unwinder};
 
+mod common;
+
+use common::Nowhere;
+
 /// More than 200 frames take in a build without optimizations.
 const BYTES: usize = 64 * 1024;
 
@@ -49,7 +53,12 @@ fn recurse(deep: u32, sum: &mut u64) -> (Registers, Vec<u8>) {
 }
 
 fn unwind(registers: &Registers, memory: &[u8]) -> Stack {
-    Unwinder::new(PathBuf::from("/proc")).unwind(std::process::id(), registers, memory, 1)
+    Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere)).unwind(
+        std::process::id(),
+        registers,
+        memory,
+        1,
+    )
 }
 
 #[test]
@@ -133,7 +142,7 @@ fn trampolines_without_frame_pointers_are_stepped_over() {
     };
     assert_eq!(evaluate(&mut nested, 0, 0), NESTED as u64 + 1);
     let (registers, memory) = nested.taken.unwrap();
-    let mut unwinder = Unwinder::new(PathBuf::from("/proc"));
+    let mut unwinder = Unwinder::new(PathBuf::from("/proc"), Box::new(Nowhere));
     let stack = unwinder.unwind(std::process::id(), &registers, &memory, 1);
     assert!(stack.whole);
     let modules = unwinder.into_modules();

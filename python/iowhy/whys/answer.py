@@ -65,6 +65,8 @@ def answer(
     if largest is None:
         return _lead(findings[0], of)
     cls, rest = unclaimed
+    if findings and findings[0].never_ends:
+        return _lead(findings[0], of)
     if findings and findings[0].ended >= LEADS:
         if rest <= findings[0].ended:
             return _lead(findings[0], of)

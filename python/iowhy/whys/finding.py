@@ -78,7 +78,8 @@ class Candidate(Struct, frozen=True):
     `remedies` stand in their place, where these would not help; `for_authors` are those that take a change of the program, beside the
     cause's. `behind` names causes whose remedy
     must come first: where one of them can lead, this finding is shown behind it. `first` is what must be done before
-    what a program can be told helps, unless that leaves work out: the start of a sentence which that ends.
+    what a program can be told helps, unless that leaves work out: the start of a sentence which that ends. `never_ends`: it
+    comes before all others whatever its share is, as what waits for it waits for ever.
     """
 
     claims: tuple[Claim, ...]
@@ -96,6 +97,7 @@ class Candidate(Struct, frozen=True):
     for_authors: frozenset[str] = frozenset()
     behind: tuple[str, ...] = ()
     first: str | None = None
+    never_ends: bool = False
     fixed_share: float | None = None
     share_of: str = "the time"
     provable: bool = True
@@ -114,6 +116,7 @@ class Finding(Struct, frozen=True):
     that explains no time, in the place of others. `share_of` says what `share` is a part of: the elapsed
     time, but where no time was printed. `classes` are those of the time budget that it claims time of.
     `behind` names the cause whose remedy must come first, where it was put behind that although more could be gained here.
+    `never_ends`: it is first whatever it explains, as what waits for it waits for ever.
     """
 
     cause: str
@@ -136,6 +139,7 @@ class Finding(Struct, frozen=True):
     share_of: str = "the time"
     classes: tuple[str, ...] = ()
     behind: str | None = None
+    never_ends: bool = False
 
     @property
     def ended(self) -> float:

@@ -47,6 +47,18 @@ def _mostly(found: Sequence[Served]) -> str:
     return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
 
 
+def unanswered(most: Served, where: str) -> Link | None:
+    """It is no slow answer that is waited for: the recorder has asked, and got none."""
+    if most.unanswered_ns is None:
+        return None
+    return link(
+        f"{where} did not answer the recorder either, within {duration(most.unanswered_ns)}",
+        most.unanswered_ns,
+        "ns",
+        "files",
+    )
+
+
 def waits(found: Sequence[Served], share: float, where: str) -> tuple[Link, Link]:
     """How much of the time is waited for such files, and in which calls most of that."""
     number, total_ns = sum(one.waits for one in found), sum(one.total_ns for one in found)

@@ -82,9 +82,10 @@ def verdict_of(facts: Facts) -> Verdict:
     findings = [
         _finding(facts, made, known, cause, candidate, share, _beaten(cause, found, shares))
         for (cause, candidate), share in zip(found, shares, strict=True)
-        if share >= LISTED
+        if share >= LISTED or candidate.never_ends
     ]
     findings = _ordered(together(findings), {c.name: candidate.behind for c, candidate in found})
+    findings.sort(key=lambda finding: not finding.never_ends)
     findings = [
         *(
             _finding(facts, made, known, cause, candidate, 0.0, ())
@@ -243,6 +244,7 @@ def _finding(
         healthy=cause.only_if is not None,
         share_of=_share_of(facts, candidate),
         classes=tuple(sorted({name for claim in claims for name in claim.classes})),
+        never_ends=candidate.never_ends,
     )
 
 

@@ -1,6 +1,8 @@
 //! From the programs' records to the rows of a recording.
 
 mod containers;
+mod end;
+mod hanging;
 mod named_stacks;
 mod parts;
 mod places;
@@ -15,8 +17,8 @@ use std::collections::HashSet;
 use std::fs;
 
 use iowhy_readings::names::escaped;
+use iowhy_readings::reach::Reach;
 use iowhy_readings::{host, Reading, Roots};
-use iowhy_store::manifest::Sensor;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
@@ -70,9 +72,13 @@ pub struct Collector {
     neighbours: HashSet<u32>,
     containers: Seen,
     interval_start: u64,
+    /// It is the first one.
+    begins: bool,
     cache: Cache,
     files: Files,
     places: Places,
+    /// Asks filesystems, which may not answer.
+    reach: Reach,
     identities: Identities,
     /// What drivers give back is seen.
     sees_requeues: bool,
@@ -93,9 +99,11 @@ impl Collector {
             neighbours: HashSet::new(),
             containers,
             interval_start: start_ns,
+            begins: true,
             cache: Cache::default(),
             files: Files::new(),
             places: Places::new(Roots::default()),
+            reach: Reach::new(&Roots::default()),
             identities: Identities::default(),
             sees_requeues: false,
             lost: Lost::default(),
@@ -105,16 +113,6 @@ impl Collector {
 
     pub fn recording(&mut self) -> &mut Recording {
         &mut self.recording
-    }
-
-    /// Writes what is known of files, disks and filesystems at the end; gives the recording and the sensor of extents.
-    pub fn into_recording(mut self) -> anyhow::Result<(Recording, Sensor)> {
-        self.stacks.finish(&mut self.recording)?;
-        let sensor = self
-            .files
-            .finish(&mut self.recording, self.threads.elsewhere)?;
-        self.places.finish(&mut self.recording)?;
-        Ok((self.recording, sensor))
     }
 
     /// The first interval begins here.
@@ -294,7 +292,7 @@ impl Collector {
     /// One row of a sampler or of the watcher of /proc.
     pub fn reading(&mut self, reading: Reading) {
         if let Reading::Disk(row) = &reading {
-            self.places.seen(row);
+            self.places.seen(row, &mut self.reach);
         }
         let done = reading.push(&mut self.recording);
         self.note(done);
@@ -317,6 +315,9 @@ impl Collector {
         let interval = (self.interval_start, now_ns);
         for (key, counts) in drained.cache {
             self.cached(key, &counts, interval)?;
+        }
+        if std::mem::take(&mut self.begins) {
+            self.threads.look_for_held(samples, &mut self.reach);
         }
         let recording = &mut self.recording;
         for sample in samples {
@@ -347,39 +348,6 @@ impl Collector {
             self.recording.lost(table, now - before);
         }
         self.lost = lost;
-    }
-
-    /// The end: calls that have not returned, requests and operations under way, threads that live on.
-    pub fn finish(
-        &mut self,
-        samples: &[Sample],
-        unfinished: &[event::Request],
-        under_way: &[event::Operation],
-    ) -> Result<()> {
-        for sample in samples {
-            self.threads
-                .clock(&sample.clock, true, &mut self.recording)?;
-            let mut call = sample.call;
-            if call.header.kind == layout::EVENT_CALL {
-                call.identify(&mut self.identities);
-                let ring = self.rings.of_call(&call);
-                self.recording.push(call::row(&call, false, ring))?;
-            }
-        }
-        for request in unfinished {
-            let mut request = *request;
-            request.identify(&mut self.identities);
-            let ring = self.rings.of(request.tgid, request.ring);
-            self.recording
-                .push(request::row(&request, ring, self.sees_requeues))?;
-        }
-        for operation in under_way {
-            let mut operation = *operation;
-            operation.identify(&mut self.identities);
-            self.operation(&operation)?;
-        }
-        self.threads
-            .finish(&mut self.containers, &mut self.recording)
     }
 }
 

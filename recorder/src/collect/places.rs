@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 
 use iowhy_readings::devices::{self, Device};
 use iowhy_readings::mounts::Mounts;
+use iowhy_readings::reach::{Reach, PATIENCE};
 use iowhy_readings::{filesystems, Roots};
 use iowhy_store::rows::{DiskSamples, Filesystems};
 use iowhy_store::Recording;
@@ -51,10 +52,10 @@ impl Places {
     }
 
     /// The counters of a disk. The first reading has all disks, later ones those that were ever used.
-    pub fn seen(&mut self, row: &DiskSamples) {
+    pub fn seen(&mut self, row: &DiskSamples, reach: &mut Reach) {
         if row.ts_ns != self.last_ns {
             self.last_ns = row.ts_ns;
-            self.look_at_mounts();
+            self.look_at_mounts(reach);
         }
         let first = *self.first_ns.get_or_insert(row.ts_ns) == row.ts_ns;
         let operations = row.reads + row.writes;
@@ -74,7 +75,7 @@ impl Places {
         self.disks.insert(row.dev, Disk { operations, used });
     }
 
-    fn look_at_mounts(&mut self) {
+    fn look_at_mounts(&mut self, reach: &mut Reach) {
         let Some(mounts) = &self.mounts else { return };
         let mut polled = [PollFd::new(mounts.as_fd(), PollFlags::POLLPRI)];
         self.changed |= poll(&mut polled, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
@@ -83,17 +84,18 @@ impl Places {
         }
         self.changed = false;
         self.read_ns = self.last_ns;
-        let found = Mounts::read(&self.roots)
-            .and_then(|mounts| filesystems::on_disks(&self.roots, &mounts));
+        let found = Mounts::read(&self.roots).and_then(|mounts| {
+            filesystems::on_disks(&self.roots, &mounts, &mut |at| reach.space(at))
+        });
         for row in found.into_iter().flatten() {
             self.filesystems.insert(row.dev, row);
         }
     }
 
     /// Writes what is there now, and of what is gone what was met.
-    pub fn finish(mut self, recording: &mut Recording) -> anyhow::Result<()> {
+    pub fn finish(mut self, recording: &mut Recording, reach: &mut Reach) -> anyhow::Result<()> {
         let mounts = Mounts::read(&self.roots)?;
-        for row in filesystems::rows(&self.roots, &mounts)? {
+        for row in filesystems::rows(&self.roots, &mounts, &mut |at| reach.space(at))? {
             self.filesystems.insert(row.dev, row);
         }
         for device in devices::all(&self.roots, &mounts)? {
@@ -108,7 +110,9 @@ impl Places {
                 })
                 .or_insert(device);
         }
-        for row in self.filesystems.into_values() {
+        for mut row in self.filesystems.into_values() {
+            let silent = reach.silent().iter().any(|one| one.dev == row.dev);
+            row.unanswered_ns = silent.then_some(PATIENCE.as_nanos() as i64);
             recording.push(row)?;
         }
         for device in self.devices.into_values() {

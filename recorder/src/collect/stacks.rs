@@ -6,11 +6,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use iowhy_readings::reach::Reach;
+use iowhy_readings::Roots;
 use iowhy_store::{rows, Recording, Result};
-use iowhy_unwind::{Frame, Mapped, Registers, Unwinder};
+use iowhy_unwind::{Frame, Mapped, Registers, Served, Unwinder};
 
 use super::named_stacks;
 use crate::calls;
+use crate::disked::Disked;
 use crate::event::{self, layout, Code, FileId, UserStack, UserWait};
 use crate::files::Files;
 use crate::identity::Identities;
@@ -44,6 +47,31 @@ pub fn names_file(bytes: &[u8]) -> bool {
     })
 }
 
+/// Files of filesystems without a disk are read by another process.
+struct Asked {
+    reach: Reach,
+    disks: Disked,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            reach: Reach::new(&Roots::default()),
+            disks: Disked::default(),
+        }
+    }
+}
+
+impl Served for Asked {
+    fn is_served(&mut self, dev: u32) -> bool {
+        self.disks.is_served(dev)
+    }
+
+    fn read(&mut self, path: &[u8], ino: u64, offset: u64, length: u64) -> Option<Vec<u8>> {
+        self.reach.read(path, ino, offset, length)
+    }
+}
+
 /// The user stacks of a recording.
 pub struct Stacks {
     unwinder: Unwinder,
@@ -57,7 +85,7 @@ pub struct Stacks {
 impl Default for Stacks {
     fn default() -> Stacks {
         Stacks {
-            unwinder: Unwinder::new(PathBuf::from("/proc")),
+            unwinder: Unwinder::new(PathBuf::from("/proc"), Box::new(Asked::default())),
             known: HashMap::new(),
             frames: 0,
             kernel: HashMap::new(),

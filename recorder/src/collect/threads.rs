@@ -5,13 +5,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 
+use iowhy_readings::reach::Reach;
 use iowhy_store::Result;
 use iowhy_store::{rows, Recording};
 
-use crate::event::{self, layout, Clock};
+use crate::event::{self, layout, Clock, Sample};
 use crate::rows::kernel_time::{Faults, Spent};
 use crate::rows::thread;
 
+use super::hanging::{self, Hang};
 use super::Seen;
 
 /// Readings of all clocks that miss a thread before its end is taken for lost.
@@ -48,6 +50,10 @@ struct Thread {
     /// Its time on a CPU when its clock was last read, and with that all that it did not sleep.
     on_cpu: u64,
     awake: u64,
+    /// When it was last seen to have run.
+    ran_at: u64,
+    /// Of one that waited in a call when it came into scope: how long it has, which its clock has as sleep.
+    held: Option<u64>,
     /// How many CPUs it may run on, 0 where that is not known, and the first 64 of them as bits.
     allowed: (u32, u64),
 }
@@ -68,6 +74,8 @@ impl Thread {
             unmet: 1,
             on_cpu: 0,
             awake: 0,
+            ran_at: clock.start,
+            held: None,
             allowed: (0, 0),
         }
     }
@@ -99,6 +107,8 @@ pub struct Threads {
     ran: Ran,
     /// Which sums their clocks have.
     pub kept: thread::Kept,
+    /// What threads wait for that waited in calls when they came into scope.
+    held: HashMap<u32, Hang>,
     /// The recorder's mount namespace; None: not known.
     mounts: Option<u64>,
     /// A thread was met in another mount namespace: a path may be of a file that is not seen from here.
@@ -120,6 +130,7 @@ impl Threads {
                 reclaim: true,
                 costs: None,
             },
+            held: HashMap::new(),
             mounts: std::fs::metadata("/proc/self/ns/mnt")
                 .ok()
                 .map(|of| of.ino()),
@@ -244,8 +255,21 @@ impl Threads {
         let on_cpu = clock.states[usize::from(layout::ON_CPU_USER)]
             + clock.states[usize::from(layout::ON_CPU_KERNEL)];
         if std::mem::replace(&mut thread.on_cpu, on_cpu) != on_cpu {
+            thread.ran_at = clock.now;
             self.ran.processes.insert(clock.tgid.into());
         }
+        let mut clock = *clock;
+        if let Some(held) = &mut thread.held {
+            let asleep = &mut clock.states[usize::from(layout::SLEEPING)];
+            if on_cpu == 0 {
+                *held = *asleep;
+            } else if let Some(hang) = self.held.remove(&clock.tid) {
+                hang.write(clock.now, recording)?;
+            }
+            *asleep -= *held;
+            clock.states[usize::from(layout::BLOCKED)] += *held;
+        }
+        let clock = &clock;
         let awake = on_cpu
             + clock.states[usize::from(layout::RUNNABLE)]
             + clock.states[usize::from(layout::BLOCKED)];
@@ -263,6 +287,33 @@ impl Threads {
         };
         thread.written = *clock;
         recording.push(row)
+    }
+
+    /// Which threads that have come into scope wait for filesystems that others serve, in calls of which no switch tells.
+    pub fn look_for_held(&mut self, samples: &[Sample], reach: &mut Reach) {
+        let asleep = samples.iter().map(|sample| &sample.clock).filter(|clock| {
+            let state = |number: u8| clock.states[usize::from(number)];
+            state(layout::ON_CPU_USER) + state(layout::ON_CPU_KERNEL) == 0
+        });
+        let asked = asleep.map(|clock| (clock.tgid, clock.tid, clock.start.max(self.begun)));
+        for hang in hanging::look(asked, reach) {
+            if let Some(thread) = self.alive.get_mut(&hang.tid) {
+                thread.held = Some(0);
+                self.held.insert(hang.tid, hang);
+            }
+        }
+    }
+
+    /// Those that wait so now, for a while: in calls that they were in from the start, and in later ones.
+    pub fn hanging(&mut self, now_ns: u64, reach: &mut Reach) -> Vec<Hang> {
+        let waits = |thread: &Thread| thread.ran_at + hanging::LONG_NS <= now_ns;
+        let asked = self.alive.iter().filter(|(tid, thread)| {
+            waits(thread) && !self.held.contains_key(tid) && !thread.exiting
+        });
+        let asked = asked.map(|(tid, thread)| (thread.tgid, *tid, thread.ran_at.max(self.begun)));
+        let mut found = hanging::look(asked, reach);
+        found.extend(std::mem::take(&mut self.held).into_values());
+        found
     }
 
     /// All clocks were read: threads that two readings have not met have ended, and the record of it was lost.

@@ -17,6 +17,9 @@ const REQUESTS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// whole group, and who started the recorder passes it on.
 const SAME_NS: i64 = 300_000_000;
 
+/// How long a process that does not take a request is waited for.
+const PATIENCE_NS: i64 = 2_000_000_000;
+
 /// Signals that came so far.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
@@ -82,6 +85,20 @@ impl Signals {
         self.count.load(Ordering::SeqCst)
     }
 
+    /// The recording ends without the command: at a second request, and where it cannot take the first. `alive`: its processes.
+    pub fn end_it(&self, alive: impl FnOnce() -> Vec<i64>) -> bool {
+        self.count() >= 2 || self.count() > 0 && self.reach_nobody(&alive())
+    }
+
+    /// A request came a while ago, and one of these processes has not taken it though it would: it is frozen (SIGSTOP, a
+    /// control group's freezer), or waits beyond the reach of signals.
+    fn reach_nobody(&self, alive: &[i64]) -> bool {
+        let last_ns = self.last_ns.load(Ordering::SeqCst);
+        last_ns > 0
+            && host::now_ns() >= last_ns + PATIENCE_NS
+            && alive.iter().any(|&pid| is_pending(pid))
+    }
+
     fn came(&self, number: i32, code: i32) {
         let now_ns = host::now_ns();
         let last_ns = self.last_ns.swap(now_ns, Ordering::SeqCst);
@@ -107,9 +124,48 @@ impl Signals {
     }
 }
 
+/// Whether a request waits for a process to take it, which does not block it (proc_pid_status(5)).
+fn is_pending(pid: i64) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .unwrap_or(0)
+    };
+    let requests = REQUESTS
+        .iter()
+        .fold(0, |all, one| all | 1 << (*one as u32 - 1));
+    (mask("SigPnd:") | mask("ShdPnd:")) & !mask("SigBlk:") & requests != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_stopped_takes_no_request_and_who_sleeps_does() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = i64::from(child.id());
+        let signals = Signals::default();
+        assert!(!signals.reach_nobody(&[pid]));
+        // SAFETY: kill takes no memory.
+        let send = |signal| unsafe { libc::kill(pid as i32, signal) };
+        send(libc::SIGSTOP);
+        send(libc::SIGINT);
+        signals.last_ns.store(host::now_ns(), Ordering::SeqCst);
+        assert!(!signals.reach_nobody(&[pid]), "not at once");
+        signals
+            .last_ns
+            .store(host::now_ns() - PATIENCE_NS, Ordering::SeqCst);
+        assert!(signals.reach_nobody(&[pid]));
+        assert!(!signals.reach_nobody(&[i64::from(std::process::id())]));
+        send(libc::SIGKILL);
+        child.wait().unwrap();
+        assert!(!signals.reach_nobody(&[pid]));
+    }
 
     #[test]
     fn what_comes_at_once_is_one_request() {

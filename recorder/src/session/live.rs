@@ -226,10 +226,21 @@ impl Live {
 
     /// Says that a bound ended the recording, here and in its manifest, and what comes of it.
     pub fn note_bound(&self, bound: &str, then: &str) {
-        let text = format!("{bound}: {then}");
-        messages::say(&text);
+        self.note(&format!("{bound}: {then}"));
+    }
+
+    /// The command does not end when it is asked to.
+    pub fn left(&mut self) {
+        self.note("the command did not end when it was asked to: it runs on unrecorded");
+        self.ended(host::now_ns(), None, None);
+    }
+
+    /// Says it, here and in the manifest.
+    pub fn note(&self, text: &str) {
+        messages::say(text);
         let mut collector = self.collector.borrow_mut();
-        collector.recording().manifest_mut().notes.push(text);
+        let notes = &mut collector.recording().manifest_mut().notes;
+        notes.push(text.to_owned());
     }
 
     fn is_resting(&self) -> bool {

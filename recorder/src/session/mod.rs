@@ -271,7 +271,7 @@ fn run(
     live.begin();
     held.release();
     let ended = live.until(&fate, None, &|live| {
-        signals.count() >= 2 || lifeline.outlived_by(&live.alive())
+        signals.end_it(|| live.alive()) || lifeline.outlived_by(&live.alive())
     });
     let ended = match ended {
         Ok(ended) => ended,
@@ -300,7 +300,7 @@ fn run(
             Ok(Ended::With(spawn::shell_status(status)))
         }
         Some(Fate::Asked) | None => {
-            live.ended(host::now_ns(), None, None);
+            live.left();
             Ok(Ended::With(130))
         }
     }

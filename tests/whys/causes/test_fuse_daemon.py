@@ -18,6 +18,23 @@ def test_its_process_is_named_and_the_next_step(judged: Judge) -> None:
     assert "iowhy run -p 88 --duration 30s" in found.remedies[0]
 
 
+def test_one_that_does_not_answer_is_named_as_such(judged: Judge) -> None:
+    """The recorder has asked it as well; one that answers is slow at most."""
+    story = Story(2.0).caller("read", 1, blocked=1900 * MS, reason="fuse")
+    where = {"dev": FS, "kind": "fuse.sshfs", "mount": "/far", "options": "rw", "daemon_tgid": 88}
+    found = leads(
+        judged(story.add("filesystems", **where, unanswered_ns=2000 * MS)), "fuse-daemon", 0.85
+    )
+    assert "does not answer" in found.summary and "/far" in found.summary
+    assert "umount -l /far" in found.remedies[0]
+    # However little of the time it has: it never ends.
+    story = Story(2.0).caller("read", 1, blocked=10 * MS, reason="fuse").thread(2, 2, user=0.99)
+    short = judged(story.add("filesystems", **where, unanswered_ns=2000 * MS)).findings
+    assert short[0].cause == "fuse-daemon" and short[0].share < 0.05
+    slow = leads(judged(reader()), "fuse-daemon", 0.85)
+    assert "does not answer" not in slow.summary and "umount" not in " ".join(slow.remedies)
+
+
 def test_its_answer_is_mostly_slept_for(judged: Judge) -> None:
     """As recorded: the kernel waits for the process interruptibly, so that there are no waits."""
     story = Story(2.0).caller("read", 180, sleeping=10 * MS, gap="idle")

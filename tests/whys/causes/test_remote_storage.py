@@ -33,6 +33,16 @@ def test_what_its_client_counted_is_said(judged: Judge) -> None:
     assert "ss -ti" in found.remedies[0]
 
 
+def test_a_server_that_does_not_answer_is_named_as_such(judged: Judge) -> None:
+    story = Story(2.0).caller("read", 1, blocked=1900 * MS, reason="network_filesystem")
+    story.add(
+        "filesystems", dev=FS, kind="nfs4", mount="/far", options="rw", unanswered_ns=2000 * MS
+    )
+    found = leads(judged(story), "remote-storage", 0.85)
+    assert "does not answer" in found.summary and "umount -f -l /far" in found.remedies[0]
+    assert "does not answer" not in leads(judged(reader()), "remote-storage", 0.85).summary
+
+
 def test_of_several_kinds_the_one_that_took_most_of_the_time(judged: Judge) -> None:
     story = counted(counted(reader()), rtt=1, op="GETATTR")
     assert "200 READs, answered" in chain(leads(judged(story), "remote-storage", 0.85))

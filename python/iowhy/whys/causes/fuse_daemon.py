@@ -10,7 +10,7 @@ from iowhy.whys.chain import chain_of, link
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Served, is_there, served
 from iowhy.whys.finding import Candidate
-from iowhy.whys.served_time import claims, share_of, waits
+from iowhy.whys.served_time import claims, share_of, unanswered, waits
 
 
 def find(facts: Facts) -> Candidate | None:
@@ -19,23 +19,27 @@ def find(facts: Facts) -> Candidate | None:
         return None
     found = served(facts.relations, "process")
     share = share_of(facts, found)
-    if share < thresholds.LISTED:
+    if share < thresholds.LISTED and not any(one.unanswered_ns for one in found):
         return None
     most = found[0]
     total_ns = sum(one.total_ns for one in found)
     process, next_step = _daemon(most.tgid)
     where = "a filesystem of FUSE" if most.mount is None else f"{most.mount} ({most.kind})"
+    silent = unanswered(most, where)
     return Candidate(
         claims=claims(found),
         chain=chain_of(
             *waits(found, share, where),
+            silent,
             link(f"{process} answers them, no device of its own", total_ns, "ns", "files"),
         ),
-        summary=f"waits for {process}, which serves {where}",
+        summary=f"waits for {process}, which serves {where}"
+        + ("" if silent is None else " and does not answer"),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=next_step,
-        remedies=_remedies(found),
+        remedy=next_step if silent is None else _END.format(process=process, mount=most.mount),
+        remedies=_remedies(found) if silent is None else (),
         confidence=0.85,
+        never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
 
@@ -45,6 +49,11 @@ def _remedies(found: Sequence[Served]) -> tuple[str, ...]:
     names = sum(one.total_ns for one in found if one.call in _OF_NAMES)
     return _REMEDIES if 2 * names < sum(one.total_ns for one in found) else (_KEEP, _MORE, _MOVE)
 
+
+_END = (
+    "restart {process}, or end it: then calls fail instead of waiting; `umount -l {mount}` takes the mount away."
+    " Risk: what was written and not yet sent is lost"
+)
 
 #: Calls on names and attributes.
 _OF_NAMES = frozenset(
@@ -85,11 +94,12 @@ CAUSE = Cause(
     measured=(
         "Waits, and sleep, in calls on files of filesystems of kind fuse, in page faults of mapped ones, and where files are "
         "closed, locked (flock, fcntl) or asked by ioctl and lseek, there by the kernel's stack; the process that has their connection open "
-        "(/proc/PID/fdinfo, Linux 6.13 and later)."
+        "(/proc/PID/fdinfo, Linux 6.13 and later). Calls that have not ended are looked up at the end, and their "
+        "filesystem is asked for its free space: one that does not answer that is named as such."
     ),
     thresholds=(
         Threshold(
-            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
     ),
     fooled_by=(

@@ -6,7 +6,7 @@ from iowhy.whys.chain import chain_of, count, duration, link, plural
 from iowhy.whys.facts import Facts
 from iowhy.whys.facts.served import Answers, answers, is_there, served
 from iowhy.whys.finding import Candidate, Link
-from iowhy.whys.served_time import claims, share_of, waits
+from iowhy.whys.served_time import claims, share_of, unanswered, waits
 
 #: Listed below.
 _QUEUED = 0.1
@@ -18,23 +18,33 @@ def find(facts: Facts) -> Candidate | None:
         return None
     found = served(facts.relations, "server")
     share = share_of(facts, found)
-    if share < thresholds.LISTED:
+    if share < thresholds.LISTED and not any(one.unanswered_ns for one in found):
         return None
     most = next((one for one in found if one.mount is not None), found[0])
     answered = answers(facts.relations, most.mount)
     where = "a network filesystem" if most.mount is None else f"{most.mount} ({most.kind})"
+    silent = unanswered(most, where)
     return Candidate(
         claims=claims(found),
         chain=chain_of(
             *waits(found, share, where),
+            silent,
             *_answers(answered),
         ),
-        summary=f"waits for the server of {where}",
+        summary=f"waits for the server of {where}"
+        + ("" if silent is None else ", which does not answer"),
         saving=saving.all_of_it("if it answered at once"),
-        remedy=_next_step(answered),
+        remedy=_next_step(answered) if silent is None else _REACH.format(mount=most.mount),
         confidence=0.85,
+        never_ends=silent is not None,
         needs=("waits", "syscalls"),
     )
+
+
+_REACH = (
+    "see whether its server runs and is reached (`mount | grep {mount}` names it); `umount -f -l {mount}` makes calls fail instead of"
+    " waiting. Risk: what was written and not yet sent is lost"
+)
 
 
 def _is_there(facts: Facts) -> bool:
@@ -90,11 +100,12 @@ CAUSE = Cause(
     ),
     measured=(
         "Waits, and sleep, in calls on files of such filesystems. Of NFS also what its client counts of each kind of "
-        "operation (/proc/self/mountstats): how long until it was sent, and from there to the answer, of the whole machine."
+        "operation (/proc/self/mountstats): how long until it was sent, and from there to the answer, of the whole machine. Calls that have not ended are looked up at the end, and their filesystem is asked "
+        "for its free space: one that does not answer that is named as such."
     ),
     thresholds=(
         Threshold(
-            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding",
+            "waiting for such files", thresholds.LISTED, "share", "less is not worth a finding, unless it does not answer at all",
         ),
         Threshold(
             "time in this machine's queue that is said, of the time to the answer", _QUEUED, "share", "less changes nothing",

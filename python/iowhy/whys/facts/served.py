@@ -12,7 +12,8 @@ class Served(Struct, frozen=True):
     """Waits for one such filesystem in calls of one name for one reason; `part` (0..1) of all waits of these two.
 
     `reason` is None for interruptible sleep, `call` for page faults. `tgid` is the process that serves it, None where
-    that is not known, as are its mount and kind of a wait without a file.
+    that is not known, as are its mount and kind of a wait without a file. `unanswered_ns`: how long the recorder waited for
+    an answer of that filesystem that did not come.
     """
 
     call: str | None
@@ -23,17 +24,19 @@ class Served(Struct, frozen=True):
     mount: str | None
     kind: str | None
     tgid: int | None
+    unanswered_ns: float | None = None
 
 
 _SERVED = """
-SELECT s.syscall AS call, s.reason, s.waits, s.total_ns::DOUBLE AS total_ns, s.part, f.mount, f.kind, f.daemon_tgid AS tgid
+SELECT s.syscall AS call, s.reason, s.waits, s.total_ns::DOUBLE AS total_ns, s.part, f.mount, f.kind, f.daemon_tgid AS tgid,
+    f.unanswered_ns::DOUBLE AS unanswered_ns
 FROM served_waits AS s LEFT JOIN served_filesystems AS f ON f.dev = s.dev
-WHERE s.served_by = '{by}' AND s.total_ns > 0 ORDER BY s.total_ns DESC, s.syscall, s.reason, f.mount
+WHERE s.served_by = '{by}' AND s.total_ns > 0 ORDER BY f.unanswered_ns IS NULL, s.total_ns DESC, s.syscall, s.reason, f.mount
 """
 
 
 def served(relations: Relations, by: Literal["process", "server"]) -> tuple[Served, ...]:
-    """The longest first; none where no file of such a filesystem was named."""
+    """Filesystems that do not answer first, then the longest; none where no file of such a filesystem was named."""
     if not (relations.has("waits") or relations.has("syscalls")):
         return ()
     return tuple(relations.read(Served, _SERVED.format(by=by)))

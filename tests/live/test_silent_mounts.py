@@ -1,0 +1,149 @@
+"""A filesystem that has stopped answering: who reads from it waits beyond the reach of signals, and the recorder must not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.check import check_recording
+from iowhy.sources.live import RECORDER, program
+from iowhy.whys.verdict import judge
+from machine import python, run
+
+pytestmark = pytest.mark.usefixtures("live")
+
+#: Far longer than all deadlines together: what takes so long hangs.
+HANGS_S = 60
+#: Reads from the mount, has its server fall silent, says so, and reads on.
+READS = """
+import os, signal, sys, time
+fd = os.open(sys.argv[1] + "/read", os.O_RDONLY)
+os.read(fd, 4096)
+os.kill(int(sys.argv[2]), signal.SIGUSR1)
+time.sleep(0.2)
+print("silent", flush=True)
+{call}
+"""
+READ = READS.format(call="os.read(fd, 4096)")
+STAT = READS.format(call='os.stat(sys.argv[1] + "/looked-at")')
+
+
+@pytest.fixture
+def silenced(tmp_path: Path) -> Iterator[tuple[Path, int]]:
+    """Where a filesystem is mounted that will stop answering, and the process that serves it."""
+    mount = tmp_path / "silent"
+    mount.mkdir()
+    server_program = Path(__file__).with_name("fuse_names.py")
+    argv = [sys.executable, server_program, mount, "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None and server.stdout.readline() == b"mounted\n"
+        try:
+            yield mount, server.pid
+        finally:
+            # Then who waits for an answer has one: an error.
+            server.kill()
+            server.wait()
+            run("umount", "-l", str(mount))
+
+
+@contextmanager
+def reading(mount: Path, server: int, code: str) -> Iterator[int]:
+    """A process that waits for the silent filesystem."""
+    argv = python(code, mount, str(server))
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout is not None and reader.stdout.readline() == b"silent\n"
+        time.sleep(0.3)
+        try:
+            yield reader.pid
+        finally:
+            os.kill(server, signal.SIGKILL)
+            reader.kill()
+
+
+def recorded(words: list[str | Path], out: Path, *, until: Callable[[], None] | None) -> Recording:
+    """Records by these words; `until`: waited for, and then Ctrl-C is pressed."""
+    argv = [program(RECORDER), words[0], "-o", out, *words[1:]]
+    with subprocess.Popen(argv, process_group=0, stdout=subprocess.PIPE) as recorder:
+        try:
+            if until is not None:
+                until()
+                os.killpg(recorder.pid, signal.SIGINT)
+            recorder.wait(HANGS_S)
+        except BaseException:
+            recorder.kill()
+            raise
+    recording = open_recording(out)
+    assert recording.manifest.complete
+    assert all(one.ok for one in check_recording(recording))
+    return recording
+
+
+def named(recording: Recording, mount: Path) -> bool:
+    """Whether the manifest says that it did not answer."""
+    notes = json.loads((recording.folder / "manifest.json").read_text())["notes"]
+    return any(note.startswith(f"{mount} (fuse.names) did not answer") for note in notes)
+
+
+def test_a_command_that_waits_for_it_is_left_at_ctrl_c(
+    tmp_path: Path, silenced: tuple[Path, int]
+) -> None:
+    mount, server = silenced
+    argv = python(READ, mount, str(server))
+    out = tmp_path / "a.iowhy"
+    recording = recorded(["run", "--stacks", "--", *argv], out, until=lambda: time.sleep(4))
+    assert named(recording, mount)
+    assert recording.ran("extents")
+    first = judge(recording).findings[0]
+    assert first.cause == "fuse-daemon"
+    assert f"{mount} (fuse.names) and does not answer" in first.summary
+
+
+@pytest.mark.parametrize("code", [READ, STAT], ids=["read", "stat"])
+@pytest.mark.parametrize("interrupted", [False, True], ids=["for a time", "until ctrl-c"])
+def test_who_waits_for_it_already_is_seen_to(
+    tmp_path: Path, silenced: tuple[Path, int], interrupted: bool, code: str
+) -> None:
+    """Attached to, in a call that began before and never ends."""
+    mount, server = silenced
+    until = (lambda: time.sleep(3)) if interrupted else None
+    with reading(mount, server, code) as pid:
+        words = ["attach", "--pid", str(pid), *([] if interrupted else ["--duration", "3"])]
+        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+    assert named(recording, mount)
+    first = judge(recording).findings[0]
+    assert first.cause == "fuse-daemon"
+    assert f"{mount} (fuse.names) and does not answer" in first.summary
+
+
+@pytest.mark.parametrize("interrupted", [False, True], ids=["for a time", "until ctrl-c"])
+def test_a_machine_on_which_it_is_mounted_is_recorded(
+    tmp_path: Path, silenced: tuple[Path, int], interrupted: bool
+) -> None:
+    mount, server = silenced
+    until = (lambda: time.sleep(3)) if interrupted else None
+    with reading(mount, server, READ):
+        words = ["machine", *([] if interrupted else ["--duration", "3"])]
+        recording = recorded(words, tmp_path / "a.iowhy", until=until)
+    assert named(recording, mount)
+    # Whatever else the machine does: this is what never ends.
+    first = judge(recording).findings[0]
+    assert first.cause == "fuse-daemon"
+    assert f"{mount} (fuse.names) and does not answer" in first.summary
+
+
+def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
+    out = tmp_path / "a.iowhy"
+    argv = ["sh", "-c", "echo $$ > $1; kill -STOP $$", "sh", tmp_path / "pid"]
+    try:
+        recording = recorded(["run", "--", *argv], out, until=lambda: time.sleep(1))
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert recording.manifest.command.exit_status is None

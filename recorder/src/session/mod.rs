@@ -107,10 +107,7 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let signals = Signals::catch()?;
     let lifeline = Lifeline::named()?;
     let account = request.user.as_deref().map(Account::of).transpose()?;
-    let groups = match &request.target {
-        Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent)?,
-        _ => Groups::default(),
-    };
+    let groups = groups_asked(&request.target)?;
     let containers = containers_beside(&groups);
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
@@ -161,6 +158,14 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             }
             Err(failure)
         }
+    }
+}
+
+/// The control groups that are asked for.
+fn groups_asked(target: &Target) -> Result<Groups, Failure> {
+    match target {
+        Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent),
+        _ => Ok(Groups::default()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod attached;
 mod bounds;
+mod control_groups;
 mod live;
 mod manifest;
 mod own;
@@ -107,8 +108,8 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
     let signals = Signals::catch()?;
     let lifeline = Lifeline::named()?;
     let account = request.user.as_deref().map(Account::of).transpose()?;
-    let groups = groups_asked(&request.target)?;
-    let containers = containers_beside(&groups);
+    let groups = control_groups::asked(&request.target)?;
+    let containers = control_groups::containers(&groups);
     let probe = load(request, &groups, containers.as_ref())?;
     let owner = owner::named();
     let existed = Owner::acting(owner.as_ref(), || request.out.exists());
@@ -158,23 +159,6 @@ pub fn record(request: &Request) -> Result<i32, Failure> {
             }
             Err(failure)
         }
-    }
-}
-
-/// The control groups that are asked for.
-fn groups_asked(target: &Target) -> Result<Groups, Failure> {
-    match target {
-        Target::Groups { wanted, .. } => Groups::find(wanted).map_err(absent),
-        _ => Ok(Groups::default()),
-    }
-}
-
-/// Those of the hierarchy that the groups are in, where any are recorded.
-fn containers_beside(groups: &Groups) -> Option<Containers> {
-    let roots = Roots::default();
-    match groups.hierarchy() {
-        Some(on) => Some(Containers::on(&roots, on.clone(), Path::new("/"))),
-        None => Containers::new(&roots),
     }
 }
 

@@ -5,13 +5,14 @@ A shape is a number of parts, each with calls, waits, requests, samples of threa
 """
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from benchmarks.arrow_tables import arrow_schema, in_schema
 from benchmarks.generated import events, manifest_until

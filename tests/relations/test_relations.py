@@ -1,11 +1,11 @@
 """Relations: how they are described, picked, put in front of a statement and kept on a connection."""
 
 import math
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
@@ -126,11 +126,10 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
                 (-4096,),
             ]
         # Itself and what it selects from, one after the other: of few rows all are kept.
-        assert opened.rows(kept) == [(6,)]
+        assert opened.rows(f"{kept} -- again") == [(6,)]
 
 
-@dataclass(frozen=True)
-class Some:
+class Some(Struct, frozen=True):
     count: int
     share: float | None
     name: str | None = None

@@ -4,11 +4,11 @@ Threads make calls one after the other; some calls wait, and the wait lies insid
 of each thread sum to its intervals. The values are drawn at random: no workload is meant.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 
 from benchmarks.generated_machine import DISK, FS, INTERVAL_NS, LOOP, START_NS, machine
 from iowhy.recordings import Manifest, Recording

@@ -5,13 +5,14 @@ A shape is a number of parts, each with calls, waits, requests, samples of threa
 """
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from benchmarks.arrow_tables import arrow_schema, in_schema
 from benchmarks.generated import events, manifest_until
@@ -20,17 +21,9 @@ from iowhy.recordings import Recording, open_recording
 from iowhy.recordings.manifest import Kept
 from iowhy.recordings.schema import tables
 from iowhy.relations import Relations
-from iowhy.relations.relation import relations as defined
 
-#: The tables of sums, each with the relation that gives the same of the rows.
-SUMMED = {
-    "call_sums": "call_groups",
-    "request_sums": "request_groups",
-    "flight_sums": "device_load",
-    "jump_sums": "jump_groups",
-    "second_sums": "device_seconds",
-    "other_sums": "others_requests",
-}
+#: The tables of sums that are written: the relations of these names give them by the rows.
+SUMMED = ("call_sums", "request_sums", "flight_sums", "jump_sums", "second_sums", "other_sums")
 #: Groups that the recorder keeps (store/src/sums/groups.rs).
 MOST_SUMMED = 65_536
 TIMES = ("ts_ns", "queue_ns", "issue_ns", "complete_ns")
@@ -86,8 +79,8 @@ def generate_large(path: Path, shape: Shape) -> Recording:
     manifest = replace(manifest_until(end_ns), tables=counted)
     (path / "manifest.json").write_text(manifest.as_json())
     with Relations.of(open_recording(path)) as relations:
-        for name, relation in SUMMED.items():
-            summed = _summed(relations, name, relation)
+        for name in SUMMED:
+            summed = _summed(relations, name)
             if summed.num_rows <= MOST_SUMMED:
                 write(name, 1, summed)
     counted = {name: Kept(kept=count) for name, count in rows.items()}
@@ -95,16 +88,13 @@ def generate_large(path: Path, shape: Shape) -> Recording:
     return open_recording(path)
 
 
-def _summed(relations: Relations, name: str, relation: str) -> pa.Table:
+def _summed(relations: Relations, name: str) -> pa.Table:
     """What the recorder would have summed up, by the rows."""
     fields = arrow_schema(tables()[name])
-    # What the relation does not tell is unknown here: which calls were durable is said by sync_sums, which are not made.
-    told = {column.name for column in defined()[relation].columns}
     columns = ", ".join(
-        f"CAST({c.name if c.name in told else 'NULL'} AS {c.sql_type}) AS {c.name}"
-        for c in tables()[name].columns
+        f"CAST({c.name} AS {c.sql_type}) AS {c.name}" for c in tables()[name].columns
     )
-    rows = relations.rows(f"SELECT {columns} FROM {relation}")
+    rows = relations.rows(f"SELECT {columns} FROM {name}")
     made = [dict(zip(fields.names, row, strict=True)) for row in rows]
     return pa.Table.from_pylist(made, schema=fields)
 

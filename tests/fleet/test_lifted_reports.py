@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import sqlglot
 
@@ -14,6 +15,7 @@ from iowhy.fleet.lift import lifted
 from iowhy.fleet.members import LeftOut
 from iowhy.recordings import Recording, open_recording
 from iowhy.reports import Filters, reports, run, run_all
+from iowhy.reports.spark import apart_from_tables
 from tests.reports.test_spark import key, same
 
 Row = dict[str, Any]
@@ -93,6 +95,18 @@ def test_rows_are_in_the_order_of_the_report(fleet: list[Recording]) -> None:
     assert [row["recording"] for row in found] == sorted(row["recording"] for row in found)
     paths = [row["path"] for row in found if row["recording"] == str(fleet[0].path)]
     assert paths == [row["path"] for row in run(fleet[0], "files").to_pylist()]
+
+
+def test_without_main_a_filtered_table_does_not_stand_for_the_recorded_one() -> None:
+    sql = """WITH t AS (SELECT a FROM main.t WHERE a > 0),
+        u AS (WITH t AS (SELECT a FROM main.t), v AS (SELECT a FROM t) SELECT a FROM v)
+        SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM u)"""
+    asked = sqlglot.parse_one(sql, read="duckdb")
+    apart_from_tables(asked)
+    assert "main" not in asked.sql("duckdb")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS FROM range(2) AS r(a)")
+        assert connection.execute(asked.sql("duckdb")).fetchall() == [(1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_names_are_waited_for_at_the_process_that_serves_them(
             "SELECT syscall LIKE '%stat%' AS looks, count(*), sum(dur_ns) FROM waits"
             " WHERE reason = 'fuse' AND (syscall LIKE '%stat%' OR syscall LIKE 'unlink%') GROUP BY 1 ORDER BY 1"
         )
-        sums = "SELECT sum(total_ns) FROM wait_groups g JOIN wait_classes c USING (reason, syscall) WHERE c.class = '{}'"
+        sums = "SELECT sum(total_ns) FROM wait_totals g JOIN wait_classes c USING (reason, syscall) WHERE c.class = '{}'"
         ((filesystems,),) = relations.rows("SELECT count(*) FROM served_filesystems")
         ((writing,),) = relations.rows(sums.format("write"))
     (_, removed, removed_ns), (_, looked_at, looked_at_ns) = waits

@@ -51,7 +51,7 @@ def test_flushes_of_a_log_beside_another_filesystem_are_of_who_syncs(
         asked = f"SELECT disk_dev, log_dev FROM filesystems WHERE dev = {own.dev}"
         assert relations.rows(asked) == [(disk_number_of(relations, own.disk), log_disk)]
         ((found,),) = relations.rows(
-            f"SELECT sum(flushes) FROM flush_groups WHERE dev = {log_disk} AND of_command AND counted"
+            f"SELECT sum(flushes) FROM flush_totals WHERE dev = {log_disk} AND of_command AND counted"
         )
         waited = relations.rows("SELECT DISTINCT dev FROM waited_devices WHERE dev IS NOT NULL")
     assert SYNCED <= found <= flushed
@@ -92,7 +92,7 @@ def test_flushes_of_a_second_device_beside_another_filesystem_are_of_who_syncs(
         asked = f"SELECT disk_devs FROM filesystems WHERE mount = '{own}'"
         assert relations.rows(asked) == [(sorted(disks),)]
         ((found,),) = relations.rows(
-            f"SELECT sum(flushes) FROM flush_groups WHERE dev = {disks[1]} AND of_command AND counted"
+            f"SELECT sum(flushes) FROM flush_totals WHERE dev = {disks[1]} AND of_command AND counted"
         )
     assert SYNCED <= found <= flushed
 

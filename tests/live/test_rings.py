@@ -14,8 +14,8 @@ pytestmark = pytest.mark.usefixtures("live")
 READS = 400
 SLEPT = """
 SELECT t.tid, CAST(coalesce(sum(w.parts), 0) AS BIGINT) > 0
-FROM thread_rows t
-LEFT JOIN waits_by_interval w ON w.row_id = t.row_id AND w.class IN ('read', 'write')
+FROM thread_intervals t
+LEFT JOIN _waits_by_interval w ON w.row_id = t.row_id AND w.class IN ('read', 'write')
     AND w.syscall IN ('io_uring_enter', 'io_getevents') AND w.asleep
 GROUP BY t.tid
 """
@@ -121,7 +121,7 @@ def test_who_waits_to_be_told_waits_for_the_ring_that_tells(
     with Relations.of(recording) as relations:
         names = ", ".join(f"'{call}'" for call in calls)
         rows = relations.rows(
-            "SELECT t.tid, sum(w.parts) > 0 FROM thread_rows t JOIN waits_by_interval w ON w.row_id = t.row_id"
+            "SELECT t.tid, sum(w.parts) > 0 FROM thread_intervals t JOIN _waits_by_interval w ON w.row_id = t.row_id"
             f" WHERE w.class = 'read' AND w.syscall IN ({names}) AND w.asleep GROUP BY t.tid"
         )
     assert rows == [(main, True)]

@@ -37,28 +37,27 @@ for thread in threads: thread.join()
 os.sync()
 """
 SUMMED = {
-    "call_sums": ("call_groups", "thread_calls", "sleeping_threads", "single_sleeps"),
-    "request_sums": ("request_groups", "own_filesystems", "written_devices"),
-    "flight_sums": ("device_load",),
-    "sync_sums": ("sync_times", "sync_totals"),
-    "wait_sums": ("wait_groups", "wait_classes", "waited_devices"),
-    "interval_waits": ("row_waits", "waits_by_interval", "recorded_sums"),
-    "flush_sums": ("flush_groups",),
+    "call_sums": ("thread_calls", "storage_sleepers", "storage_sleeps"),
+    "request_sums": ("request_sums", "own_filesystems", "written_devices"),
+    "flight_sums": ("flight_sums",),
+    "sync_sums": ("sync_sums", "sync_totals"),
+    "wait_sums": ("wait_totals", "wait_classes", "waited_devices"),
+    "interval_waits": ("_waits_in_intervals", "_waits_by_interval", "budget_sums"),
+    "flush_sums": ("flush_totals",),
     "flushing_sums": ("flushing_times",),
-    "jump_sums": ("jump_groups", "file_requests"),
+    "jump_sums": ("jump_totals", "file_requests"),
 }
 #: Sums that are only there where they save reading.
 SAVING = {
-    "second_sums": ("device_seconds", "device_totals"),
-    "other_sums": ("others_requests", "others_use"),
+    "second_sums": ("second_sums", "device_totals"),
+    "other_sums": ("other_sums", "others_use"),
     "size_sums": ("request_sizes",),
     "service_sums": ("service_times",),
 }
 #: Sums that are added up further: as many rows as are at hand, by these columns the same.
 ADDED = {
-    "call_addends": ("tgid", "tid", "name", "dev", "ino", "tiny", "file_kind"),
-    "request_addends": ("dev", "op", "in_scope", "owner_kind", "owner_dev", "owner_ino", "empty"),
-    "sync_addends": ("name", "by_write", "dev", "ino"),
+    "calls_by_file": ("tgid", "tid", "name", "dev", "ino", "tiny", "file_kind"),
+    "sync_calls_by_file": ("name", "by_write", "dev", "ino"),
 }
 
 
@@ -134,12 +133,12 @@ def test_flushes_of_a_disk_on_which_it_waits_for_nothing_are_others(tmp_path: Pa
             neighbour.wait()
     with Relations.of(recording) as summed, Relations.of(recording) as counted:
         by_rows(counted)
-        every = "SELECT * FROM flush_groups ORDER BY ALL"
+        every = "SELECT * FROM flush_totals ORDER BY ALL"
         assert summed.rows(every) == counted.rows(every)
         found = {
             (dev, bool(of_command)): flushes
             for dev, of_command, flushes in counted.rows(
-                "SELECT dev, of_command, sum(flushes) FROM flush_groups WHERE counted GROUP BY ALL"
+                "SELECT dev, of_command, sum(flushes) FROM flush_totals WHERE counted GROUP BY ALL"
             )
         }
         disks = dict(counted.rows("SELECT dev, disk_dev FROM filesystems"))

@@ -80,7 +80,7 @@ def test_a_device_is_busy_while_any_is_in_flight(make: Make, rows: list[Row]) ->
         found = {
             row[0]: row[1:]
             for row in opened.rows("""SELECT dev, busy_ns, command_busy_ns, command_read_busy_ns,
-                command_write_busy_ns, others_busy_ns, ours_busy_ns, area_ns FROM device_load""")
+                command_write_busy_ns, others_busy_ns, ours_busy_ns, area_ns FROM flight_sums""")
         }
     expected = {}
     for dev in (80, 90):
@@ -168,7 +168,7 @@ def test_a_wait_in_a_sync_call_ends_with_it_and_has_its_filesystem(
 ) -> None:
     with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
         found = opened.rows(
-            "SELECT name, part, ts_ns, end_ns, dur_ns, dev FROM sync_waits ORDER BY ALL"
+            "SELECT name, part, ts_ns, end_ns, dur_ns, dev FROM _sync_waits ORDER BY ALL"
         )
         expected = opened.rows("""
             SELECT c.name, coalesce(x.part, 'other'), w.ts_ns, least(w.ts_ns + w.dur_ns, c.end_ns) AS end_ns,
@@ -188,7 +188,7 @@ def test_a_call_that_took_no_time_has_no_wait_of_the_next_one(make: Make) -> Non
     calls = [call(0, MS, "fsync"), call(0, 0, "fdatasync"), call(5 * MS, 0, "msync")]
     waits = [wait(0, MS, "device_flush"), wait(5 * MS, MS, "device_flush")]
     with Relations.of(make({"syscalls": calls, "waits": waits})) as opened:
-        assert opened.rows("SELECT name, dur_ns FROM sync_waits") == [("fsync", MS)]
+        assert opened.rows("SELECT name, dur_ns FROM _sync_waits") == [("fsync", MS)]
 
 
 @settings(max_examples=25)
@@ -205,7 +205,7 @@ def test_of_a_wait_for_the_journal_flushes_of_its_own_disk_count_once(
     }
     with Relations.of(make(tables)) as opened:
         found = {row[0]: row[1] for row in opened.rows("SELECT name, flush_ns FROM sync_parts")}
-        inside = opened.rows("SELECT name, part, ts_ns, end_ns, dev FROM sync_waits")
+        inside = opened.rows("SELECT name, part, ts_ns, end_ns, dev FROM _sync_waits")
     flushes = [
         (row["dev"], int(row["queue_ns"]), int(row["complete_ns"]))  # type: ignore[call-overload]
         for row in requests

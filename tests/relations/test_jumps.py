@@ -92,7 +92,7 @@ def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
     with Relations.of(recording) as summed, Relations.of(recording) as counted:
         counted.facts = counted.facts.without_sums()
         assert summed.has("jump_sums") is bool(sums) and not counted.has("jump_sums")
-        for relation in ("jump_groups", "file_requests"):
+        for relation in ("jump_totals", "file_requests"):
             every = EVERY.format(relation)
             assert summed.rows(every) == counted.rows(every)
         of_rows = counted.rows(
@@ -101,5 +101,5 @@ def test_sums_and_rows_tell_the_same(make: Make, requests: list[Row]) -> None:
         )
         assert of_rows == summed.rows(
             """SELECT dev, op, sum(requests), sum(steps), sum(jumps)
-            FROM jump_groups GROUP BY dev, op ORDER BY ALL"""
+            FROM jump_totals GROUP BY dev, op ORDER BY ALL"""
         )

@@ -104,7 +104,7 @@ def test_calls_on_a_file(
         found = opened.rows("SELECT * FROM file_calls ORDER BY ALL")
         expected = opened.rows(_CALLS)
         kinds = opened.rows(
-            "SELECT name, file_kind, sum(calls) FROM summed_calls GROUP BY ALL ORDER BY ALL"
+            "SELECT name, file_kind, sum(calls) FROM calls_by_filesystem GROUP BY ALL ORDER BY ALL"
         )
         of_rows = opened.rows(
             """SELECT s.name, coalesce(f.kind, 'file') AS kind, count(*) FROM syscalls s

@@ -1,18 +1,19 @@
 """Relations: how they are described, picked, put in front of a statement and kept on a connection."""
 
 import math
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 from msgspec.structs import replace
 
 from iowhy.errors import Problem
-from iowhy.relations import RecordedFacts, Relations, relation, relations
+from iowhy.recordings.schema import tables
+from iowhy.relations import RecordedFacts, Relations, relations
 from iowhy.relations.compose import Everything, compose
 from iowhy.relations.facts import MOST_SLICES
-from iowhy.relations.relation import FEW_TO_GROUP, holds, named_in, parse
+from iowhy.relations.relation import FEW_TO_GROUP, WITHOUT_THREADS, chosen, named_in, parse
 from iowhy.relations.rows import typed
 from tests.reports.conftest import MS, Make, request
 
@@ -24,7 +25,7 @@ FACTS = RecordedFacts(
     None,
     4096,
     frozenset({"waits"}),
-    {"waits": 3, "files": 1, "journal_commits": FEW_TO_GROUP + 1},
+    {"waits": 3, "files": 1, "thread_time": 1, "call_sums": 2},
 )
 HEADER = "-- title: x\n-- column a: b, count\n"
 
@@ -52,26 +53,26 @@ def test_each_relation_gives_the_columns_it_describes(make: Make) -> None:
     with Relations.of(make({"block_requests": [request(0, MS)]})) as opened:
         for name, one in relations().items():
             given = {row[0] for row in opened.rows(f"DESCRIBE SELECT * FROM {name}")}
-            assert {column.name for column in one.columns} <= given, name
+            described = one.columns or tables()[name].columns
+            assert {column.name for column in described} <= given, name
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        ("waits", True),
-        ("syscalls", False),
-        ("not syscalls and ran waits", True),
-        ("ran syscalls", False),
-        ("syscalls or files and elapsed", True),
-        ("syscalls and files or not elapsed", False),
-        ("few waits and few syscalls", True),
-        ("few journal_commits", False),
-    ],
-)
-def test_the_first_body_whose_condition_holds(condition: str, expected: bool) -> None:
-    assert holds(condition, FACTS) is expected
-    one = parse("x", f"{HEADER}-- when {condition}\nSELECT 1 AS a\n-- else\nSELECT 2 AS a\n")
-    assert one.body(FACTS) == ("SELECT 1 AS a" if expected else "SELECT 2 AS a")
+def test_sums_are_the_recorders_where_it_wrote_them_else_by_the_rows() -> None:
+    assert chosen("call_sums", FACTS) is None
+    assert chosen("call_sums", FACTS.without_sums()) is relations()["_call_rows"]
+    many = replace(FACTS, rows={"syscalls": FEW_TO_GROUP + 1})
+    assert chosen("call_sums", many) is relations()["call_sums"]
+    assert chosen("wait_sums", FACTS) is relations()["wait_sums"]
+    assert chosen("waits", FACTS) is None
+
+
+def test_without_timed_threads_the_budget_is_of_texts() -> None:
+    for name, other in WITHOUT_THREADS.items():
+        assert chosen(name, FACTS) is relations()[name]
+        for without in (replace(FACTS, elapsed_ns=0), replace(FACTS, rows={})):
+            assert chosen(name, without) is relations()[other]
+        columns = [[one.name for one in relations()[name].columns] for name in (name, other)]
+        assert columns[0] == columns[1]
 
 
 @pytest.mark.parametrize(
@@ -80,13 +81,6 @@ def test_the_first_body_whose_condition_holds(condition: str, expected: bool) ->
         ("SELECT 1", "no line `-- title"),
         ("-- title: x\nSELECT 1", "no line"),
         (HEADER, "no SQL"),
-        (HEADER + "-- when waits\n-- else\nSELECT 1", "no SQL"),
-        (HEADER + "-- when wits\nSELECT 1", "x.sql:3: `wits` is no table"),
-        (HEADER + "-- when few wits\nSELECT 1", "`few wits` is no table"),
-        (
-            HEADER + "-- when ran wits\nSELECT 1",
-            "is no table, `few TABLE`, `few rows`, `ran SENSOR`",
-        ),
         (HEADER + "-- filtered as: wits\nSELECT 1", "wits is no table"),
         (HEADER + "-- kept: ever\nSELECT 1", "view or table"),
         ("-- title: x\n-- column a: b, miles\nSELECT 1", "x.sql:2: unit 'miles'"),
@@ -108,15 +102,17 @@ def test_names_in_comments_strings_and_own_definitions_do_not_count() -> None:
     assert named_in(sql) == {"main.syscalls", "recording"}
 
 
-def test_a_circle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = {"every_request": "extent_runs", "extent_runs": "every_request"}
-    made = dict(relations())
-    for name, needs in bodies.items():
-        made[name] = parse(name, f"{HEADER}SELECT * FROM {needs}")
-    monkeypatch.setattr("iowhy.relations.compose.relations", lambda: made)
-    assert relation.relations()
-    with pytest.raises(Problem, match="every_request → extent_runs → every_request"):
-        compose("SELECT * FROM every_request", FACTS, Everything())
+def test_what_is_read_as_recorded_has_the_recorded_rows_of_what_it_uses() -> None:
+    """`own_requests` is filtered like requests, and so are its rows; jumps are among all of them."""
+
+    class Late(Everything):
+        def where(self, table: str) -> str | None:
+            return "queue_ns >= 5" if table == "block_requests" else None
+
+    sql = compose("SELECT * FROM command_requests", FACTS, Late())
+    assert "command_requests AS" in sql
+    assert sql.count("queue_ns >= 5") == 1
+    assert "main.block_requests" in sql
 
 
 def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
@@ -130,11 +126,10 @@ def test_a_relation_is_made_once_and_when_first_named(make: Make) -> None:
                 (-4096,),
             ]
         # Itself and what it selects from, one after the other: of few rows all are kept.
-        assert opened.rows(kept) == [(5,)]
+        assert opened.rows(f"{kept} -- again") == [(6,)]
 
 
-@dataclass(frozen=True)
-class Some:
+class Some(Struct, frozen=True):
     count: int
     share: float | None
     name: str | None = None

@@ -53,9 +53,9 @@ REQUESTS = st.lists(
 )
 SECOND = 1000 * MS
 SUMMED = (
-    "device_seconds",
+    "second_sums",
     "device_totals",
-    "others_requests",
+    "other_sums",
     "others_use",
     "request_sizes",
     "service_times",

@@ -86,7 +86,7 @@ def test_sums_and_rows_tell_the_same(make: Make, calls: list[Row]) -> None:
     with Relations.of(recording) as summed, Relations.of(recording) as counted:
         counted.facts = counted.facts.without_sums()
         assert summed.has("call_sums") and not counted.has("call_sums")
-        for relation in ("sleeping_threads", "single_sleeps"):
+        for relation in ("storage_sleepers", "storage_sleeps"):
             every = f"SELECT * FROM {relation} ORDER BY ALL"
             assert summed.rows(every) == counted.rows(every), relation
 
@@ -101,4 +101,4 @@ def test_a_thread_whose_every_ring_is_known_waits_for_these_alone(make: Make) ->
     for calls, rings in ((known, [(7,)]), (known + unknown, [(7,), (None,)])):
         recording = make({**MACHINE, "syscalls": calls, "call_sums": summed_up(calls)})
         with Relations.of(recording) as relations:
-            assert relations.rows("SELECT ring FROM sleeping_threads ORDER BY 1") == rings
+            assert relations.rows("SELECT ring FROM storage_sleepers ORDER BY 1") == rings

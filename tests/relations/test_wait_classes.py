@@ -237,7 +237,7 @@ def test_sleep_for_storage(make: Make) -> None:
         }
     )
     with Relations.of(rec) as relations:
-        rows = relations.rows("SELECT syscall, class, ring FROM classed_sleeps ORDER BY 1, 2")
+        rows = relations.rows("SELECT syscall, class, ring FROM storage_sleeps ORDER BY 1, 2")
     assert rows == [
         ("epoll_wait", "collect", 8),
         ("fsync", "sync", None),

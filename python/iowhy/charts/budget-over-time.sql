@@ -41,7 +41,7 @@ WITH cells AS (
         r.cell, o.class,
         r.waiting_parts * (o.parts / w.parts)
             * ((1 - r.waiting_slack) * b.critical_share + r.waiting_slack * b.slack_share)
-    FROM row_cells r
+    FROM cell_times r
     JOIN budget_cells b ON b.cell = r.cell
     JOIN waiting w ON w.row_id = r.row_id
     JOIN off_cpu o ON o.row_id = r.row_id

@@ -28,7 +28,7 @@ WITH waiting AS (
         c.start_ns + p.cell * c.cell_ns AS ts_ns, t.tgid, coalesce(w.waited_ns, 0) * p.part AS waited_ns, 0 AS read_bytes, 0 AS written_bytes, 0 AS request_ns,
         0 AS requests, 0 AS dirtied_pages, 0 AS evicted_pages,
         (t.user_ns + t.kernel_ns + t.recorder_ns) * p.part AS cpu_ns, t.runnable_ns * p.part AS runnable_ns
-    FROM thread_rows t
+    FROM thread_intervals t
     JOIN thread_chart_cells p ON p.row_id = t.row_id
     CROSS JOIN chart_cells c
     LEFT JOIN waiting w ON w.row_id = t.row_id

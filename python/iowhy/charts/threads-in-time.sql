@@ -16,7 +16,7 @@
 -- column sleeping_ns: in interruptible sleep, ns
 WITH heaviest AS (
     SELECT tgid, tid
-    FROM thread_rows
+    FROM thread_intervals
     GROUP BY tgid, tid
     ORDER BY sum(user_ns + kernel_ns + recorder_ns + runnable_ns + blocked_ns) DESC, tid
     LIMIT 60
@@ -31,7 +31,7 @@ SELECT
     CAST(round(sum(t.runnable_ns * p.part)) AS BIGINT) AS runnable_ns,
     CAST(round(sum(t.blocked_ns * p.part)) AS BIGINT) AS blocked_ns,
     CAST(round(sum(t.sleeping_ns * p.part)) AS BIGINT) AS sleeping_ns
-FROM thread_rows t
+FROM thread_intervals t
 JOIN thread_chart_cells p ON p.row_id = t.row_id
 CROSS JOIN chart_cells c
 JOIN heaviest h ON h.tgid = t.tgid AND h.tid = t.tid

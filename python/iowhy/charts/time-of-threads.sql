@@ -17,7 +17,7 @@ WITH cells AS (
 ), located AS (
     SELECT t.row_id, t.tid, t.tgid, t.user_ns, t.kernel_ns, t.recorder_ns, t.runnable_ns,
         greatest(least((t.ts_ns - c.start_ns) // c.cell_ns, c.last_cell), 0) AS cell
-    FROM thread_rows t
+    FROM thread_intervals t
     CROSS JOIN cells c
 ), parts AS (
     SELECT cell, tid, tgid, 'user' AS class, NULL AS syscall, NULL AS reason, 16 * user_ns AS parts FROM located

@@ -20,8 +20,8 @@ SAME_WORK = 0.1
 _DATA = classes.quoted(classes.DATA_READS | classes.DATA_WRITES)
 #: What both sides did, by the sensor that counts it; the first that both have says how fast they were.
 _AMOUNTS = (
-    ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM call_addends WHERE name IN {_DATA}"),
-    ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM call_addends WHERE name IN {_DATA}"),
+    ("bytes moved by calls", "bytes", "syscalls", f"SELECT sum(done_bytes) FROM calls_by_file WHERE name IN {_DATA}"),
+    ("calls that move data", "calls", "syscalls", f"SELECT sum(calls) FROM calls_by_file WHERE name IN {_DATA}"),
     ("bytes moved by the device", "bytes", "block_requests", "SELECT sum(bytes) FROM own_requests"),
 )  # fmt: skip
 

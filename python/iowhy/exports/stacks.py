@@ -19,14 +19,14 @@ from iowhy.version import VERSION
 #: Whole nanoseconds that add up to the budget's: each gets what its part brings the sum over, in a fixed order.
 _OF_THREADS = """WITH parts AS (
     SELECT row_id, 'user' AS class, CAST(NULL AS VARCHAR) AS syscall, CAST(NULL AS VARCHAR) AS reason, 16 * user_ns AS parts
-    FROM thread_rows
-    UNION ALL SELECT row_id, 'kernel', NULL, NULL, 16 * kernel_ns FROM thread_rows
-    UNION ALL SELECT row_id, 'runnable', NULL, NULL, 16 * runnable_ns FROM thread_rows
+    FROM thread_intervals
+    UNION ALL SELECT row_id, 'kernel', NULL, NULL, 16 * kernel_ns FROM thread_intervals
+    UNION ALL SELECT row_id, 'runnable', NULL, NULL, 16 * runnable_ns FROM thread_intervals
     UNION ALL SELECT row_id, class, syscall, reason, parts FROM off_cpu
 ), summed AS (
     SELECT t.tgid, t.tid, c.place, c.class, p.syscall, p.reason, CAST(sum(p.parts) AS BIGINT) AS parts
     FROM parts p
-    JOIN thread_rows t ON t.row_id = p.row_id
+    JOIN thread_intervals t ON t.row_id = p.row_id
     JOIN budget_classes c ON c.key = p.class
     WHERE p.parts > 0
     GROUP BY t.tgid, t.tid, c.place, c.class, p.syscall, p.reason

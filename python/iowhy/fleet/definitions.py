@@ -1,14 +1,19 @@
 """By what a verdict that was kept is found again: its recording, and the definitions by which it was made."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iowhy.package_files import package_folder
 from iowhy.recordings import Recording
 from iowhy.recordings.manifest import MANIFEST
 from iowhy.recordings.schema import tables
 from iowhy.version import VERSION
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 _DEFINING = (".sql", ".py", ".toml")
 
@@ -41,8 +46,16 @@ def digest_of(packages: Sequence[str], *parts: bytes) -> str:
 def _definitions(packages: tuple[str, ...]) -> str:
     whole = sha256(VERSION.encode())
     for package in packages:
-        for entry in sorted(package_folder(package).iterdir(), key=lambda entry: entry.name):
-            if entry.name.endswith(_DEFINING):
-                whole.update(entry.name.encode())
-                whole.update(entry.read_bytes())
+        for file in _files(package_folder(package)):
+            whole.update(file.name.encode())
+            whole.update(file.read_bytes())
     return whole.hexdigest()
+
+
+def _files(folder: "Path | Traversable") -> "Iterator[Path | Traversable]":
+    """Those that define something, in its folders too."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(_DEFINING):
+            yield entry
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _files(entry)

@@ -32,7 +32,6 @@ from iowhy.recordings.schema import tables
 from iowhy.recordings.sizes import FileSize, must_be_bounded
 from iowhy.recordings.sql_text import text_literal
 from iowhy.relations import RecordedFacts, recorded_facts
-from iowhy.relations.compose import filters as leaves_out
 from iowhy.relations.facts import facts_by_rows
 from iowhy.reports.filters import Filters, Selection, resolve
 from iowhy.reports.sql_errors import first_line
@@ -99,11 +98,11 @@ class Gathering:
         self.members += [member.columns() for member in members]
 
     def _ask(self, asked: Asked, members: list[Member]) -> list[Path]:
-        names, conditions = needed(asked.sql, bool(asked.filters.given()))
+        names, depends = needed(asked.sql, bool(asked.filters.given()))
         lies = lying(members, names)
         found = _measured(members, lies, asked.filters, self.most_rows)
         parts = []
-        for group in by_facts([(one, _facts_of(f, s)) for one, f, s in found], conditions):
+        for group in by_facts([(one, s.facts(f)) for one, f, s in found], depends):
             numbers = {member.number for member, _ in group}
             mine = [one for one in found if one[0].number in numbers]
             part = self.folder / f"{next(self._numbers):06}.parquet"
@@ -119,7 +118,7 @@ class Gathering:
         lies: Mapping[str, Lying],
         part: Path,
     ) -> None:
-        """Writes the rows of some recordings for which the same conditions hold into a new part."""
+        """Writes the rows of some recordings of which names stand for the same into a new part."""
         sql = statement_for(asked, group).sql("duckdb")
         every = [file for one in lies.values() for file in one.files()]
         # What may be read may be written: nothing but this writes there.
@@ -155,14 +154,9 @@ class Gathering:
 
 
 def statement_for(asked: Asked, group: list[Found]) -> "exp.Expression":
-    """The statement over recordings for which the same conditions hold."""
+    """The statement over recordings of which names stand for the same."""
     _, facts, chosen = group[0]
-    return statement_of(asked.sql, asked.where, _facts_of(facts, chosen), FleetSelection(chosen))
-
-
-def _facts_of(facts: RecordedFacts, chosen: Selection) -> RecordedFacts:
-    kept = chosen.facts(facts)
-    return kept.without_sums() if leaves_out(chosen) else kept
+    return statement_of(asked.sql, asked.where, chosen.facts(facts), FleetSelection(chosen))
 
 
 def _measured(

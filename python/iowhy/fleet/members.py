@@ -242,14 +242,14 @@ def _opened(
 
 
 def by_facts(
-    members: Iterable[tuple[Member, RecordedFacts]], conditions: Sequence[str]
+    members: Iterable[tuple[Member, RecordedFacts]], names: Sequence[str]
 ) -> list[list[tuple[Member, RecordedFacts]]]:
-    """The members in groups for which the same `-- when` conditions of relations hold."""
-    from iowhy.relations.relation import holds
+    """The members in groups of which these names stand for the same tables and relations."""
+    from iowhy.relations.relation import chosen
 
-    groups: dict[tuple[bool, ...], list[tuple[Member, RecordedFacts]]] = {}
+    groups: dict[tuple[object, ...], list[tuple[Member, RecordedFacts]]] = {}
     for member, facts in members:
-        same = tuple(holds(one, facts) for one in conditions)
+        same = tuple(one and one.name for one in (chosen(name, facts) for name in names))
         groups.setdefault(same, []).append((member, facts))
     return list(groups.values())
 

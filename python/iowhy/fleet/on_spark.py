@@ -153,7 +153,7 @@ class SparkGathering(Gathering):
         lies: Mapping[str, Lying],
         part: Path,
     ) -> None:
-        """Makes a table of the rows of some recordings for which the same conditions hold."""
+        """Makes a table of the rows of some recordings of which names stand for the same."""
         tree = statement_for(asked, group)
         rows = [row_of(member.number, facts, chosen) for member, facts, chosen in group]
         self._view(RECORDINGS, _rows(*_selected(rows)))

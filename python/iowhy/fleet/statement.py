@@ -6,8 +6,9 @@ from iowhy.errors import Problem
 from iowhy.recordings.schema import tables
 from iowhy.relations import RecordedFacts, relations
 from iowhy.relations.compose import compose
+from iowhy.relations.literals import TOLD
 from iowhy.relations.literals import recording as recording_row
-from iowhy.relations.relation import named_in
+from iowhy.relations.relation import WITHOUT_THREADS, named_in
 from iowhy.reports.filters import Selection
 from iowhy.reports.sql_errors import first_line
 
@@ -17,7 +18,7 @@ try:
 
     from iowhy.fleet.lift import lifted
     from iowhy.fleet.sql_parts import RECORDINGS
-    from iowhy.reports.spark import order_windows
+    from iowhy.reports.spark import MADE, apart_from_tables, order_windows
 except ModuleNotFoundError as missing:
     raise Problem(
         f"reports of fleets are made by {missing.name}: `pip install 'iowhy[fleet]'` and run again"
@@ -51,7 +52,7 @@ class FleetSelection:
 def statement_of(
     sql: str, where: str, facts: RecordedFacts, selection: FleetSelection
 ) -> exp.Expression:
-    """The query over all recordings for which the same conditions hold as for `facts`, the key in front.
+    """The query over all recordings of which names stand for the same as for `facts`, the key in front.
 
     Raises Problem for SQL that cannot be asked of many recordings at once.
     """
@@ -59,8 +60,9 @@ def statement_of(
         tree = sqlglot.parse_one(compose(sql, facts, selection), read="duckdb")
     except sqlglot.ParseError as error:
         raise Problem(f"{where}: cannot be read: {first_line(error)}") from None
+    apart_from_tables(tree)
     for cte in tree.ctes:
-        if cte.alias == "recording":
+        if cte.alias == f"{MADE}recording":
             cte.set("this", sqlglot.parse_one(f"SELECT * FROM {RECORDINGS}", read="duckdb"))
     for outer in [*tree.ctes, tree]:
         order_windows(outer if isinstance(outer, exp.Select) else outer.this)
@@ -80,26 +82,25 @@ def row_of(number: int, facts: RecordedFacts, chosen: Selection) -> str:
 
 @cache
 def needed(sql: str, filtered: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tables whose rows a report may read or count, and the conditions that decide how it is computed."""
+    """The tables whose rows a report may read or count, and of which names it depends on a recording what stands under them."""
     names: set[str] = set()
-    conditions: set[str] = set()
-    waiting = [sql]
+    waiting = set(named_in(sql))
     while waiting:
-        for word in named_in(waiting.pop()):
-            name = word.removeprefix("main.")
-            relation = relations().get(name)
-            if name in names:
-                continue
-            names.add(name)
-            for condition, body in relation.bodies if relation else ():
-                waiting.append(body)
-                if condition:
-                    conditions.add(condition)
-    counted = {word for one in conditions for word in one.split() if word in tables()}
+        name = waiting.pop().removeprefix("main.")
+        if name in names:
+            continue
+        names.add(name)
+        relation = relations().get(name)
+        if relation is not None:
+            waiting |= {*relation.uses}
+            waiting |= {one for told in TOLD if told in relation.sql for one in TOLD[told][0]}
+        if name in WITHOUT_THREADS:
+            waiting |= {WITHOUT_THREADS[name], "thread_time"}
     # What filters ask: processes by their files, containers, devices.
-    asked = {"syscalls", "threads", "containers", "devices", "files"} if filtered else set()
-    needs = (names & tables().keys()) | counted | asked
-    return tuple(name for name in tables() if name in needs), tuple(sorted(conditions))
+    if filtered:
+        names |= {"syscalls", "threads", "containers", "devices", "files"}
+    depends = {*WITHOUT_THREADS, *(tables().keys() & relations().keys())}
+    return tuple(name for name in tables() if name in names), tuple(sorted(names & depends))
 
 
 def _bounded(value: int) -> int:

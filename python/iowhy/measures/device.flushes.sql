@@ -2,4 +2,4 @@
 -- unit: count
 -- sensor: block_requests
 -- classes: sync
-SELECT coalesce(sum(flushes), 0) FROM flush_groups WHERE of_command AND counted
+SELECT coalesce(sum(flushes), 0) FROM flush_totals WHERE of_command AND counted

@@ -1,13 +1,12 @@
 """Puts what an SQL text names in front of it, as common table expressions."""
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Iterable
 from typing import Protocol
 
-from iowhy.errors import Problem
 from iowhy.recordings.schema import tables
 from iowhy.relations.facts import RecordedFacts
-from iowhy.relations.relation import Relation, named_in, relations
+from iowhy.relations.relation import Relation, chosen, named_in, relations
 
 WHOLE = "whole_"  # before the name of a relation as recorded, where filters apply to it
 
@@ -41,123 +40,103 @@ def compose(
     only: tuple[str, str] | None = None,
 ) -> str:
     """The whole statement in DuckDB's dialect; `only`: of a relation as recorded, no more than the rows for which a
-    condition holds. Raises Problem for relations in a circle.
+    condition holds.
+
+    A filtered table is a view of its name over `main.NAME`. What reads a recording as it is has views of its own in front, in
+    which these names are the recorded ones: no text is changed.
     """
-    if filters(selection):
-        facts = facts.without_sums()
-    chosen = selection.chosen_files()
-    front: dict[str, tuple[str, bool]] = {}
-    if chosen is not None:
-        front["chosen_files"] = (chosen, True)
-    sql = _Front(facts, selection, front, only).of(sql, whole=False, within=())
+    front = _Front(facts, selection, only)
+    chosen_files = selection.chosen_files()
+    if chosen_files is not None:
+        front.made["chosen_files"] = (chosen_files, True)
+    front.need(named_in(sql), whole=False)
+    # Not materialised: a filter then reaches down to the columns and rows that are read.
+    return _with(
+        (
+            f"{name} AS {'' if kept else 'NOT MATERIALIZED '}(\n{body}\n)"
+            for name, (body, kept) in front.made.items()
+        ),
+        sql,
+    )
+
+
+def _with(definitions: Iterable[str], sql: str) -> str:
+    """A statement with definitions before its own."""
+    front = ", ".join(definitions)
     if not front:
         return sql
-    # Not materialised: a filter then reaches down to the columns and rows that are read.
-    parts = [
-        f"{name} AS {'' if kept else 'NOT MATERIALIZED '}(\n{body}\n)"
-        for name, (body, kept) in front.items()
-    ]
     own = re.match(r"\s*with\s+(recursive\s+)?", sql, re.IGNORECASE)
     head = "WITH RECURSIVE " if own and own[1] else "WITH "
-    tail = ", " + sql[own.end() :] if own else "\n" + sql
-    return head + ", ".join(parts) + tail
-
-
-def filters(selection: Selection) -> bool:
-    """Whether a selection leaves rows out."""
-    return any(selection.where(table) is not None for table in tables())
-
-
-def each_needed(
-    sql: str,
-    facts: RecordedFacts,
-    made: Container[str],
-    make: Callable[[Relation, str], None],
-    within: tuple[str, ...] = (),
-) -> None:
-    """Calls `make(relation, body)` for what an unfiltered SQL text names, dependencies first.
-
-    `made` are the names of those that are there, to which `make` adds.
-    """
-    for word in sorted(named_in(sql)):
-        name = word.removeprefix("main.")
-        relation = relations().get(name)
-        if relation is None:
-            continue
-        _no_circle(name, within)
-        if name in made:
-            continue
-        body = relation.body(facts)
-        each_needed(body, facts, made, make, (*within, name))
-        make(relation, body)
+    return head + front + (", " + sql[own.end() :] if own else "\n" + sql)
 
 
 class _Front:
-    """Collects the common table expressions of one statement."""
+    """Collects the common table expressions of one statement: `made` are their bodies by name, and which are kept."""
 
     def __init__(
-        self,
-        facts: RecordedFacts,
-        selection: Selection,
-        front: dict[str, tuple[str, bool]],
-        only: tuple[str, str] | None,
+        self, facts: RecordedFacts, selection: Selection, only: tuple[str, str] | None
     ) -> None:
-        self.facts = facts
         self.selection = selection
-        self.front = front
         self.only = only
+        self.made: dict[str, tuple[str, bool]] = {}
+        self.filters = any(selection.where(table) is not None for table in tables())
+        self._whole = facts
+        # Sums are of a whole recording.
+        self._left = facts.without_sums() if self.filters else facts
 
-    def of(self, sql: str, whole: bool, within: tuple[str, ...]) -> str:
-        """The SQL with its names as they stand in front; `whole` makes all of them as recorded."""
-        new: dict[str, str] = {}
-        old: dict[str, str] = {}
-        for word in sorted(named_in(sql)):
-            name = word.removeprefix("main.")
-            (new if word == name else old)[name] = self._name(
-                name, whole or word != name, (*within, name), within
-            )
-        return _renamed(_renamed(sql, old), new, qualified=False)
+    def need(self, names: Iterable[str], whole: bool) -> dict[str, str]:
+        """Makes what is named; of a text about the whole recording, the names that stand for something else there."""
+        other: dict[str, str] = {}
+        for name in sorted(names):
+            if name.startswith("main."):
+                continue
+            stands = self._relation(name, whole) or self._table(name, whole)
+            if stands != name:
+                other[name] = stands
+        return other
 
-    def _name(self, name: str, whole: bool, path: tuple[str, ...], within: tuple[str, ...]) -> str:
-        relation = relations().get(name)
-        if relation is None:
-            where = self.selection.where(name)
-            if whole or where is None:
-                return f"main.{name}" if whole else name
-            self.front.setdefault(name, (f"SELECT * FROM main.{name} WHERE {where}", False))
+    def _table(self, name: str, whole: bool) -> str:
+        where = self.selection.where(name) if name in tables() else None
+        if where is None and not (self.filters and name in relations()):
             return name
-        _no_circle(name, within)
-        table = relation.filtered_as
-        where = None if table in ("", "nothing") else self.selection.where(table)
-        if table == "" and whole and filters(self.selection):
-            return self._put(WHOLE + name, relation, path, whole=True)
-        if where is None:
-            return self._put(name, relation, path, whole=table != "")
-        entire = self._put(WHOLE + name, relation, path, whole=True)
         if whole:
-            return entire
-        self.front.setdefault(name, (f"SELECT * FROM {entire} WHERE {where}", relation.kept))
+            return f"main.{name}"
+        condition = "" if where is None else f" WHERE {where}"
+        self.made.setdefault(name, (f"SELECT * FROM main.{name}{condition}", False))
         return name
 
-    def _put(self, name: str, relation: Relation, path: tuple[str, ...], whole: bool) -> str:
-        if name not in self.front:
-            body = self.of(relation.body(self.facts), whole and filters(self.selection), path)
+    def _relation(self, name: str, whole: bool) -> str | None:
+        """The name under which a relation stands; None for a table."""
+        table = self._filtered_as(name)
+        entire = whole or table != ""
+        relation = chosen(name, self._whole if entire else self._left)
+        if relation is None:
+            return None
+        where = None if table in ("", "nothing") else self.selection.where(table)
+        differs = self.filters if table == "" else where is not None
+        if not differs or (table == "" and not whole):
+            return self._put(name, relation, entire and self.filters)
+        stands = self._put(WHOLE + name, relation, whole=True)
+        if whole:
+            return stands
+        self.made.setdefault(name, (f"SELECT * FROM {stands} WHERE {where}", relation.kept))
+        return name
+
+    def _filtered_as(self, name: str) -> str:
+        relation = chosen(name, self._left)
+        return "" if relation is None else relation.filtered_as
+
+    def _put(self, name: str, relation: Relation, whole: bool) -> str:
+        if name not in self.made:
+            other = self.need(relation.uses, whole)
+            body = _with(
+                (
+                    f"{one} AS NOT MATERIALIZED (SELECT * FROM {stands})"
+                    for one, stands in other.items()
+                ),
+                relation.body(self._whole),
+            )
             if self.only is not None and relation.name == self.only[0]:
                 body = f"SELECT * FROM (\n{body}\n) AS every WHERE {self.only[1]}"
-            self.front[name] = (body, relation.kept)
+            self.made[name] = (body, relation.kept)
         return name
-
-
-def _renamed(sql: str, names: dict[str, str], qualified: bool = True) -> str:
-    """The SQL with `main.NAME` (or plain NAME) put as `names` says."""
-    for name, new in names.items():
-        before = r"(?<![\w.\"])main\." if qualified else r"(?<![\w.\"])"
-        if not qualified and new == name:
-            continue
-        sql = re.sub(rf"{before}{name}(?![\w\"])", new, sql)
-    return sql
-
-
-def _no_circle(name: str, within: tuple[str, ...]) -> None:
-    if name in within:
-        raise Problem(f"relations need each other in a circle: {' → '.join((*within, name))}")

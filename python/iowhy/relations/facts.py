@@ -38,6 +38,15 @@ class RecordedFacts(Struct, frozen=True):
     mismatches: tuple[Mismatch, ...] = ()
 
     @property
+    def timed(self) -> bool:
+        """Whether the time of threads was recorded, and of a known length."""
+        return self.elapsed_ns > 0 and self.has("thread_time")
+
+    def has(self, *names: str) -> bool:
+        """Whether each of these tables has any row."""
+        return all(self.rows.get(name) for name in names)
+
+    @property
     def slice_ns(self) -> int:
         """A round length that cuts the elapsed time into some ten to some hundred slices; of weeks, into a minute each.
 

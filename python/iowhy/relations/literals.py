@@ -8,6 +8,21 @@ from iowhy.relations.facts import SENSORS, RecordedFacts
 from iowhy.tables import budget_classes as classes
 from iowhy.tables import calls, reason_words, reasons
 
+#: Columns of `recording` that say what of a recording is there: the tables that have rows then, and their meaning.
+TOLD: dict[str, tuple[tuple[str, ...], str]] = {
+    "has_calls": (("syscalls",), "single calls were kept"),
+    "has_waits": (("waits",), "single waits were kept"),
+    "has_bytes": (("process_io",), "the bytes that processes moved were read"),
+    "has_divided_waits": (
+        ("interval_waits", "wait_sums"),
+        "the recorder divided waits among intervals of threads",
+    ),
+    "tells_durable": (
+        ("call_sums", "sync_sums"),
+        "the recorder's sums of calls tell which writes were durable",
+    ),
+}
+
 
 def recording(facts: RecordedFacts) -> str:
     """One row of facts."""
@@ -24,7 +39,9 @@ def recording(facts: RecordedFacts) -> str:
         f"CAST({'NULL' if value is None else value} AS BIGINT) AS {name}"
         for name, value in numbers.items()
     ]
-    columns += [f"{'true' if name in facts.ran else 'false'} AS ran_{name}" for name in SENSORS]
+    truths = {name: facts.has(*needed) for name, (needed, _) in TOLD.items()}
+    truths |= {f"ran_{name}": name in facts.ran for name in SENSORS}
+    columns += [f"{'true' if truth else 'false'} AS {name}" for name, truth in truths.items()]
     return "SELECT " + ", ".join(columns)
 
 
@@ -122,6 +139,7 @@ COLUMNS: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
             ("memory_bytes", "memory of the machine", "bytes"),
             ("page_bytes", "size of a page", "bytes"),
             ("slice_ns", "a round length for reports over time", "ns"),
+            *((name, f"whether {meaning}", "bool") for name, (_, meaning) in TOLD.items()),
             *((f"ran_{name}", f"whether the sensor {name} ran", "bool") for name in SENSORS),
         ),
     ),

@@ -1,14 +1,14 @@
 """The tables and relations of one recording on a connection: each is made when a query first names it."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from types import TracebackType
 
 from iowhy.recordings import Recording
 from iowhy.recordings.open_tables import OpenTables
-from iowhy.relations.compose import each_needed
 from iowhy.relations.facts import RecordedFacts, recorded_facts
 from iowhy.relations.narrowed import Narrowed
-from iowhy.relations.relation import Relation, tables_in
+from iowhy.relations.relation import Relation, chosen, named_in
 from iowhy.relations.rows import Kind, Row, plain, typed
 
 #: Rows up to which all of a recording fits into memory without a thought. DuckDB plans a query over tables
@@ -74,14 +74,20 @@ class Relations:
 
     def make(self, *names: str) -> None:
         """Makes relations that a question is going to name."""
-        self._need(f"SELECT 1 FROM {', '.join(names)}")
+        self._need(names)
 
-    def _need(self, sql: str) -> None:
-        self._need_tables(sql)
-        each_needed(sql, self.facts, self._made, self._make)
+    def _need(self, names: Iterable[str]) -> None:
+        """Makes tables and relations, those first that others are made of."""
+        for name in sorted(names):
+            relation = chosen(name, self.facts)
+            if relation is None:
+                self._need_table(name.removeprefix("main."))
+            elif name not in self._made:
+                self._need(relation.uses)
+                self._put(name, relation)
 
     def _answer(self, sql: str) -> tuple[list[str], list[Row]]:
-        self._need(sql)
+        self._need(named_in(sql))
         cursor = self._tables().connection.execute(sql)
         columns = [column[0] for column in cursor.description or ()]
         return columns, [tuple(map(plain, row)) for row in cursor.fetchall()]
@@ -108,19 +114,19 @@ class Relations:
     def _few(self) -> bool:
         return sum(self.facts.rows.values()) <= FEW_ROWS
 
-    def _need_tables(self, sql: str) -> None:
+    def _need_table(self, name: str) -> None:
         opened, narrowed = self._tables(), self._narrowed
-        for name in opened.missing(sorted(tables_in(sql))):
-            if narrowed is None:
-                opened.need([name], loaded=self._few or opened.scattered(name))
-            else:
-                # What is left is read once.
-                opened.need(
-                    [name], loaded=True, select=lambda one: narrowed.select(one, opened.select)
-                )
+        if not opened.missing([name]):
+            return
+        if narrowed is None:
+            opened.need([name], loaded=self._few or opened.scattered(name))
+        else:
+            # What is left is read once.
+            opened.need([name], loaded=True, select=lambda one: narrowed.select(one, opened.select))
 
-    def _make(self, relation: Relation, body: str) -> None:
-        self._need_tables(body)
-        kind = "TABLE" if relation.kept or self._few else "VIEW"
-        self._tables().connection.execute(f"CREATE {kind} {relation.name} AS {body}")
-        self._made.add(relation.name)
+    def _put(self, name: str, relation: Relation) -> None:
+        # What is known of a recording is a view: what it rules out is not even planned.
+        kept = relation.kept or (self._few and name != "recording")
+        kind = "TABLE" if kept else "VIEW"
+        self._tables().connection.execute(f"CREATE {kind} {name} AS {relation.body(self.facts)}")
+        self._made.add(name)

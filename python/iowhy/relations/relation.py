@@ -1,17 +1,22 @@
-"""A relation: an SQL file with a header, in one body or several to choose from."""
+"""A relation: an SQL file with a header, in the folder of its layer."""
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from iowhy.errors import Problem
 from iowhy.package_files import files_by_name
 from iowhy.recordings.schema import tables
-from iowhy.relations.facts import SENSORS, RecordedFacts
+from iowhy.relations.facts import RecordedFacts
 from iowhy.relations.literals import COLUMNS, LITERALS
 from iowhy.relations.percentiles import few_percentiles_sql, percentiles_sql
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 UNITS = (
     "text",
@@ -30,14 +35,36 @@ UNITS = (
     "1/s",
 )
 
-_HEADER = re.compile(r"--\s*(title|filtered as|kept|percentiles by|column [a-z0-9_]+)\s*:\s*(.*)\Z")
-_WHEN = re.compile(r"--\s*(?:when\s+(.+)|else)\s*\Z")
-_NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
-_WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
-#: Rows up to which to keep single ones takes less than to group them: a group of its own costs more than a row.
+#: The folders of relations, from the recording upwards: each may use those before it. What begins with `_` is its own folder's.
+LAYERS = (
+    "core",
+    "machine",
+    "requests",
+    "devices",
+    "calls",
+    "syncs",
+    "waits",
+    "writeback",
+    "cache",
+    "files",
+    "pasted",
+    "threads",
+    "budget",
+    "callers",
+)
+#: What a relation is where no thread was timed (other tools' texts, a recording of no length).
+WITHOUT_THREADS = {"budget_sums": "pasted_sums", "budget_totals": "pasted_totals"}
+#: What sums by the rows are where these are few: the rows. A group of its own costs more than a row.
+OF_FEW_ROWS = {"call_sums": "_call_rows", "request_sums": "_request_rows"}
 FEW_TO_GROUP = 1_000_000
 #: Rows of a recording of which those of one column fit into memory whatever that may be.
 FEW_IN_MEMORY = 4_000_000
+
+_HEADER = re.compile(
+    r"--\s*(title|uses|filtered as|kept|percentiles by|column [a-z0-9_]+)\s*:\s*(.*)\Z"
+)
+_NOISE = re.compile(r"--[^\n]*|'(?:[^']|'')*'|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"(?<![\w.\"])(main\.)?([A-Za-z_]\w*)(?![\w\"])")
 _DEFINITION = re.compile(r"\b(\w+)\s+AS\s+(?:(?:NOT\s+)?MATERIALIZED\s+)?\(", re.IGNORECASE)
 
 
@@ -50,7 +77,7 @@ class Column(Struct, frozen=True):
 
 
 class Relation(Struct, frozen=True):
-    """One relation. `bodies` are (condition, SQL); the last condition may be empty: always.
+    """One relation: what it uses, and its SQL; of percentiles, the SQL of their values, by their keys.
 
     `filtered_as`: the table like which its rows are filtered; empty when it is made of what the
     filters leave, "nothing" when filters do not apply to it.
@@ -60,18 +87,23 @@ class Relation(Struct, frozen=True):
     title: str
     notes: str
     columns: tuple[Column, ...]
+    uses: tuple[str, ...]
     filtered_as: str
     kept: bool
-    bodies: tuple[tuple[str, str], ...]
+    sql: str
+    percentiles_by: tuple[str, ...] = ()
 
     def body(self, facts: RecordedFacts) -> str:
-        """The SQL for a recording. Raises Problem when no body is for it."""
+        """The SQL for a recording."""
         if self.name in LITERALS:
             return LITERALS[self.name](facts)
-        for condition, sql in self.bodies:
-            if not condition or holds(condition, facts):
-                return sql
-        raise Problem(f"{self.name}.sql: no body for this recording; give an `-- else`")
+        if not self.percentiles_by:
+            return self.sql
+        asked = [one.name for one in self.columns[len(self.percentiles_by) :]]
+        few = sum(facts.rows.values()) <= FEW_IN_MEMORY
+        return (few_percentiles_sql if few else percentiles_sql)(
+            self.percentiles_by, asked, self.sql
+        )
 
 
 def parse(name: str, text: str) -> Relation:
@@ -79,66 +111,56 @@ def parse(name: str, text: str) -> Relation:
     fields: dict[str, str] = {}
     columns: list[Column] = []
     notes: list[str] = []
-    bodies: list[tuple[str, list[str]]] = []
+    sql: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        here = f"{name}.sql:{number}"
-        comment = line.startswith("--")
-        when, header = (_WHEN.match(line), _HEADER.match(line)) if comment else (None, None)
-        if when is not None:
-            _check_condition(when[1] or "", here)
-            bodies.append((when[1] or "", []))
-        elif bodies:
-            bodies[-1][1].append(line)
-        elif header is None and comment:
+        header = _HEADER.match(line) if line.startswith("--") and not sql else None
+        if sql or (header is None and line.strip() and not line.startswith("--")):
+            sql.append(line)
+        elif header is None:
             notes.append(line[2:].strip())
-        elif header is None and line.strip():
-            bodies.append(("", [line]))
-        elif header is not None and header[1].startswith("column "):
+        elif header[1].startswith("column "):
+            here = f"{name}.sql:{number}"
             columns.append(column(header[1].removeprefix("column ").strip(), header[2], here))
-        elif header is not None:
+        else:
             fields[header[1]] = header[2].strip()
-    if not fields.get("title") or not columns:
+    if not fields.get("title") or not (columns or name in tables()):
         raise Problem(f"{name}.sql: the header has no line `-- title: …` or `-- column …`")
     filtered_as, kept = fields.get("filtered as", ""), fields.get("kept", "view")
     if filtered_as not in ("", "nothing", *tables()):
         raise Problem(f"{name}.sql: filtered as: {filtered_as} is no table")
     if kept not in ("view", "table"):
         raise Problem(f"{name}.sql: kept: give view or table")
-    made = tuple((condition, "\n".join(lines).strip().rstrip(";")) for condition, lines in bodies)
-    if not made or not all(sql for _, sql in made):
-        raise Problem(f"{name}.sql: there is no SQL after the header or a `-- when`")
-    if "percentiles by" in fields:
-        made = _percentiles(name, fields["percentiles by"], columns, made)
+    if not sql:
+        raise Problem(f"{name}.sql: there is no SQL after the header")
     return Relation(
         name=name,
         title=fields["title"],
         notes=" ".join(note for note in notes if note),
         columns=tuple(columns),
+        uses=_listed(fields.get("uses", "")),
         filtered_as=filtered_as,
         kept=kept == "table",
-        bodies=made,
+        sql="\n".join(sql).strip().rstrip(";"),
+        percentiles_by=_percentiles(name, _listed(fields.get("percentiles by", "")), columns),
     )
 
 
-def _percentiles(
-    name: str, by: str, columns: list[Column], bodies: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...]:
-    keys = [key.strip() for key in by.split(",")]
-    if keys != [one.name for one in columns[: len(keys)]]:
-        raise Problem(f"{name}.sql: percentiles by: its first columns are not {by}")
-    asked = [one.name for one in columns[len(keys) :]]
-    try:
-        few = [(_and_few(when), few_percentiles_sql(keys, asked, sql)) for when, sql in bodies]
-        many = [(when, percentiles_sql(keys, asked, sql)) for when, sql in bodies]
-    except ValueError as error:
-        raise Problem(f"{name}.sql: {error}") from None
-    return (*few, *many)
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(word for part in text.split(",") if (word := part.strip()))
 
 
-def _and_few(condition: str) -> str:
-    return " or ".join(
-        f"{either} and few rows" if either else "few rows" for either in condition.split(" or ")
-    )
+def _percentiles(name: str, keys: tuple[str, ...], columns: list[Column]) -> tuple[str, ...]:
+    """The keys. Raises Problem for columns that are no percentiles by them."""
+    if keys:
+        if keys != tuple(one.name for one in columns[: len(keys)]):
+            raise Problem(
+                f"{name}.sql: percentiles by: its first columns are not {', '.join(keys)}"
+            )
+        try:
+            percentiles_sql(keys, [one.name for one in columns[len(keys) :]], "")
+        except ValueError as error:
+            raise Problem(f"{name}.sql: {error}") from None
+    return keys
 
 
 def column(name: str, value: str, where: str) -> Column:
@@ -153,15 +175,20 @@ def column(name: str, value: str, where: str) -> Column:
 
 
 class _Relations(Mapping[str, Relation]):
-    """Those of this folder, each read when it is first asked for: of a short command that is few of them."""
+    """Those of the layers, each read when it is first asked for: of a short command that is few of them."""
 
     def __init__(self) -> None:
-        self._files = files_by_name("iowhy.relations", ".sql")
+        self._files: dict[str, Path | Traversable] = {}
+        self.layers = {"": tuple(LITERALS)}
+        for layer in LAYERS:
+            files = files_by_name("iowhy.relations", ".sql", below=layer)
+            self.layers[layer] = tuple(files)
+            self._files |= files
         self._read = {
-            name: Relation(name, title, "", columns, "nothing", False, ())
+            name: Relation(name, title, "", columns, (), "nothing", False, "")
             for name, (title, columns) in _literal_columns().items()
         }
-        self._names = dict.fromkeys((*self._read, *self._files))
+        self._names = dict.fromkeys((*self._read, *sorted(self._files)))
 
     def __getitem__(self, name: str) -> Relation:
         if name not in self._read:
@@ -181,12 +208,37 @@ class _Relations(Mapping[str, Relation]):
 @cache
 def relations() -> Mapping[str, Relation]:
     """All relations by name."""
+    return _all()
+
+
+def layers() -> Mapping[str, tuple[str, ...]]:
+    """Their names by layer, in order; before them all what is made of no table."""
+    return _all().layers
+
+
+@cache
+def _all() -> _Relations:
     return _Relations()
+
+
+def chosen(name: str, facts: RecordedFacts) -> Relation | None:
+    """The relation that stands under a name in a recording; None: the recording's own table, or no name of either.
+
+    A table of sums that the recorder did not write is the relation of its name, which gives them by the rows: here, and nowhere
+    else, the two meet.
+    """
+    if name in WITHOUT_THREADS and not facts.timed:
+        return relations()[WITHOUT_THREADS[name]]
+    if name not in relations() or (name in tables() and facts.has(name)):
+        return None
+    if name in OF_FEW_ROWS and facts.rows.get(str(tables()[name].sums), 0) <= FEW_TO_GROUP:
+        return relations()[OF_FEW_ROWS[name]]
+    return relations()[name]
 
 
 @cache
 def named_in(sql: str) -> frozenset[str]:
-    """The tables and relations that an SQL text names, `main.NAME` for those as recorded.
+    """The tables and relations that an SQL text names, `main.NAME` for tables as recorded.
 
     By their names alone, outside comments and strings, but not those that it defines itself.
     """
@@ -207,45 +259,6 @@ def tables_in(sql: str) -> frozenset[str]:
 def defined_in(sql: str) -> frozenset[str]:
     """The names of relations that the SQL brings itself, as what --sql printed does; in small letters."""
     return frozenset(name.lower() for name in _DEFINITION.findall(sql))
-
-
-def holds(condition: str, facts: RecordedFacts) -> bool:
-    """Whether a `-- when` condition holds for a recording."""
-    return any(
-        all(_term(term.strip(), facts) for term in either.split(" and "))
-        for either in condition.split(" or ")
-    )
-
-
-def _term(term: str, facts: RecordedFacts) -> bool:
-    if term.startswith("not "):
-        return not _term(term[4:].strip(), facts)
-    if term == "elapsed":
-        return facts.elapsed_ns > 0
-    if term.startswith("ran "):
-        return term[4:].strip() in facts.ran
-    if term == "few rows":
-        return sum(facts.rows.values()) <= FEW_IN_MEMORY
-    if term.startswith("few "):
-        return facts.rows.get(term[4:].strip(), 0) <= FEW_TO_GROUP
-    return facts.rows.get(term, 0) > 0
-
-
-def _check_condition(condition: str, where: str) -> None:
-    for either in condition.split(" or ") if condition else ():
-        for term in either.split(" and "):
-            word = term.strip().removeprefix("not ").strip()
-            sensor = word.removeprefix("ran ").strip() if word.startswith("ran ") else None
-            table = word.removeprefix("few ").strip()
-            known = (
-                sensor in SENSORS
-                if sensor
-                else word in ("elapsed", "few rows") or table in tables()
-            )
-            if not known:
-                raise Problem(
-                    f"{where}: `{term.strip()}` is no table, `few TABLE`, `few rows`, `ran SENSOR` or `elapsed`"
-                )
 
 
 def _literal_columns() -> dict[str, tuple[str, tuple[Column, ...]]]:

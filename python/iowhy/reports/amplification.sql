@@ -40,7 +40,7 @@ WITH asked AS (
 ), on_devices AS (
     SELECT dev, op, sum(requests) AS operations, sum(bytes) AS bytes
     -- As /proc/diskstats counts them: also writes of no bytes, which ask for a flush.
-    FROM request_addends
+    FROM request_sums
     GROUP BY dev, op
 ), listed AS (
     SELECT 1 AS place, 'asked' AS layer, 'read' AS what, a.reads AS operations,

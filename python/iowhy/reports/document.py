@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from iowhy.relations.relation import relations
+from iowhy.relations.relation import layers, relations
 from iowhy.reports.report import FILTERS, built_in
 
 #: Beside the page: NAME.svg of a report, made by `make pictures`.
@@ -37,7 +37,7 @@ that a report cannot answer is refused.
 
 of which title and question are needed (how rows can be drawn, as bars, heat map or small plots, is in
 `python/iowhy/reports/drawing.py`). Besides the tables it can select from the relations below, as
-`iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.NAME` the same as
+`iowhy sql` can. Plain `NAME` is a table or relation as the filters leave it, `main.TABLE` a table as
 recorded.
 
 """
@@ -71,14 +71,23 @@ def document(pictures: Collection[str]) -> str:
 def _relations() -> str:
     """The relations that reports, verdicts and comparisons share, from their headers."""
     parts = [
-        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once.\n"
+        "\n## Relations\n\nWhat reports, verdicts and comparisons share: each fact is defined once. They lie in layers, each of which is made of "
+        "the recording's tables and of those before it; what a layer has for itself alone is left out here.\n"
     ]
-    for name, relation in relations().items():
-        parts.append(f"\n### {name}\n\n{relation.title}.\n")
-        if relation.notes:
-            parts.append(f"\n{relation.notes}\n")
-        parts.append("\n| column | unit | meaning |\n|---|---|---|\n")
-        parts += [f"| {c.name} | {c.unit} | {c.meaning} |\n" for c in relation.columns]
+    for layer, names in layers().items():
+        public = [relations()[name] for name in names if not name.startswith("_")]
+        parts.append(f"\n### Layer: {layer or 'the recording itself'}\n")
+        for relation in public:
+            parts.append(f"\n#### {relation.name}\n\n{relation.title}.\n")
+            if relation.notes:
+                parts.append(f"\n{relation.notes}\n")
+            if relation.columns:
+                parts.append("\n| column | unit | meaning |\n|---|---|---|\n")
+                parts += [f"| {c.name} | {c.unit} | {c.meaning} |\n" for c in relation.columns]
+            else:
+                parts.append(
+                    f"\nIts columns are those of the [table](recording.md#{relation.name}).\n"
+                )
     return "".join(parts)
 
 

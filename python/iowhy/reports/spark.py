@@ -8,6 +8,9 @@ from iowhy.relations import relations
 from iowhy.relations.compose import WHOLE
 from iowhy.reports.sql_errors import first_line
 
+#: Before the name of what a statement defines, on Spark and over fleets.
+MADE = "made_"
+
 
 def to_spark(sql: str, where: str = "the report") -> list[str]:
     """DuckDB's SQL as Spark's: statements to run one after the other, of which the last gives the rows.
@@ -25,11 +28,7 @@ def to_spark(sql: str, where: str = "the report") -> list[str]:
 
 def spark_of(tree: exp.Expression) -> list[str]:
     """As `to_spark`, of a statement that was read; changes it."""
-    for outer in tree.ctes:
-        _own_names(outer)
-    for table in tree.find_all(exp.Table):
-        if table.db == "main":
-            table.set("db", None)
+    apart_from_tables(tree)
     for cte in tree.find_all(exp.CTE):
         cte.set("materialized", None)
     # Spark's PERCENTILE is DuckDB's quantile_cont; its PERCENTILE_CONT takes another form.
@@ -55,8 +54,27 @@ def spark_of(tree: exp.Expression) -> list[str]:
     return [*made, _with_needed(tree, views)]
 
 
+def apart_from_tables(tree: exp.Expression) -> None:
+    """Names of its own for what a statement defines: without `main.`, which Spark has not, a filtered table would stand for the
+    recorded one. Changes it; once more it changes nothing.
+    """
+    for outer in tree.ctes:
+        _own_names(outer)
+    defined = {cte.alias for cte in tree.ctes if not cte.alias.startswith(MADE)}
+    for cte in tree.ctes:
+        if cte.alias in defined:
+            cte.set("alias", exp.TableAlias(this=exp.to_identifier(MADE + cte.alias)))
+    for table in tree.find_all(exp.Table):
+        if table.db == "main":
+            table.set("db", None)
+        elif table.name in defined and not table.db:
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(MADE + table.name))
+
+
 def _is_kept(name: str) -> bool:
-    relation = relations().get(name.removeprefix(WHOLE))
+    relation = relations().get(name.removeprefix(MADE).removeprefix(WHOLE))
     return relation is not None and relation.kept
 
 

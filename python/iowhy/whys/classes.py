@@ -54,7 +54,7 @@ IDLE_CALLS = _named(lambda c: c.kind == "idle")
 KNOWN_REASONS = frozenset(reasons())
 
 
-#: Kinds of on-CPU kernel time (relations/kernel_kinds.sql): of the thread itself, because there was no free memory.
+#: Kinds of on-CPU kernel time (the relations of budget/): of the thread itself, because there was no free memory.
 RECLAIM = "freeing memory"
 FILE_CALLS = "calls on files"
 FAULTS = "page faults and interrupts"

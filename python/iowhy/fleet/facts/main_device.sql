@@ -2,7 +2,7 @@
 -- column device: its model, and its kind: rotating or not, and its cache; unknown where the machine does not tell, text
 WITH used AS (
     SELECT dev, sum(requests) AS requests
-    FROM request_groups
+    FROM request_sums
     GROUP BY dev
 ), placed AS (
     SELECT

@@ -97,7 +97,7 @@ class _Costs(Struct, frozen=True):
 # requests and no pages is read past the cache.
 _COSTS = f"""
 WITH r AS (
-  SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_addends
+  SELECT owner_dev AS dev, owner_ino AS ino, sum(time_ns) AS time_ns FROM request_sums
   WHERE op = 'read' AND in_scope AND owner_kind = 'data' GROUP BY owner_dev, owner_ino
 ), f AS (
   SELECT r.time_ns,

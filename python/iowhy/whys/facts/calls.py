@@ -92,7 +92,7 @@ class Calls(Struct, frozen=True):
     report: str = "syscalls"
 
 
-#: What counts as tiny in the relation call_addends: there the call costs more than the copy.
+#: What counts as tiny in the relation calls_by_file: there the call costs more than the copy.
 TINY_BYTES = 1024
 #: Pairs of calls below which their order is chance, and the least share of calls in pairs.
 PAIRS_MIN = 16
@@ -157,9 +157,9 @@ _PARTS = [
 _STORED = "file_kind IN ('file', 'directory', 'device', 'unknown')"
 
 _SYNCS = f"""
-WITH synced AS MATERIALIZED (SELECT * FROM sync_addends)
+WITH synced AS MATERIALIZED (SELECT * FROM sync_calls_by_file)
 SELECT name AS what, by_write, {_SUMS}, (SELECT count(*) FROM (SELECT DISTINCT dev, ino FROM synced) AS d) AS files,
-  (SELECT wall_ns FROM sync_times) AS wall_ns,
+  (SELECT wall_ns FROM sync_sums WHERE calls > 0) AS wall_ns,
   (SELECT median(bytes) FROM syscalls WHERE name = 'msync') AS median_bytes
 FROM synced GROUP BY GROUPING SETS ((name, by_write), ())
 """
@@ -289,7 +289,7 @@ def _by_part(reads: str, writes: str) -> str:
     sums = ", ".join(f"sum({part}) AS {part}" for part in _PARTS)
     return f"""
         WITH summed AS MATERIALIZED (
-            SELECT name, tiny, {_STORED} AS stored, {sums} FROM summed_calls GROUP BY name, tiny, stored
+            SELECT name, tiny, {_STORED} AS stored, {sums} FROM calls_by_filesystem GROUP BY name, tiny, stored
         ), moving AS (
             SELECT * FROM summed WHERE stored AND (name IN {reads} OR name IN {writes})
         )

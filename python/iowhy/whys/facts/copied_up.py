@@ -76,7 +76,7 @@ made AS (
     HAVING sum(dirtied_pages) > 0 AND sum(coalesce(major_faults, 0) + coalesce(minor_faults, 0)) = 0
 ), written AS (
     SELECT dev, ino, sum(done_bytes) AS bytes
-    FROM call_addends WHERE name IN {classes.quoted(classes.DATA_WRITES)} GROUP BY dev, ino
+    FROM calls_by_file WHERE name IN {classes.quoted(classes.DATA_WRITES)} GROUP BY dev, ino
 ), copied AS (
     SELECT m.dev, m.ino, coalesce(w.bytes, 0) AS bytes,
         m.pages - ceil(coalesce(w.bytes, 0) / {{page_bytes}})::BIGINT AS pages

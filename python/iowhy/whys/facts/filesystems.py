@@ -70,7 +70,7 @@ def written_most(relations: Relations) -> int | None:
         return None
     return _first(
         relations,
-        f"""SELECT dev FROM summed_calls WHERE dev IS NOT NULL
+        f"""SELECT dev FROM calls_by_filesystem WHERE dev IS NOT NULL
         AND name IN {classes.quoted(classes.DATA_WRITES)}
         GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
     )
@@ -82,7 +82,7 @@ def waited_for_most(relations: Relations) -> int | None:
         return None
     return _first(
         relations,
-        """SELECT dev FROM wait_groups WHERE dev IS NOT NULL
+        """SELECT dev FROM wait_totals WHERE dev IS NOT NULL
         GROUP BY dev ORDER BY sum(total_ns) DESC, dev LIMIT 1""",
     )
 

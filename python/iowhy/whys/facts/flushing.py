@@ -23,7 +23,7 @@ SELECT f.dev, coalesce(max(d.name), (f.dev >> 20) || ':' || (f.dev & 1048575)) A
   f.time_ns::DOUBLE AS time_ns
 FROM (
   SELECT dev, sum(flushes) AS count, coalesce(sum(time_ns), 0) AS time_ns
-  FROM flush_groups WHERE of_command AND counted GROUP BY dev
+  FROM flush_totals WHERE of_command AND counted GROUP BY dev
 ) AS f LEFT JOIN devices AS d ON d.dev = f.dev
 GROUP BY f.dev, f.count, f.time_ns ORDER BY f.time_ns DESC, f.dev
 """
@@ -48,7 +48,7 @@ def flushed(relations: Relations) -> tuple[Flushed, ...]:
     """From block_requests, most time first."""
     found = relations.one(
         _MayFlush,
-        "SELECT EXISTS (SELECT 1 FROM request_addends WHERE op = 'flush' OR empty) AS any",
+        "SELECT EXISTS (SELECT 1 FROM request_sums WHERE op = 'flush' OR empty) AS any",
     )
     return tuple(relations.read(Flushed, _FLUSHED)) if found.any else ()
 

@@ -23,7 +23,7 @@ WITH active AS (
 ), spans AS (
   -- Many waits lie in the same steps: they are spread together.
   SELECT tid, ts_ns // {step} AS first_step, (ts_ns + dur_ns - 1) // {step} AS last_step, sum(dur_ns)::DOUBLE AS ns
-  FROM waits_in_calls WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
+  FROM uninterruptible_waits WHERE reason IN ({reasons}) AND {recorded} AND dur_ns > 0 AND dur_ns < {longest}
   GROUP BY tid, first_step, last_step
 ), parts AS (
   SELECT tid, unnest(range(first_step, last_step + 1)) AS step, ns / (last_step - first_step + 1) AS ns FROM spans
@@ -66,7 +66,7 @@ _WHILE = """
 WITH found AS MATERIALIZED (
   SELECT ts_ns, dur_ns, CAST(reason IN ({locked}) AS INTEGER) AS locked,
     CAST(reason IN ({reading}) AS INTEGER) AS reading
-  FROM waits_in_calls WHERE (reason IN ({locked}) OR reason IN ({reading})) AND {recorded}
+  FROM uninterruptible_waits WHERE (reason IN ({locked}) OR reason IN ({reading})) AND {recorded}
 ), moments AS (
   SELECT ts_ns AS t_ns, locked, reading FROM found
   UNION ALL

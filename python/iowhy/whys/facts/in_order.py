@@ -42,7 +42,7 @@ class _Following(Struct, frozen=True):
 
 #: The requests themselves are only put in order where some follow one another.
 _FOLLOWING = """
-SELECT CAST(coalesce(sum(steps - jumps), 0) AS BIGINT) AS reads FROM jump_groups WHERE dev = {dev} AND op = 'read'
+SELECT CAST(coalesce(sum(steps - jumps), 0) AS BIGINT) AS reads FROM jump_totals WHERE dev = {dev} AND op = 'read'
 """
 
 _FIT = """

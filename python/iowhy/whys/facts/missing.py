@@ -33,7 +33,7 @@ WITH again AS (
   WHERE refault_pages > 0 AND added_pages > 0 GROUP BY dev, ino
 ), c AS (
   SELECT s.name, s.dev, s.ino, s.ret, s.cpu_ns, s.blocked_ns > 0 AS waited, a.part
-  FROM single_calls AS s JOIN again AS a ON a.dev = s.dev AND a.ino = s.ino
+  FROM syscalls AS s JOIN again AS a ON a.dev = s.dev AND a.ino = s.ino
   WHERE s.name IN {classes.quoted(classes.DATA_READS)} AND s.ret > 0 AND s.cpu_ns IS NOT NULL
 ), found AS (
   SELECT name, dev, ino, ret, quantile_cont(cpu_ns, 0.5) AS cpu_ns FROM c WHERE NOT waited

@@ -133,7 +133,7 @@ def bytes_moved(relations: Relations, names: Iterable[str]) -> BytesMoved | None
         f"""
         SELECT CAST(coalesce(sum(CASE WHEN k.kind = 'read' THEN s.done_bytes END), 0) AS BIGINT) AS read,
           CAST(coalesce(sum(CASE WHEN k.kind = 'write' THEN s.done_bytes END), 0) AS BIGINT) AS written
-        FROM summed_calls AS s JOIN call_kinds AS k ON k.name = s.name
+        FROM calls_by_filesystem AS s JOIN call_kinds AS k ON k.name = s.name
         WHERE s.tgid IN (SELECT tgid FROM threads WHERE comm IN ({listed}))
         """,
     )

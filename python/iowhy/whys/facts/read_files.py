@@ -26,7 +26,7 @@ def share_of_reads(relations: Relations, files: Sequence[str]) -> float | None:
         f"""
         SELECT CAST(sum(r.time_ns) FILTER (WHERE f.path IS NULL OR {matches}) AS BIGINT) AS concerned_ns,
           CAST(sum(r.time_ns) AS BIGINT) AS all_ns
-        FROM request_addends AS r
+        FROM request_sums AS r
         LEFT JOIN named_files AS f ON f.dev = r.owner_dev AND f.ino = r.owner_ino
         WHERE r.op = 'read' AND r.in_scope AND r.owner_kind = 'data'
         """,

@@ -158,7 +158,7 @@ WITH {values}, m AS ({middles}
 ), late AS (
   SELECT coalesce(sum({ns}), 0) AS ns, {number} AS requests FROM r, m WHERE {slow}
 ), j AS (
-  SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_groups
+  SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(jumps), 0) AS jumps FROM jump_totals
   WHERE dev = {dev} AND {way}
 )
 SELECT m.median_bytes, j.steps, j.jumps, m.middle AS median_service_ns, m.mean_ns AS mean_service_ns,
@@ -333,7 +333,7 @@ def _load(relations: Relations, dev: int, direction: str | None) -> _Load:
     found = relations.read(
         _Load,
         f"""SELECT area_ns, busy_ns, {own}_area_ns AS own_area_ns, {own}_busy_ns AS own_busy_ns,
-        others_busy_ns, ours_busy_ns FROM device_load WHERE dev = {dev}""",
+        others_busy_ns, ours_busy_ns FROM flight_sums WHERE dev = {dev}""",
     )
     return found[0] if found else _Load(0, 0, 0, 0, 0, 0)
 
@@ -355,7 +355,7 @@ def _others(relations: Relations, dev: int) -> str | None:
         _Path,
         f"""
         SELECT f.path FROM (
-          SELECT q.owner_dev, q.owner_ino FROM others_requests AS q WHERE q.dev = {dev} {whose}
+          SELECT q.owner_dev, q.owner_ino FROM other_sums AS q WHERE q.dev = {dev} {whose}
           GROUP BY q.owner_dev, q.owner_ino
           ORDER BY sum(q.all_time_ns) DESC NULLS LAST, q.owner_dev, q.owner_ino LIMIT 1) AS b
         LEFT JOIN named_files AS f ON f.dev = b.owner_dev AND f.ino = b.owner_ino LIMIT 1
@@ -381,7 +381,7 @@ def _unsynced_bytes(relations: Relations, dev: int) -> float | None:
         f"""
         SELECT coalesce(sum(r.bytes), 0) AS bytes FROM request_totals AS r
         WHERE r.dev = {dev} AND r.op = 'write' AND r.owner_kind = 'data' AND NOT EXISTS (
-          SELECT 1 FROM call_addends AS s
+          SELECT 1 FROM calls_by_file AS s
           WHERE s.name IN {classes.quoted(classes.SYNC_CALLS)}
             AND s.dev = r.owner_dev AND s.ino = r.owner_ino)
         """,

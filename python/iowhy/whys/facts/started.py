@@ -24,7 +24,7 @@ _GIVEN = f"""
 WITH own AS (
   SELECT tgid, dev, ino, bool_or(name IN {classes.quoted(classes.DATA_READS)}) AS reads,
     bool_or(name IN {classes.quoted(_OPENS)}) AS opened
-  FROM call_addends
+  FROM calls_by_file
   WHERE tgid = (SELECT tgid FROM threads ORDER BY start_ns, tid LIMIT 1)
     AND name IN {classes.quoted(classes.DATA_READS | _OPENS)}
   GROUP BY tgid, dev, ino

@@ -121,7 +121,7 @@ def inputs_gone(relations: Relations, reading_ns: int) -> bool:
         """
         SELECT CAST(sum(s.blocked_ns) FILTER (WHERE f.ino IS NOT NULL) AS BIGINT) AS gone_ns,
             CAST(sum(s.blocked_ns) AS BIGINT) AS all_ns
-        FROM call_addends AS s JOIN call_kinds AS k ON k.name = s.name
+        FROM calls_by_file AS s JOIN call_kinds AS k ON k.name = s.name
         LEFT JOIN (
             SELECT dev, ino FROM named_files WHERE deleted OR (kind = 'file' AND size_bytes = 0)
         ) AS f ON f.dev = s.dev AND f.ino = s.ino

@@ -54,7 +54,7 @@ class _Amount(Struct, frozen=True):
 
 
 _CALLS = f"""
-SELECT syscall AS name FROM wait_groups
+SELECT syscall AS name FROM wait_totals
 WHERE reason = '{REASON}' AND syscall IS NOT NULL GROUP BY syscall ORDER BY sum(total_ns) DESC, syscall
 """
 
@@ -75,7 +75,7 @@ ORDER BY w.ns DESC, w.dev, w.ino LIMIT 1
 
 _WRITES = f"""
 SELECT CAST(coalesce(sum(a.calls), 0) AS BIGINT) AS number, CAST(sum(a.done_bytes) AS BIGINT) AS bytes
-FROM call_addends a JOIN ({_WAITED}) w ON w.dev = a.dev AND w.ino = a.ino
+FROM calls_by_file a JOIN ({_WAITED}) w ON w.dev = a.dev AND w.ino = a.ino
 WHERE a.name IN {{names}}
 """
 

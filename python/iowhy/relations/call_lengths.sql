@@ -1,9 +1,0 @@
--- title: How long the calls of one name took: the middle, and what few exceed
--- percentiles by: name
--- column name: system call, text
--- column p50_ns: median duration, ns
--- column p90_ns: 90th percentile of the duration, ns
--- column p99_ns: 99th percentile of the duration, ns
--- column p999_ns: 99.9th percentile of the duration, ns
--- column max_ns: longest, ns
-SELECT name, dur_ns AS value FROM syscalls

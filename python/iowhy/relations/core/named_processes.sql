@@ -1,0 +1,24 @@
+-- title: One process by its name, with the container, service or session that it was in
+-- uses: named_containers, neighbours, threads
+-- filtered as: nothing
+-- column tgid: process, id
+-- column comm: name of its first thread, text
+-- column container: what its container, service or session is called (named_containers); NULL in none, text
+-- column container_id: id of that; NULL in none, text
+-- column in_none: it was in none; NULL where that is not known, bool
+SELECT
+    n.tgid,
+    n.comm,
+    coalesce(c.container, nullif(n.container, '')) AS container,
+    nullif(n.container, '') AS container_id,
+    n.container = '' AS in_none
+FROM (
+    SELECT tgid, max(comm) AS comm, max(container) AS container
+    FROM (
+        SELECT tgid, comm, container FROM threads WHERE tid = tgid
+        UNION ALL
+        SELECT tgid, comm, container FROM neighbours
+    ) AS b
+    GROUP BY tgid
+) n
+LEFT JOIN named_containers c ON c.id = n.container

@@ -1,0 +1,27 @@
+-- title: What a process's load counts to: its container, else its service, its session, its program, itself
+-- uses: named_containers, named_processes
+-- filtered as: nothing
+-- Who causes something is the group that holds most of it, never one process of a group that holds more.
+-- column tgid: process, id
+-- column group_key: tells the groups apart, text
+-- column level: container, service, session, program or process, text
+-- column container: what the container, service or session is called; NULL in none, text
+-- column container_id: its id, text
+-- column comm: name of the process, text
+SELECT
+    n.tgid,
+    CASE
+        WHEN n.container_id IS NOT NULL THEN 'in ' || n.container_id
+        WHEN n.comm IS NOT NULL THEN 'of ' || n.comm
+        ELSE CAST(n.tgid AS VARCHAR)
+    END AS group_key,
+    CASE
+        WHEN n.container_id IS NOT NULL THEN coalesce(c.level, 'container')
+        WHEN n.comm IS NOT NULL THEN 'program'
+        ELSE 'process'
+    END AS level,
+    n.container,
+    n.container_id,
+    n.comm
+FROM named_processes n
+LEFT JOIN named_containers c ON c.id = n.container_id

@@ -1,8 +1,0 @@
--- title: One row: how many CPUs the machine has
--- filtered as: nothing
--- column cpus: CPUs, by the manifest, else those with readings; NULL where neither tells, count
-SELECT
-    coalesce(
-        r.cpus, nullif((SELECT count(DISTINCT cpu) FROM main.cpu_samples WHERE cpu >= 0), 0)
-    ) AS cpus
-FROM recording r

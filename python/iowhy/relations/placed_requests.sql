@@ -1,5 +1,0 @@
--- title: A read or write of data that has a place on its device, anybody's
--- filtered as: block_requests
--- The columns are those of counted_requests.
--- column sent_ns: when it was handed to the driver, else queued, ns
-SELECT * FROM main.counted_requests WHERE op IN ('read', 'write') AND bytes > 0 AND sector IS NOT NULL

@@ -1,0 +1,14 @@
+-- title: A wait for a locked block of the filesystem's own
+-- uses: waits
+-- filtered as: nothing
+-- kept: table
+-- They are few, and asked for more than once: a block is locked while it is read or written (locked_for_io), and while a
+-- thread changes it.
+-- column ts_ns: start, ns
+-- column dur_ns: length, ns
+-- column tgid: process, id
+-- column tid: thread, id
+-- column syscall: call; NULL outside any, text
+-- column io: whether the kernel counts it as I/O wait, bool
+-- column dev: filesystem of the file of the call, or of the page fault; NULL where it is not known, id
+SELECT ts_ns, dur_ns, tgid, tid, syscall, io, dev FROM waits WHERE reason = 'metadata_lock' AND dur_ns > 0

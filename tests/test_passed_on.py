@@ -3,10 +3,10 @@
 import asyncio
 import json
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from iowhy.mcp.server import _saying
 from iowhy.mcp.tools import verdict

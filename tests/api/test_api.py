@@ -9,7 +9,8 @@ import pytest
 
 import iowhy
 from iowhy.api.magic import load_ipython_extension
-from iowhy.cli import experiment, run
+from iowhy.options import experiment
+from iowhy.options import record as run
 from iowhy.options.described import parameters
 from iowhy.options.keywords import from_keywords, keyword
 from tests.command_line import invoke
@@ -250,7 +251,7 @@ def made_instead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         syncing(40).write(place)
         return 0
 
-    monkeypatch.setattr(run, "record_asked", record)
+    monkeypatch.setattr("iowhy.commands.record.record", record)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -310,7 +311,7 @@ def test_why_nothing_was_recorded_is_in_the_problem(
     def record(*_: object) -> int:
         raise SystemExit(status)
 
-    monkeypatch.setattr(run, "record_asked", record)
+    monkeypatch.setattr("iowhy.commands.record.record", record)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(iowhy.Problem, match=f"^nothing was recorded; {says}"):
         iowhy.record(["nope"])

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.cli.experiment import _findings
+from iowhy.commands.experiment import findings_for
 from iowhy.messages import json_text, printable
+from iowhy.views.progress import TrialsLine
 from tests.whys.made import Story
 
 IOWHY = [sys.executable, "-m", "iowhy"]
@@ -134,5 +135,5 @@ def test_a_link_that_leads_nowhere_is_no_reason_not_to_experiment(
     manifest = json.loads((tmp_path / "c.iowhy" / "manifest.json").read_text())
     manifest["command"]["argv"] = ["true"]
     (tmp_path / "c.iowhy" / "manifest.json").write_text(json.dumps(manifest))
-    _, source, same = _findings(None, ["true"], [])
+    _, source, same = findings_for(None, ["true"], [], TrialsLine(quiet=True))
     assert source is not None and source.name == "c.iowhy" and same

@@ -2,8 +2,9 @@
 
 import pytest
 
-from iowhy.cli import run
+from iowhy.commands.record import _bounds
 from iowhy.options.described import build
+from iowhy.options.record import Options, check
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,6 @@ from iowhy.options.described import build
 def test_stacks_are_taken_unless_it_is_of_the_whole_machine(
     given: dict[str, object], taken: bool
 ) -> None:
-    options = build(run.Options, given)
-    run.check_asked(options)
-    assert ("--stacks" in run._bounds(options)) is taken
+    options = build(Options, given)
+    check(options)
+    assert ("--stacks" in _bounds(options)) is taken

@@ -38,7 +38,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.chdir(tmp_path)
     for variable in ("GITHUB_ACTIONS", "SUDO_USER"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(run, "record_asked", record)
+    monkeypatch.setattr(run, "record", record)
     return recorded
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iowhy.cli import experiment as cli
+from iowhy.commands.experiment import split
 from iowhy.errors import Problem
 from iowhy.experiments.levers import levers
 from tests.command_line import invoke
@@ -24,11 +24,11 @@ def run(tmp_path, monkeypatch):
 
 
 def test_levers_come_before_the_command():
-    assert cli.split(["cpu-quota=0.5", "cpu-pin", "make", "-j2"]) == (
+    assert split(["cpu-quota=0.5", "cpu-pin", "make", "-j2"]) == (
         ["cpu-quota=0.5", "cpu-pin"],
         ["make", "-j2"],
     )
-    assert cli.split(["make", "cpu-pin"]) == ([], ["make", "cpu-pin"])
+    assert split(["make", "cpu-pin"]) == ([], ["make", "cpu-pin"])
 
 
 def test_every_lever_is_listed(run):

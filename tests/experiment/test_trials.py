@@ -1,6 +1,7 @@
 """The order of trials, disturbed trials, levels that fail."""
 
 import numpy as np
+from msgspec.structs import replace
 
 from iowhy.experiments.condition import Condition
 from iowhy.experiments.lever_answer import Verdict
@@ -118,7 +119,7 @@ def test_a_lever_that_took_nothing_away_has_shown_nothing():
 
     def run_with_factor(condition):
         trial = original(condition)
-        return trial if condition.lever is None else type(trial)(**{**vars(trial), "factor": 0.995})
+        return trial if condition.lever is None else replace(trial, factor=0.995)
 
     fake.run = run_with_factor
     found = conduct({"io-contention": [TAKEN]}, fake, Plan(1, least=5, most=5))

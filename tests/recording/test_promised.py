@@ -1,8 +1,7 @@
 """The rows that a manifest counts against those that the files have."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from iowhy.recordings.manifest import Kept, Manifest
 from iowhy.recordings.promised import Mismatch, mismatches

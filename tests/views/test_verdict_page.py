@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import force_setattr
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -34,7 +35,7 @@ def shown(
         end_ns=2 * S,
         sensors=["syscalls", "thread_time", Sensor("waits", False, "no tracepoint")],
     )
-    object.__setattr__(manifest, "tables", {"syscalls": Kept(0, lost)})
+    force_setattr(manifest, "tables", {"syscalls": Kept(0, lost)})
     thread = {"tgid": 1, "tid": 1, "interval_ns": S, "runnable_ns": 0, "cpu_kernel_ns": 0}
     recording = write_recording(
         path,
@@ -129,7 +130,7 @@ def test_a_command_that_failed_is_told(
 
 def test_a_signal_is_told_by_its_name(tmp_path: Path) -> None:
     recording = write_recording(tmp_path / "a.iowhy", Manifest.made(start_ns=0, end_ns=S), {})
-    object.__setattr__(recording.manifest.command, "signal", 15)
+    force_setattr(recording.manifest.command, "signal", 15)
     assert verdict_page.ending(recording) == "The command was ended by SIGTERM, signal 15."
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 
 from iowhy.cli import experiment
+from iowhy.commands.experiment import split
 from iowhy.experiments.levers import levers
 from iowhy.options.parser import parse
 from iowhy.whys.thresholds import LEADS
@@ -46,7 +47,7 @@ def parses(command: str) -> list[str]:
     ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
     options = parse(module.Options, words[2:], ours)
     if words[1] == "experiment":
-        squeezed, argv = experiment.split(options.words)
+        squeezed, argv = split(options.words)
         assert argv and {word.partition("=")[0] for word in squeezed} <= set(levers()), command
     return words[1:]
 

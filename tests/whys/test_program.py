@@ -1,9 +1,9 @@
 """What programs are told: each file says what is so of the house, and each remedy is told where it helps."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 from iowhy.tables import calls
 from iowhy.whys import program_pages

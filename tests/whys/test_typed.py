@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from iowhy import invocation
 from iowhy.cli import experiment
+from iowhy.commands.experiment import split
 from iowhy.options.parser import parse
 from iowhy.overview import overview
 from iowhy.recordings.manifest import Host, Manifest, Sensor
@@ -86,7 +87,7 @@ def taken(command: str) -> None:
     ours = experiment.is_ours if words[1] == "experiment" else lambda _: False
     options = parse(module.Options, words[2:], ours)
     if words[1] == "experiment":
-        levers, argv = experiment.split(options.words)
+        levers, argv = split(options.words)
         assert levers and argv[0] in ("./load rows", "/bin/true")
     if words[1] in ("report", "why") and "--list" not in words:
         assert invoke(words[1:]).exit_code == 0, command

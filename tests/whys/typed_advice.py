@@ -6,6 +6,7 @@ A kind is the subcommand with the options that decide what it does; names, numbe
 from collections.abc import Sequence
 
 from iowhy.cli import experiment
+from iowhy.commands.experiment import split
 from iowhy.options.parser import parse
 
 _PROOFS = "tests/live/test_proofs.py"
@@ -46,7 +47,7 @@ def kind(words: Sequence[str]) -> str:
     name, *rest = words
     if name == "experiment":
         options = parse(experiment.Options, rest, experiment.is_ours)
-        levers, _ = experiment.split(options.words)
+        levers, _ = split(options.words)
         unsafe = ["--allow-unsafe"] if "--allow-unsafe" in rest else []
         cache = ["--cache", rest[rest.index("--cache") + 1]] if "--cache" in rest else []
         return " ".join([name, *levers, *unsafe, *cache])

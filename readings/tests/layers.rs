@@ -8,8 +8,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
-use iowhy_readings::layout::{Bounds, Layout, Phase};
+use iowhy_readings::layout::{row, Bounds, Layout, Phase};
 use iowhy_readings::mounts::Mounts;
+use iowhy_readings::reach::space_of;
 use iowhy_readings::{devices, filesystems, Roots};
 use iowhy_store::rows;
 use made_sys::{put, put_devices, put_partitions};

@@ -20,7 +20,7 @@ from tests.command_line import invoke
         (["run", "--mode", "magic", "--", "ls"], "--mode magic"),
         (["run", "-o", ".", "--", "ls"], "exists already"),
         (["run", "-q", "--json", "--", "ls"], "-q prints nothing, and --json"),
-        (["run", "--on", "-oProxyCommand=x", "--", "ls"], "give a machine as ssh knows it"),
+        (["run", "--on=-oProxyCommand=x", "--", "ls"], "give a machine as ssh knows it"),
         (["run", "-o", "/no/such/name", "--", "ls"], "there is no folder /no/such"),
         (["why", "/no/such"], "no such recording"),
         (["why", "/etc/passwd"], "iowhy diagnose"),

@@ -12,7 +12,7 @@ from iowhy.fleet.packing import pack_fleet
 from iowhy.fleet.places import places
 from iowhy.recordings import Recording, open_recording
 from tests.reports.test_agent import AGENT
-from tests.stacks.conftest import with_tables
+from tests.stacks.conftest import during, with_tables
 from tests.whys.made import MS, Story
 
 
@@ -25,8 +25,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
     )
     sync.requests(100, op="write", service=5 * MS).flushes(100, 9 * MS)
     blind = Story(seconds=1.0, missing={"waits", "page_cache", "lookups"}).thread(user=0.2)
+    first = generate(folder / "a.iowhy", calls=400, files=8, threads=5, seed=1)
     return [
-        with_tables(generate(folder / "a.iowhy", calls=400, files=8, threads=5, seed=1), AGENT),
+        with_tables(first, during(first, AGENT)),
         generate(folder / "b.iowhy", calls=300, files=8, threads=5, seed=2),
         generate_large(folder / "c.iowhy", Shape(parts=1, calls=400, files=8, threads=5)),
         sync.write(folder / "d.iowhy"),

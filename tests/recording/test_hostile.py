@@ -78,7 +78,7 @@ def test_a_manifest_of_tables_without_number_is_one_message(made: Path) -> None:
     manifest = json.loads((made / "manifest.json").read_text())
     manifest["tables"] = {f"t{number}": {"kept": 1, "lost": 0} for number in range(300_000)}
     (made / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(Problem, match="tables: 300,000 entries"):
+    with pytest.raises(Problem, match=r"length <= 1000 - at `\$\.tables`"):
         open_recording(made)
 
 

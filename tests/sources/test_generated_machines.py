@@ -1,12 +1,12 @@
 """Machines whose truth is known, as sampling tools print them: no cause claims more than the text shows,
 and where the text can tell, the right one comes first."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from iowhy.sources.diagnose import Diagnosis, diagnose
 from iowhy.whys.verdict import Verdict, judge

@@ -2,11 +2,26 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from iowhy.recordings import Recording, open_recording
+from iowhy.recordings.manifest import MANIFEST, Kept
 from iowhy.recordings.writer import write_recording
 from tests.reports.conftest import MS, T0, S, Tables, file, make, spent, wait
 
-__all__ = ["MS", "T0", "S", "file", "frames", "make", "sample", "spent", "wait", "with_tables"]
+__all__ = [
+    "MS",
+    "T0",
+    "S",
+    "during",
+    "file",
+    "frames",
+    "make",
+    "sample",
+    "spent",
+    "wait",
+    "with_tables",
+]
 
 
 def frames(stacks: Mapping[int, Iterable[str | None]]) -> list[dict[str, object]]:
@@ -60,9 +75,21 @@ def sample(
 
 
 def with_tables(base: Recording, tables: Tables) -> Recording:
-    """The recording with more tables in it."""
+    """The recording with more tables in it, which its manifest counts."""
     written = write_recording(base.path.with_name("more.iowhy"), base.manifest, tables)
     for folder in written.path.iterdir():
         if folder.is_dir():
             folder.rename(base.path / folder.name)
+    counted = {**base.manifest.tables, **{name: Kept(len(rows)) for name, rows in tables.items()}}
+    manifest = replace(base.manifest, tables=counted)
+    (base.path / MANIFEST).write_text(manifest.as_json())
     return open_recording(base.path)
+
+
+def during(base: Recording, tables: Tables) -> Tables:
+    """The rows, which have a `ts_ns`, moved into the time of a recording's command."""
+    first = min(row["ts_ns"] for rows in tables.values() for row in rows)
+    by = (base.manifest.command.start_ns or 0) - first
+    return {
+        name: [{**row, "ts_ns": row["ts_ns"] + by} for row in rows] for name, rows in tables.items()
+    }

@@ -79,6 +79,10 @@ class Group(Struct, frozen=True):
             epilog=self.epilog,
             formatter_class=formatter,
         )
+        if self.epilog:  # of iowhy itself
+            made.add_argument(
+                "-V", "--version", action="store_true", help="print the version and exit"
+            )
         below = made.add_subparsers(title="commands", metavar="COMMAND")
         for name, command in self.commands.items():
             below.add_parser(name, help=command.summary)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from iowhy.errors import Problem
 from iowhy.lab import shell, trial
@@ -124,7 +125,7 @@ class Check(Struct, frozen=True):
                 }
                 for figure in self.scenario.figures
             ],
-            "remedy": None if self.tried is None else {**vars(self.tried), "saved": self.gain},
+            "remedy": None if self.tried is None else {**asdict(self.tried), "saved": self.gain},
             "missing_from_chain": list(self.missing),
             "not_run": self.not_run,
             "why_not": list(self.why),

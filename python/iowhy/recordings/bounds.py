@@ -3,12 +3,14 @@
 import atexit
 import fcntl
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from iowhy.errors import Problem
 from iowhy.quantities import positive_size_bytes
 from iowhy.recordings.sql_text import text_literal
 
@@ -19,6 +21,8 @@ MEMORY_VARIABLE = "IOWHY_MEMORY"
 """Sets the memory that queries may take, as a size (2GiB)."""
 
 LEAST_MEMORY_BYTES = 128 << 20
+#: Address space that a query of DuckDB's threads takes at least.
+LEAST_ADDRESS_BYTES = 2 << 30
 #: By itself a quarter of what is free, up to this: what is more goes to temporary files. With the program itself, what
 #: reading Parquet takes beside it, and the rows that are shown, no analysis takes more than 1 GiB.
 MOST_MEMORY_BYTES = 640 << 20
@@ -136,3 +140,13 @@ def _available_bytes() -> int:
         return int(line.split()[1]) * 1024
     except (OSError, StopIteration, ValueError):
         return 1 << 30
+
+
+def must_have_room() -> None:
+    """Raises Problem where `ulimit -v` allows less address space than DuckDB's threads take, which would end in a fault."""
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
+        raise Problem(
+            f"`ulimit -v` allows {most >> 20:,} MiB of address space, and to read a recording takes "
+            f"{LEAST_ADDRESS_BYTES >> 20:,} MiB: `ulimit -v unlimited` in a new shell"
+        )

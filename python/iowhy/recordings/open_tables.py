@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
-from iowhy.recordings.bounds import bound, memory_bytes
+from iowhy.recordings.bounds import bound, memory_bytes, must_have_room
 from iowhy.recordings.gone import went
 from iowhy.recordings.progress_bar import without_progress_bar
 from iowhy.recordings.query_errors import is_query_error
@@ -221,6 +221,7 @@ def _bytes_of(files: Collection[str]) -> int:
 
 def reading(files: Collection[str], settings: str = "") -> "duckdb.DuckDBPyConnection":
     """A connection that reads these files and nothing else, its settings locked after `settings`; the caller closes it."""
+    must_have_room()
     import duckdb  # slow to import
 
     connection = duckdb.connect(":memory:")

@@ -48,7 +48,6 @@ OTHERS_ELSEWHERE = {
     r"git add .*": "not iowhy's",
     r"(scp|groupadd|chgrp|chmod|setcap|usermod) .*": "tests/live/test_not_root.py: a recorder with these capabilities; making users and groups is the reader's",
     r"\./iowhy-record run -- \./load": "tests/release/test_release.py: the recorder alone, in an empty root",
-    r"(docker|podman|ctr|lxc-\w+) .*": "tests/live/test_runtimes.py: with an image of the test's",
     r"iostat -x 1 10 > iostat.txt": "not iowhy's",
     r"systemctl .*": "tests/live/test_agent_service.py: systemd verifies the unit; the machine's own services are the reader's",
 }

@@ -77,7 +77,9 @@ pub fn look(asked: impl Iterator<Item = (u32, u32, u64)>, reach: &mut Reach) -> 
 /// The file that a call is on: that of a descriptor, or the first one that it names.
 fn path_of(call: &str, held: &Held) -> Option<PathBuf> {
     let [first, second] = &held.paths;
-    let below = ["at", "at2", "statx"].iter().any(|end| call.ends_with(end));
+    // Not all that ends so has the descriptor of a directory before the name.
+    let alone = ["stat", "lstat", "fstat", "ustat", "creat"].contains(&call);
+    let below = !alone && ["at", "at2", "statx"].iter().any(|end| call.ends_with(end));
     match (first, second) {
         (_, Some(second)) if below => Some(held.open.as_ref()?.join(second)),
         (Some(first), _) if !below => Some(held.cwd.as_ref()?.join(first)),
@@ -136,6 +138,7 @@ mod tests {
             ("read", [None, Some("what is in its buffer")], "/open"),
             ("stat", [Some("a"), None], "/cwd/a"),
             ("unlink", [Some("/b"), None], "/b"),
+            ("creat", [Some("/b"), None], "/b"),
             ("openat", [None, Some("a")], "/open/a"),
             ("newfstatat", [None, Some("/b")], "/b"),
             ("newfstatat", [None, None], "/open"),

@@ -70,7 +70,8 @@ struct aggregates_half aggregates_1 SEC(".maps");
 
 __u32 half = 0;
 __u64 lost = 0; /* what found no entry */
-__u32 shared = 0; /* how often user space has halved the CPUs that have entries of their own, as there were too few */
+__u32 shared =
+	0; /* how often user space has halved the CPUs that have entries of their own, as there were too few */
 /* All zero: too large for the stack of a program. User space takes these types from here. */
 struct aggregate no_aggregate = {};
 struct aggregate_key no_key = {};

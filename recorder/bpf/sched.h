@@ -335,8 +335,7 @@ static __always_inline void adopt_target(struct task_struct *task)
 	tgid = tgid_of(task);
 	if (tgid == recorder_tgid)
 		return;
-	if ((!whole_machine || only_targets) && !bpf_map_lookup_elem(&targets, &tgid) &&
-	    !in_chosen_group(task))
+	if ((!whole_machine || only_targets) && !bpf_map_lookup_elem(&targets, &tgid) && !in_chosen_group(task))
 		return;
 	/* What it does at this moment is not known: its first switch or wake-up shows it. */
 	t = adopt(task, state_of(task));

@@ -14,6 +14,7 @@ from tests import house
 #: runs commands (lab, experiment, compare) knows of them.
 BASE = {
     "allocated",
+    "answering",
     "errors",
     "invocation",
     "masking",
@@ -33,6 +34,7 @@ BASE = {
 MAY_IMPORT = {
     "": {"api", "errors", "version"},
     "allocated": set(),
+    "answering": {"errors"},
     "errors": set(),
     "masking": set(),
     "messages": set(),

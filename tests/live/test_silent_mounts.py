@@ -147,3 +147,26 @@ def test_a_frozen_command_is_left_at_ctrl_c(tmp_path: Path) -> None:
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert recording.manifest.command.exit_status is None
+
+
+def test_a_command_that_is_given_a_place_on_it_says_so(
+    tmp_path: Path, silenced: tuple[Path, int]
+) -> None:
+    mount, server = silenced
+    settings = tmp_path / "agent.toml"
+    settings.write_text(f'directory = "{mount}/agent"\n')
+    calls: list[list[str | Path]] = [
+        ["why", mount / "x.iowhy"],
+        ["run", "-q", "-o", mount / "x.iowhy", "--", "true"],
+        ["fleet", "check", mount],
+        ["agent", "check", "-c", settings],
+    ]
+    iowhy = [sys.executable, "-m", "iowhy.cli.main"]
+    with reading(mount, server, READ):
+        begun = [
+            subprocess.Popen([*iowhy, *words], stderr=subprocess.PIPE, text=True) for words in calls
+        ]
+        for one in begun:
+            _, said = one.communicate(timeout=HANGS_S)
+            assert one.returncode == 2
+            assert "has not answered" in said and said.count("\n") == 1

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from iowhy.answering import must_answer
 from iowhy.errors import Problem
 from iowhy.recordings.day_packs import INDEX, in_day_pack, is_day_pack, names
 from iowhy.recordings.days import PACK_SUFFIX
@@ -24,6 +25,8 @@ def places(where: Sequence[str]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for word in where:
+        if not is_stored(Path(word)):
+            must_answer(Path(word))
         seen = 0
         for path in _named(word):
             found.setdefault(path)

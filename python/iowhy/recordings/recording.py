@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from iowhy.answering import must_answer
 from iowhy.errors import Problem
 from iowhy.invocation import quoted
 from iowhy.masking import masked, masked_words
@@ -136,6 +137,7 @@ def open_recording(path: str | Path) -> Recording:
     path = Path(path)
     if is_stored(path):
         return _copied(path)
+    must_answer(path)
     if not path.exists():
         if path.parent.name.endswith(PACK_SUFFIX) and path.parent.is_dir():
             return _taken_out(path)

@@ -154,7 +154,7 @@ def test_a_command_that_is_given_a_place_on_it_says_so(
 ) -> None:
     mount, server = silenced
     settings = tmp_path / "agent.toml"
-    settings.write_text(f'directory = "{mount}/agent"\n')
+    settings.write_text(f'[agent]\ndirectory = "{mount}/agent"\n')
     calls: list[list[str | Path]] = [
         ["why", mount / "x.iowhy"],
         ["run", "-q", "-o", mount / "x.iowhy", "--", "true"],

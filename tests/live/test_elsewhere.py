@@ -141,9 +141,9 @@ def test_a_recorder_there_ends_with_who_started_it_here(
                 front.kill()
             front.communicate(timeout=60)
             kept = tmp_path / name if lost else left
-            _within(30, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
+            _within(120, lambda: json.loads((kept / "manifest.json").read_text())["complete"])
             made = open_recording(kept).manifest
-            _within(30, lambda: not Path(f"/proc/{made.recorder.pid}").exists())
+            _within(120, lambda: not Path(f"/proc/{made.recorder.pid}").exists())
             assert made.command.signal == (signal.SIGINT if words[1:] else None)
             assert lost is not left.exists()
         finally:

@@ -171,7 +171,7 @@ def _written(recorded: Recorded, end: str) -> list[int]:
     ("end", "bytes_"),
     [
         ("renamed/a", [2 * 4096 + 111]),
-        ("renamed/b", [4096 + 222]),
+        ("renamed/c", [4096 + 222]),
         ("reused/%", [100, 200, 300, 400, 500]),
         ("unlinked/f", [4 * 4096]),
         ("mounts/%/f", [50]),

@@ -38,7 +38,7 @@ os.sync()
 """
 SUMMED = {
     "call_sums": ("thread_calls", "storage_sleepers", "storage_sleeps"),
-    "request_sums": ("request_sums", "own_filesystems", "written_devices"),
+    "request_sums": ("own_filesystems", "written_devices"),
     "flight_sums": ("flight_sums",),
     "sync_sums": ("sync_sums", "sync_totals"),
     "wait_sums": ("wait_totals", "wait_classes", "waited_devices"),
@@ -56,6 +56,7 @@ SAVING = {
 }
 #: Sums that are added up further: as many rows as are at hand, by these columns the same.
 ADDED = {
+    "request_sums": ("dev", "op", "in_scope", "owner_kind", "owner_dev", "owner_ino", "empty"),
     "calls_by_file": ("tgid", "tid", "name", "dev", "ino", "tiny", "file_kind"),
     "sync_calls_by_file": ("name", "by_write", "dev", "ino"),
 }

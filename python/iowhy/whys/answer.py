@@ -14,15 +14,18 @@ from iowhy.whys.typed import Commands
 #: A run below this has no shares: to start a program, load its libraries and end it takes some
 #: milliseconds, and half of a reading of the counters, which come every 100 ms, is missed.
 SHORTEST_NS = 50_000_000
+#: A block of less is a handful of calls: one wait more or less changes what it is made of.
+SHORTEST_BLOCK_NS = 5_000_000
 
 #: Below it a finding is a guess, and said as one.
 INDICATIVE = 0.5
 
 
 def too_short(facts: Facts) -> bool:
-    """Whether a run is mostly its own start and end."""
+    """Whether a run is mostly its own start and end, of which a block within a program has neither."""
     run = facts.run
-    return not run.pasted and run.elapsed_ns is not None and run.elapsed_ns < SHORTEST_NS
+    shortest = SHORTEST_BLOCK_NS if run.mode == "block" else SHORTEST_NS
+    return not run.pasted and run.elapsed_ns is not None and run.elapsed_ns < shortest
 
 
 def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:

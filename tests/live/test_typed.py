@@ -30,7 +30,7 @@ LINES = typed.once(
 PATIENCE_S = 180.0
 #: Without one of these, what is watched is watched until Ctrl-C.
 _ENDS = {"--", "--duration", "list"}
-_WATCHED = {"-p", "--container", "--pod", "--cgroup"}
+_WATCHED = {"-a", "-p", "--container", "--pod", "--cgroup"}
 
 
 @dataclass(frozen=True)

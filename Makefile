@@ -1,6 +1,8 @@
 # Each target sets up what it needs first; that is quick when it is done already.
 .PHONY: site pictures recordings demo test test-kernels check bench readme docs setup snapshots fuzz torture manuals
 PYTHON = .venv/bin/python
+# Each `iowhy` that a test starts would compile its modules again: half a second of CPU.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: setup
 	@tools/demo

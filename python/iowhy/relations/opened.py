@@ -72,10 +72,6 @@ class Relations:
             self._answers[sql] = self._answer(sql)
         return self._answers[sql]
 
-    def make(self, *names: str) -> None:
-        """Makes relations that a question is going to name."""
-        self._need(names)
-
     def _need(self, names: Iterable[str]) -> None:
         """Makes tables and relations, those first that others are made of."""
         for name in sorted(names):

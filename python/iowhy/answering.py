@@ -1,8 +1,9 @@
 """A filesystem that has stopped answering (NFS, FUSE, a hung disk) ends a command with one message, not with its wait."""
 
 import os
+import select
 import signal
-import time
+from contextlib import suppress
 from pathlib import Path
 
 from iowhy.errors import Problem
@@ -10,26 +11,30 @@ from iowhy.errors import Problem
 WITHIN_S = 10.0
 """Servers that answer at all answer sooner."""
 
-_LOOK_EVERY_S = 0.002
-
 
 def must_answer(path: Path, within_s: float = WITHIN_S) -> None:
     """Raises Problem if the filesystem of `path` has not answered in this time.
 
     A process of its own asks: it may wait beyond the reach of signals, and is left to do so.
     """
+    ended, held = os.pipe()
     asking = os.fork()
     if asking == 0:
-        os.closerange(0, 1024)  # who reads what we print must not wait for this one
+        os.closerange(0, held)  # who reads what we print must not wait for this one
+        os.closerange(held + 1, 1024)
         try:
             os.stat(path)  # noqa: PTH116
         finally:
             os._exit(0)
-    until = time.monotonic() + within_s
-    while not os.waitpid(asking, os.WNOHANG)[0]:
-        if time.monotonic() > until:
-            os.kill(asking, signal.SIGKILL)
-            raise Problem(
-                f"{path}: its filesystem has not answered for {within_s:g} s; see whether its server is up, or unmount it (umount -l)"
-            )
-        time.sleep(_LOOK_EVERY_S)
+    os.close(held)
+    with os.fdopen(ended, "rb") as pipe:
+        answered = bool(select.select([pipe], [], [], within_s)[0])
+    if not answered:
+        os.kill(asking, signal.SIGKILL)
+    # Who ignores SIGCHLD has no children to wait for; one that does not answer may not even be killed.
+    with suppress(ChildProcessError):
+        os.waitpid(asking, 0 if answered else os.WNOHANG)
+    if not answered:
+        raise Problem(
+            f"{path}: its filesystem has not answered for {within_s:g} s; see whether its server is up, or unmount it (umount -l)"
+        )

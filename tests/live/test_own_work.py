@@ -79,5 +79,13 @@ def test_a_block_has_the_calls_that_strace_sees_in_it(tmp_path: Path) -> None:
     assert outer.total() <= 20
     manifest = json.loads((tmp_path / "outer.iowhy" / "manifest.json").read_bytes())
     assert manifest["command"]["mode"] == "block"
+    assert iowhy.open(tmp_path / "outer.iowhy").verdict.budget.left_out > 0.5
+
+
+def test_a_block_does_not_wait_for_its_own_begin_and_end(tmp_path: Path) -> None:
+    """Without strace, which stops it at each call."""
+    words = [sys.executable, "-c", BLOCKS.replace("range(number)", "range(100 * number)"), tmp_path]
+    words[2] = words[2].replace('["sync_calls"] == 2', '["sync_calls"] == 200')
+    subprocess.run(words, check=True, timeout=300)
     verdict = iowhy.open(tmp_path / "outer.iowhy").verdict
-    assert verdict.budget.left_out > 0.5 and "not-io" not in [f.cause for f in verdict.findings]
+    assert not verdict.too_short and "not-io" not in [f.cause for f in verdict.findings]

@@ -25,7 +25,9 @@ def too_short(facts: Facts) -> bool:
     """Whether a run is mostly its own start and end, of which a block within a program has neither."""
     run = facts.run
     shortest = SHORTEST_BLOCK_NS if run.mode == "block" else SHORTEST_NS
-    return not run.pasted and run.elapsed_ns is not None and run.elapsed_ns < shortest
+    if run.pasted or run.elapsed_ns is None:
+        return False
+    return run.elapsed_ns * (1.0 - facts.budget.left_out) < shortest
 
 
 def most_unclaimed(budget: Budget, left: list[float]) -> tuple[str, float]:
